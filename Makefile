@@ -1,0 +1,45 @@
+# Every target sets up what it needs in .venv; nothing has to be prepared by hand.
+
+BIN     := .venv/bin
+WORKERS ?= 2
+# The first Python that is new enough; python3 when none is, so that the pre-flight check can say so.
+PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup preflight demo test check format clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.installed  ## .venv with the locked libraries, and Delta's jars in a cache
+	@$(BIN)/python -m dynamic_tables.session --fetch
+
+demo: setup  ## hunt for wrong refreshes for 100 seconds and show the result
+	@$(BIN)/dvs fuzz --tier rules --profile smoke --seed 1 --budget 100s --out .dvs/demo
+
+test: setup  ## all tests
+	@$(BIN)/python -m pytest -n $(WORKERS)
+
+check: setup  ## what CI runs: format, lint, types, import contracts, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+
+format: setup  ## rewrite the sources into the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove .venv, results and caches (the cache of jars, shared by checkouts, stays)
+	rm -rf .venv .dvs .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+preflight:
+	@command -v $(PYTHON) >/dev/null || { echo "error: Python 3.11 or newer is needed (there is no $(PYTHON)). \
+	Install one: apt-get install python3 python3-venv." >&2; exit 2; }
+	@$(PYTHON) setup/preflight.py
+
+.venv/.installed: pyproject.toml constraints.txt setup/install.py | preflight
+	@$(PYTHON) setup/install.py

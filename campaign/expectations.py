@@ -1,0 +1,122 @@
+"""What is due, written by hand: the harness's own view of modes and actions, never the engine's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generators.coverage import operators
+from workload.dml import Dml, Optimize, Replace, Update
+from workload.query import ColumnRef, Named, Query, blocks, names_read, relations_of
+from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario, View
+from workload.trace import Action
+
+SUPPORTED = frozenset(
+    {
+        "filter",
+        "projection",
+        "inner join",
+        "cross join",
+        "left join",
+        "right join",
+        "full join",
+        "union all",
+        "distinct",
+        "grouped aggregation",
+        "scalar aggregation",
+    }
+)
+"""Operators that the engine promises to maintain incrementally, as its documentation lists them."""
+
+
+def incremental_due(table: DynamicTable, operators: frozenset[str]) -> bool:
+    """Whether a table over these operators (views expanded) must come out INCREMENTAL."""
+    return table.mode is not RefreshMode.FULL and operators <= SUPPORTED
+
+
+def keeps_rows(statement: Dml) -> bool:
+    """Whether a statement surely leaves every row and its identity as they are."""
+    match statement:
+        case Optimize():
+            return True
+        case Update(table, assignments, _):
+            return all(
+                isinstance(a.value, ColumnRef) and (a.value.relation, a.value.name) == (table, a.column) for a in assignments
+            )
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHistory:
+    """What happened to the base tables of a scenario, for deciding which actions are due."""
+
+    scenario: Scenario
+
+    def base_tables(self, name: str) -> frozenset[str]:
+        """The base tables behind a relation, at any depth."""
+        definitions = {definition.name: definition for definition in self.scenario.definitions}
+        if name not in definitions:
+            return frozenset({name})
+        return frozenset().union(*(self.base_tables(source) for source in names_read(definitions[name].query)))
+
+    def direct_sources(self, name: str) -> frozenset[str]:
+        """The base and dynamic tables a definition reads, views looked through."""
+        definitions = {definition.name: definition for definition in self.scenario.definitions}
+        sources: set[str] = set()
+        for source in names_read(definitions[name].query):
+            if isinstance(definitions.get(source), View):
+                sources |= self.direct_sources(source)
+            else:
+                sources.add(source)
+        return frozenset(sources)
+
+    def statements(self, tables: frozenset[str], after: int, until: int) -> list[Dml]:
+        """The statements on some base tables committed in (after, until]."""
+        return [
+            statement
+            for step in self.scenario.steps
+            if isinstance(step, Commit) and after < step.at <= until
+            for statement in step.statements
+            if statement.table in tables
+        ]
+
+    def last_commit(self, table: str, until: int) -> int:
+        """The time of the newest commit to a base table up to a time; -1 if there is none."""
+        times = [
+            step.at
+            for step in self.scenario.steps
+            if isinstance(step, Commit) and step.at <= until and any(s.table == table for s in step.statements)
+        ]
+        return times[-1] if times else -1
+
+    def unchanged(self, name: str, after: int, until: int) -> bool:
+        """Whether every row behind a relation is surely the same at both times, its identity included."""
+        return all(keeps_rows(statement) for statement in self.statements(self.base_tables(name), after, until))
+
+    def actions_due(self, name: str, incremental: bool, previous: int | None, timestamp: int) -> frozenset[Action]:
+        """The actions that may rightly refresh a table from its previous data timestamp to a new one."""
+        if previous is None:
+            return frozenset({Action.INITIALIZE})
+        statements = self.statements(self.base_tables(name), previous, timestamp)
+        if not statements or all(isinstance(s, Optimize) for s in statements):
+            return frozenset({Action.NO_DATA})
+        bases = frozenset(source for source in self.direct_sources(name) if source in self.base_tables(name))
+        if any(isinstance(s, Replace) for s in statements if s.table in bases):
+            return frozenset({Action.REINITIALIZE if incremental else Action.FULL})
+        due = {Action.INCREMENTAL if incremental else Action.FULL}
+        if not any(s.table in bases and not isinstance(s, Optimize) for s in statements):
+            # Changes may have died out in an upstream dynamic table.
+            due.add(Action.NO_DATA)
+        return frozenset(due)
+
+
+def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:
+    """The operators of a query, those of the views it reads included."""
+    found = set(operators(query))
+    for block in blocks(query):
+        for relation in relations_of(block.source):
+            if isinstance(relation, Named):
+                definition = next((d for d in scenario.definitions if d.name == relation.name), None)
+                if isinstance(definition, View):
+                    found |= operators_of(scenario, definition.query)
+    return frozenset(found)

@@ -1,0 +1,87 @@
+"""The `rules` tier: the engine's own plans and refresh protocol on DuckDB, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from campaign.tiers.applier import Applier
+from campaign.tiers.duck_store import DuckStore, Operation
+from campaign.tiers.recording import FreshWanted, Recorder, workload_row
+from dynamic_tables import definition as engine
+from dynamic_tables.account import Account
+from dynamic_tables.differentiate.registry import RULES, Rules
+from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
+from dynamic_tables.schedule.clock import SimulatedClock
+from workload.scenario import Commit, Scenario
+from workload.trace import Action, SourceWritten, StoredRow, Trace
+
+SETTINGS = (
+    "SET default_null_order='nulls_first_on_asc_last_on_desc'",
+    "SET ieee_floating_point_ops=false",
+    "SET threads=1",
+    "SET memory_limit='1GB'",
+    "SET enable_external_access=false",
+    "SET lock_configuration=true",
+)
+"""NULL order and division by zero as in Spark; nothing outside the process can be read."""
+
+
+def open_connection() -> duckdb.DuckDBPyConnection:
+    """An empty in-memory database for one scenario."""
+    connection = duckdb.connect(":memory:")
+    for setting in SETTINGS:
+        connection.execute(setting).fetchall()
+    return connection
+
+
+@dataclass(slots=True)
+class DuckPlatform:
+    """Base tables by the applier, stored rows straight from DuckDB."""
+
+    store: DuckStore
+    applier: Applier
+
+    def commit(self, step: int, commit: Commit) -> Sequence[SourceWritten]:
+        """Applies a transaction."""
+        return [
+            SourceWritten(
+                step,
+                name,
+                len(self.store.tables[name].physical) - 1,
+                self.applier.tables[name].columns,
+                self.applier.rows(name),
+            )
+            for name in self.applier.commit(commit)
+        ]
+
+    def stored(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
+        """A version's rows."""
+        rows = self.store.connection.execute(f'SELECT * FROM "{self.store.tables[table.name].physical[version]}"').fetchall()
+        if not table.incremental:
+            return tuple(StoredRow(None, workload_row(row)) for row in rows)
+        return tuple(StoredRow(row[-1], workload_row(row[:-1])) for row in rows)
+
+    def effective(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
+        """The action the commit shows."""
+        match self.store.tables[table.name].operations[version]:
+            case Operation.MERGE:
+                return Action.INCREMENTAL
+            case Operation.TOUCH:
+                return reported if reported in (Action.NO_DATA, Action.INCREMENTAL) else Action.NO_DATA
+            case Operation.OVERWRITE:
+                return reported if reported in (Action.FULL, Action.INITIALIZE, Action.REINITIALIZE) else Action.FULL
+
+
+def run(
+    scenario: Scenario, *, rules: Rules = RULES, protocol: RefreshProtocol = PROTOCOL, fresh_wanted: FreshWanted
+) -> Trace:
+    """Runs a well-formed scenario. Raises duckdb.Error only where the DML itself fails."""
+    with open_connection() as connection:
+        store = DuckStore(connection)
+        clock = SimulatedClock()
+        applier = Applier(store, scenario.tables)
+        account = Account(store=store, clock=clock, rules=rules, protocol=protocol)
+        return Recorder(account, clock, DuckPlatform(store, applier), fresh_wanted).run(scenario)

@@ -1,0 +1,1 @@
+"""The theory: histories with derivations, their graphs, phenomena, levels and verdicts. Pure."""

@@ -1,0 +1,1 @@
+"""Dynamic tables on Spark and Delta: definitions, differentiation, refresh and scheduling."""

@@ -1,0 +1,121 @@
+"""The recursion that all rules share: states at either end of an interval, and the changes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, assert_never
+
+from dynamic_tables.differentiate.row_id import RowIds
+from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.expressions import Col
+from dynamic_tables.plan.nodes import (
+    ACTION,
+    ROW_ID,
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Leaf,
+    Numbered,
+    Plan,
+    Project,
+    Scan,
+    SemiJoin,
+    UnionAll,
+    Values,
+)
+from dynamic_tables.plan.types import STRING
+
+
+class At(Enum):
+    """The two ends of a refresh interval."""
+
+    T0 = "t0"
+    T1 = "t1"
+
+
+StateRule = Callable[[Any, At, bool, "Differentiation"], Plan]
+"""(node, end, whether row ids are wanted, recursion) -> the node's rows at that end."""
+
+DeltaRule = Callable[[Any, bool, "Differentiation"], Plan]
+"""(node, whether row ids are wanted, recursion) -> the node's changes: its columns, `$ACTION` [, `$ROW_ID`].
+
+A rule may yield a DELETE and an INSERT that cancel; one consolidation at the root removes them.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorRule:
+    """How one operator is read at a point in time and differentiated."""
+
+    operator: str
+    state: StateRule
+    delta: DeltaRule
+    row_id: str
+    algebra: str
+    source: str
+
+
+def operator_of(plan: Plan) -> str:
+    """The operator's name in the registry and in messages."""
+    match plan:
+        case Scan():
+            return "scan"
+        case Project():
+            return "projection"
+        case Filter():
+            return "filter"
+        case Join(kind, _, _, _):
+            return kind.value
+        case UnionAll():
+            return "union all"
+        case Distinct():
+            return "distinct"
+        case Aggregate(_, keys, _):
+            return "grouped aggregation" if keys else "scalar aggregation"
+        case Leaf() | SemiJoin() | Numbered() | Values():
+            return type(plan).__name__
+        case _:
+            assert_never(plan)
+
+
+@dataclass(slots=True)
+class Differentiation:
+    """One differentiation of one plan. Asking twice gives the same node, so sharing is real."""
+
+    operators: Mapping[str, OperatorRule]
+    row_ids: RowIds
+    states: dict[tuple[int, At, bool], Plan] = field(default_factory=dict)
+    deltas: dict[tuple[int, bool], Plan] = field(default_factory=dict)
+
+    def rule(self, plan: Plan) -> OperatorRule:
+        """The rule of a node. Raises UnsupportedError."""
+        rule = self.operators.get(operator_of(plan))
+        if rule is None:
+            raise UnsupportedError(operator_of(plan), "no differentiation rule")
+        return rule
+
+    def state(self, plan: Plan, at: At, ids: bool) -> Plan:
+        """The rows of a node at one end of the interval, with `$ROW_ID` if wanted."""
+        key = (id(plan), at, ids)
+        if key not in self.states:
+            self.states[key] = self.rule(plan).state(plan, at, ids, self)
+        return self.states[key]
+
+    def delta(self, plan: Plan, ids: bool) -> Plan:
+        """The changes of a node over the interval."""
+        key = (id(plan), ids)
+        if key not in self.deltas:
+            self.deltas[key] = self.rule(plan).delta(plan, ids, self)
+        return self.deltas[key]
+
+
+ID = Col(ROW_ID, STRING)
+ACT = Col(ACTION, STRING)
+
+
+def leaf_name(source: str, end: At | None) -> str:
+    """The name of a leaf: `source@t0`, `source@t1`, or `source@delta` (end None)."""
+    return f"{source}@{'delta' if end is None else end.value}"

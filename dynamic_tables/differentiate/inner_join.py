@@ -1,0 +1,53 @@
+"""Inner and cross joins."""
+
+from __future__ import annotations
+
+from dynamic_tables.differentiate.differentiation import ACT, At, Differentiation
+from dynamic_tables.differentiate.linear import id_item, same
+from dynamic_tables.plan.expressions import Col
+from dynamic_tables.plan.nodes import ACTION, ROW_ID, Join, JoinKind, Plan, Project, UnionAll, columns
+from dynamic_tables.plan.types import STRING
+
+LEFT_ID = Col("$LEFT_ID", STRING)
+RIGHT_ID = Col("$RIGHT_ID", STRING)
+
+
+def with_id_as(plan: Plan, name: Col) -> Plan:
+    """A plan with its `$ROW_ID` renamed, so that it can be joined with another that has one."""
+    return Project(plan, tuple((name.name if column.name == ROW_ID else column.name, column) for column in columns(plan)))
+
+
+def sides(left: Plan, right: Plan, ids: bool) -> tuple[Plan, Plan]:
+    """Both inputs of a join, their ids told apart."""
+    return (with_id_as(left, LEFT_ID), with_id_as(right, RIGHT_ID)) if ids else (left, right)
+
+
+def state_inner_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
+    """L join R, identified by the pair of ids."""
+    left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
+    return Project(Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
+
+
+def delta_inner_join(node: Join, ids: bool, d: Differentiation) -> Plan:
+    """Delta (L join R) = Delta L join R@t1 + L@t0 join Delta R.
+
+    One side is read at t1 and the other at t0, so that a pair new (or gone) on both sides counts once.
+    Example: l and r are inserted together: Delta L join R@t1 gives the pair, L@t0 join Delta R nothing.
+    """
+    return UnionAll(
+        (
+            changed_pairs(node, d.delta(node.left, ids), d.state(node.right, At.T1, ids), ids, d),
+            changed_pairs(node, d.state(node.left, At.T0, ids), d.delta(node.right, ids), ids, d),
+        )
+    )
+
+
+def changed_pairs(node: Join, left: Plan, right: Plan, ids: bool, d: Differentiation) -> Plan:
+    """The join of two inputs one of which is a change set; its `$ACTION` is that of the pair."""
+    kind = JoinKind.CROSS if node.on is None else JoinKind.INNER
+    joined = Join(kind, *sides(left, right, ids), node.on)
+    items = (*same(node), (ACTION, ACT), *id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
+    return Project(joined, items)
+
+
+__all__ = ["LEFT_ID", "RIGHT_ID", "changed_pairs", "delta_inner_join", "sides", "state_inner_join", "with_id_as"]

@@ -1,0 +1,1 @@
+"""Defining queries as plans: parsed from SQL text, bound, typed, and rendered back to text."""

@@ -1,0 +1,440 @@
+"""Expressions of a syntax tree, bound to columns and typed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlglot import exp
+
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, text
+from dynamic_tables.plan.functions import CASE, CAST, CASTS, FUNCTIONS, IN, case_type
+from dynamic_tables.plan.parse import NON_DETERMINISTIC, SparkText, function_name
+from dynamic_tables.plan.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    INTEGRAL,
+    STRING,
+    TIMESTAMP_NTZ,
+    Kind,
+    Type,
+    common,
+    common_of,
+    decimal,
+    sum_type,
+)
+
+ResolveColumn = Callable[[exp.Column], Expr]
+
+BINARY: Mapping[type[exp.Expression], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "is not distinct from",
+    exp.NullSafeNEQ: "is distinct from",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.DPipe: "concat",
+    exp.Nullif: "nullif",
+}
+
+UNARY: Mapping[type[exp.Expression], str] = {
+    exp.Neg: "negate",
+    exp.Not: "not",
+    exp.Abs: "abs",
+    exp.Upper: "upper",
+    exp.Lower: "lower",
+    exp.Trim: "trim",
+    exp.Length: "length",
+    exp.Year: "year",
+    exp.Month: "month",
+    exp.Day: "day",
+}
+
+NARY: Mapping[type[exp.Expression], str] = {
+    exp.Coalesce: "coalesce",
+    exp.Greatest: "greatest",
+    exp.Least: "least",
+}
+
+AGGREGATES: Mapping[type[exp.Expression], str] = {
+    exp.Count: "COUNT",
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.Min: "MIN",
+    exp.Max: "MAX",
+}
+
+TYPES: Mapping[str, Type] = {
+    "INT": INT,
+    "BIGINT": BIGINT,
+    "DOUBLE": DOUBLE,
+    "BOOLEAN": BOOLEAN,
+    "TEXT": STRING,
+    "VARCHAR": STRING,
+    "DATE": DATE,
+    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+}
+
+SYNTAX_ONLY = frozenset(
+    {"safe", "typed", "big_int", "ignore_nulls", "coalesce", "unit", "to", "is_string", "default_on_null"}
+)
+"""Arguments that sqlglot sets by itself and that change nothing for what is admitted here."""
+
+
+def to_type(node: exp.DataType) -> Type:
+    """The type of a CAST or a column definition. Raises DefinitionError for one that no table may hold."""
+    name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
+    if name == "DECIMAL":
+        digits = [int(param.this.name) for param in node.expressions]
+        precision, scale = (digits + [10, 0][len(digits) :])[:2]
+        type_ = decimal(precision, scale)
+        if type_ is not None:
+            return type_
+    if name in TYPES:
+        return TYPES[name]
+    raise DefinitionError(
+        f"type {node.sql(SparkText)} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionBinder:
+    """Binds expressions of one scope. `aggregates` says whether an aggregate may stand here."""
+
+    resolve: ResolveColumn
+    aggregates: bool = False
+
+    def bind(self, node: exp.Expression) -> Expr:
+        """The typed expression. Raises DefinitionError (wrong) or UnsupportedError (no rule for it)."""
+        kind = type(node)
+        if kind in BINARY:
+            _only(node, "this", "expression")
+            return self._call(BINARY[kind], node.this, node.expression)
+        if kind in UNARY:
+            _only(node, "this")
+            return self._call(UNARY[kind], _without_date_wrapper(node.this))
+        if kind in NARY:
+            _only(node, "this", "expressions")
+            return self._call(NARY[kind], node.this, *node.expressions)
+        if kind in AGGREGATES:
+            return self._aggregate(AGGREGATES[kind], node)
+        special = SPECIAL.get(kind)
+        if special is not None:
+            return special(self, node)
+        raise _not_admitted(node)
+
+    def _call(self, name: str, *nodes: exp.Expression) -> Expr:
+        return call(name, *(self.bind(node) for node in nodes))
+
+    def _aggregate(self, name: str, node: exp.Expression) -> Expr:
+        _only(node, "this")
+        if not self.aggregates:
+            raise DefinitionError(
+                f"{name} stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
+            )
+        inner = node.this
+        if isinstance(inner, exp.Star):
+            return Agg("COUNT", None, False, BIGINT)
+        distinct = isinstance(inner, exp.Distinct)
+        if distinct:
+            if len(inner.expressions) != 1 or inner.args.get("on"):
+                raise UnsupportedError(f"{name}(DISTINCT ..)", "over several columns")
+            inner = inner.expressions[0]
+        return aggregate(name, ExpressionBinder(self.resolve).bind(inner), distinct)
+
+
+def call(name: str, *args: Expr) -> Expr:
+    """A function applied to typed arguments. Raises DefinitionError where it is not defined for their types."""
+    if name in ("+", "-", "*", "%"):
+        args = _exact_literals(args)
+    result = FUNCTIONS[name].result(tuple(arg.type for arg in args))
+    if result is None:
+        shown = ", ".join(str(arg.type) for arg in args)
+        raise DefinitionError(f"{name} is not defined for ({shown}); cast the arguments to types that meet")
+    return Fn(name, args, result)
+
+
+def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
+    """An aggregate over a typed argument. Raises DefinitionError or UnsupportedError by its type."""
+    match name:
+        case "COUNT":
+            return Agg(name, arg, distinct, BIGINT)
+        case "SUM":
+            type_ = sum_type(arg.type)
+        case "AVG":
+            if arg.type.kind is Kind.DECIMAL:
+                raise UnsupportedError(
+                    "AVG of DECIMAL", "its digits depend on the engine; use CAST(SUM(x) AS DOUBLE) / COUNT(x)"
+                )
+            type_ = DOUBLE if arg.type.kind in INTEGRAL | {Kind.DOUBLE} else None
+        case _:
+            type_ = arg.type
+    if type_ is None:
+        raise DefinitionError(f"{name} is not defined for {arg.type}")
+    return Agg(name, arg, distinct, type_)
+
+
+def cast(arg: Expr, to: Type) -> Expr:
+    """A cast between types for which it means the same everywhere."""
+    if arg.type == to:
+        return arg
+    if isinstance(arg, Lit) and (arg.value is None or to.kind is Kind.DECIMAL):
+        folded = _fold_literal(arg, to)
+        if folded is not None:
+            return folded
+    if isinstance(arg, Lit) and isinstance(arg.value, str):
+        return _parse_literal(arg.value, to)
+    if to.kind not in CASTS[arg.type.kind]:
+        raise UnsupportedError(
+            f"CAST({arg.type} AS {to})", "rounds, fails or prints differently from engine to engine"
+        )
+    return Fn(CAST, (arg,), to)
+
+
+def _fold_literal(literal: Lit, to: Type) -> Lit | None:
+    match literal.value:
+        case None:
+            return Lit(None, to)
+        case bool():
+            return None
+        case int() | Decimal():
+            value = Decimal(literal.value)
+            fits = value == round(value, to.scale) and abs(value) < Decimal(10) ** (to.precision - to.scale)
+            return Lit(value, to) if fits else None
+        case _:
+            return None
+
+
+def _parse_literal(value: str, to: Type) -> Expr:
+    try:
+        match to.kind:
+            case Kind.DOUBLE:
+                return Lit(float(value), to)
+            case Kind.INT | Kind.BIGINT:
+                return Lit(int(value), to)
+            case Kind.DATE:
+                return Lit(dt.date.fromisoformat(value), to)
+            case Kind.TIMESTAMP_NTZ:
+                return Lit(dt.datetime.fromisoformat(value).replace(tzinfo=None), to)
+            case Kind.BOOLEAN if value in ("true", "false"):
+                return Lit(value == "true", to)
+            case _:
+                pass
+    except ValueError as error:
+        raise DefinitionError(f"{value!r} is no {to}") from error
+    raise UnsupportedError(f"CAST('{value}' AS {to})", "not a plain literal of that type")
+
+
+def _exact_literals(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    # Beside a DECIMAL, Spark gives an integer literal just the digits it has, not the ten of an INT.
+    if not any(arg.type.kind is Kind.DECIMAL for arg in args):
+        return args
+    return tuple(
+        Lit(Decimal(arg.value), Type(Kind.DECIMAL, max(1, len(str(abs(arg.value)))), 0))
+        if isinstance(arg, Lit) and type(arg.value) is int
+        else arg
+        for arg in args
+    )
+
+
+def _only(node: exp.Expression, *names: str) -> None:
+    """Refuses a construct with parts that the binding below would silently drop."""
+    for name, value in node.args.items():
+        if value not in (None, False, []) and name not in names and name not in SYNTAX_ONLY:
+            raise UnsupportedError(
+                f"{function_name(node)} with {name.replace('_', ' ')}", "no rule for this form"
+            )
+
+
+def _not_admitted(node: exp.Expression) -> Exception:
+    if isinstance(node, exp.Window):
+        return UnsupportedError("window function", "no differentiation rule yet")
+    if isinstance(node, exp.Subquery | exp.Exists | exp.Select | exp.Any | exp.All):
+        return UnsupportedError("subquery in an expression", "no differentiation rule yet")
+    if isinstance(node, exp.Func):
+        name = function_name(node)
+        if name in NON_DETERMINISTIC:
+            return DefinitionError(f"function {name} is refused: its value does not depend on the data alone")
+        return UnsupportedError(f"function {name}", "it is not in the registry of differentiable expressions")
+    return UnsupportedError(type(node).__name__.lower(), "no rule for this expression")
+
+
+def _without_date_wrapper(node: exp.Expression) -> exp.Expression:
+    # sqlglot wraps the argument of year(), datediff() ... in a marker of its own.
+    return node.this if isinstance(node, exp.TsOrDsToDate) else node
+
+
+def _literal(_: ExpressionBinder, node: exp.Expression) -> Expr:
+    value = str(node.this)
+    if node.args.get("is_string"):
+        return text(value)
+    if value.isdigit():
+        number = int(value)
+        if number < 2**63:
+            return Lit(number, INT if number < 2**31 else BIGINT)
+        raise DefinitionError(f"literal {value} is larger than any BIGINT")
+    if "e" in value.lower():
+        return Lit(float(value), DOUBLE)
+    exact = Decimal(value)
+    scale = -int(exact.as_tuple().exponent)
+    type_ = decimal(max(len(exact.as_tuple().digits), scale), scale)
+    if type_ is None:
+        raise DefinitionError(f"literal {value} has too many digits")
+    return Lit(exact, type_)
+
+
+def _is(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    operand = binder.bind(node.this)
+    match node.expression:
+        case exp.Null():
+            return call("is null", operand)
+        case exp.Boolean(this=value):
+            return call("is true" if value else "is false", operand)
+        case _:
+            raise _not_admitted(node)
+
+
+def _in(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    _only(node, "this", "expressions")
+    if not node.expressions:
+        raise UnsupportedError("IN (subquery)", "no differentiation rule yet")
+    args = tuple(binder.bind(part) for part in (node.this, *node.expressions))
+    if common_of(tuple(arg.type for arg in args)) is None:
+        raise DefinitionError(
+            f"IN compares {', '.join(str(arg.type) for arg in args)}; cast them to types that meet"
+        )
+    return Fn(IN, args, BOOLEAN)
+
+
+def _case(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    args: list[Expr] = []
+    for branch in node.args["ifs"]:
+        condition = binder.bind(branch.this)
+        args.append(condition if node.this is None else call("=", binder.bind(node.this), condition))
+        args.append(binder.bind(branch.args["true"]))
+    return _finish_case(binder, args, node.args.get("default"))
+
+
+def _if(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    args = [binder.bind(node.this), binder.bind(node.args["true"])]
+    return _finish_case(binder, args, node.args.get("false"))
+
+
+def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expression | None) -> Expr:
+    default = Lit(None, args[1].type) if otherwise is None else binder.bind(otherwise)
+    values = [value for value in (*args[1::2], default) if not _untyped_null(value)]
+    type_ = common_of(tuple(value.type for value in values)) if values else None
+    if type_ is None:
+        raise DefinitionError("the branches of a CASE have types that do not meet; cast them")
+    args = [_retype(arg, type_) if i % 2 else arg for i, arg in enumerate(args)]
+    result = (*args, _retype(default, type_))
+    if case_type(tuple(arg.type for arg in result)) is None:
+        raise DefinitionError("a condition of a CASE is no BOOLEAN")
+    return Fn(CASE, result, type_)
+
+
+def _untyped_null(expr: Expr) -> bool:
+    return isinstance(expr, Lit) and expr.value is None
+
+
+def _retype(expr: Expr, type_: Type) -> Expr:
+    if isinstance(expr, Lit) and expr.value is None:
+        return Lit(None, type_)
+    return cast(expr, type_) if expr.type != type_ and common(expr.type, type_) == type_ else expr
+
+
+def _cast(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    if node.args.get("safe"):
+        raise UnsupportedError("try_cast", "no differentiation rule yet")
+    _only(node, "this", "to")
+    to = to_type(node.args["to"])
+    if isinstance(node.this, exp.Null):
+        return Lit(None, to)
+    return cast(binder.bind(node.this), to)
+
+
+def _like(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    like, escape = (
+        (node.this, node.expression) if isinstance(node, exp.Escape) else (node, exp.Literal.string("\\"))
+    )
+    if not isinstance(like, exp.Like):
+        raise _not_admitted(like)
+    _only(like, "this", "expression")
+    return binder._call("like", like.this, like.expression, escape)
+
+
+def _date_add(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    _only(node, "this", "expression")
+    if str(node.args.get("unit")).upper() != "DAY":
+        raise _not_admitted(node)
+    return binder._call("date_add", _without_date_wrapper(node.this), node.expression)
+
+
+def _datediff(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    _only(node, "this", "expression")
+    if node.args.get("unit") is not None and str(node.args["unit"]).upper() != "DAY":
+        raise _not_admitted(node)
+    return binder._call("datediff", _without_date_wrapper(node.this), _without_date_wrapper(node.expression))
+
+
+def _concat(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    _only(node, "expressions")
+    first, *rest = [binder.bind(part) for part in node.expressions]
+    for part in rest:
+        first = call("concat", first, part)
+    return first
+
+
+def _substring(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+    if node.args.get("start") is None or node.args.get("length") is None:
+        raise UnsupportedError("substring without a length", "no rule for this form")
+    return binder._call("substring", node.this, node.args["start"], node.args["length"])
+
+
+def _boolean(_: ExpressionBinder, node: exp.Expression) -> Expr:
+    return Lit(bool(node.this), BOOLEAN)
+
+
+def _null(_: ExpressionBinder, node: exp.Expression) -> Expr:
+    raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
+
+
+SPECIAL: Mapping[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], Expr]] = {
+    exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
+    exp.Paren: lambda binder, node: binder.bind(node.this),
+    exp.Literal: _literal,
+    exp.Boolean: _boolean,
+    exp.Null: _null,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: lambda binder, node: binder._call("between", node.this, node.args["low"], node.args["high"]),
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Like: _like,
+    exp.Escape: _like,
+    exp.Concat: _concat,
+    exp.Substring: _substring,
+    exp.Replace: lambda binder, node: binder._call(
+        "replace", node.this, node.expression, node.args["replacement"]
+    ),
+    exp.TsOrDsAdd: _date_add,
+    exp.DateAdd: _date_add,
+    exp.DateDiff: _datediff,
+}

@@ -1,0 +1,10 @@
+"""Leaf tables of the dialects a plan is rendered for: types, literals, quoting, functions.
+
+Operators render to text common to all; DuckDB is there so that the rules can be tested in memory.
+"""
+
+from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.duckdb import DUCKDB
+from dynamic_tables.plan.dialects.spark import SPARK
+
+__all__ = ["DUCKDB", "SPARK", "Dialect"]

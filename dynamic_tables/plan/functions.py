@@ -1,0 +1,193 @@
+"""The typed registry of scalar functions: what may stand in a query, its type, its text per dialect.
+
+A function that is not here is refused by name. `{0}`, `{1}` ... are the arguments, `{args}` all of them,
+`{type}` the result's type, `{type0}` ... the arguments'. The DuckDB text exists for tests of the rules; a
+cast in it is there because DuckDB gives another type or value without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dynamic_tables.plan.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    INTEGRAL,
+    NUMERIC,
+    STRING,
+    Kind,
+    Type,
+    as_decimal,
+    common,
+    common_of,
+    decimal,
+)
+
+TypeRule = Callable[[tuple[Type, ...]], Type | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A scalar function: its result type (None: not defined for these arguments) and its texts."""
+
+    result: TypeRule
+    spark: str
+    duckdb: str | None = None
+
+
+def _arithmetic(widen: Callable[[Type, Type], Type | None]) -> TypeRule:
+    def rule(types: tuple[Type, ...]) -> Type | None:
+        if len(types) != 2 or not {t.kind for t in types} <= NUMERIC:
+            return None
+        met = common(*types)
+        if met is None or met.kind is not Kind.DECIMAL:
+            return met
+        left, right = as_decimal(types[0]), as_decimal(types[1])
+        return None if left is None or right is None else widen(left, right)
+
+    return rule
+
+
+def _sum_width(left: Type, right: Type) -> Type | None:
+    scale = max(left.scale, right.scale)
+    return decimal(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
+
+
+def _product_width(left: Type, right: Type) -> Type | None:
+    return decimal(left.precision + right.precision + 1, left.scale + right.scale)
+
+
+def _remainder_width(left: Type, right: Type) -> Type | None:
+    scale = max(left.scale, right.scale)
+    return decimal(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
+
+
+def _quotient(types: tuple[Type, ...]) -> Type | None:
+    kinds = {t.kind for t in types}
+    return DOUBLE if kinds <= INTEGRAL | {Kind.DOUBLE} else None
+
+
+def _comparison(types: tuple[Type, ...]) -> Type | None:
+    return BOOLEAN if common_of(types) is not None else None
+
+
+def _same_as(*kinds: Kind) -> TypeRule:
+    return lambda types: types[0] if len(types) == 1 and types[0].kind in kinds else None
+
+
+def _fixed(result: Type, *arguments: Type) -> TypeRule:
+    return lambda types: result if types == arguments else None
+
+
+def _logic(types: tuple[Type, ...]) -> Type | None:
+    return BOOLEAN if set(types) == {BOOLEAN} else None
+
+
+def _any(result: Type) -> TypeRule:
+    return lambda types: result if len(types) == 1 else None
+
+
+def _first_of_common(types: tuple[Type, ...]) -> Type | None:
+    return types[0] if common(*types) is not None else None
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "+": Function(_arithmetic(_sum_width), "({0} + {1})", "CAST({0} + {1} AS {type})"),
+    "-": Function(_arithmetic(_sum_width), "({0} - {1})", "CAST({0} - {1} AS {type})"),
+    "*": Function(_arithmetic(_product_width), "({0} * {1})", "CAST({wide0} * {1} AS {type})"),
+    "/": Function(_quotient, "({0} / {1})"),
+    "%": Function(_arithmetic(_remainder_width), "({0} % {1})", "CAST({0} % {1} AS {type})"),
+    "negate": Function(_same_as(*NUMERIC), "(- {0})"),
+    "abs": Function(_same_as(*NUMERIC), "abs({0})"),
+    "=": Function(_comparison, "({0} = {1})"),
+    "<>": Function(_comparison, "({0} <> {1})"),
+    "<": Function(_comparison, "({0} < {1})"),
+    "<=": Function(_comparison, "({0} <= {1})"),
+    ">": Function(_comparison, "({0} > {1})"),
+    ">=": Function(_comparison, "({0} >= {1})"),
+    "is not distinct from": Function(_comparison, "({0} IS NOT DISTINCT FROM {1})"),
+    "is distinct from": Function(_comparison, "({0} IS DISTINCT FROM {1})"),
+    "between": Function(_comparison, "({0} BETWEEN {1} AND {2})"),
+    "and": Function(_logic, "({0} AND {1})"),
+    "or": Function(_logic, "({0} OR {1})"),
+    "not": Function(_logic, "(NOT {0})"),
+    "is null": Function(_any(BOOLEAN), "({0} IS NULL)"),
+    "is true": Function(_logic, "({0} IS TRUE)"),
+    "is false": Function(_logic, "({0} IS FALSE)"),
+    "coalesce": Function(common_of, "coalesce({args})"),
+    "nullif": Function(_first_of_common, "nullif({0}, {1})"),
+    "greatest": Function(common_of, "greatest({args})"),
+    "least": Function(common_of, "least({args})"),
+    "concat": Function(_fixed(STRING, STRING, STRING), "({0} || {1})"),
+    "upper": Function(_fixed(STRING, STRING), "upper({0})"),
+    "lower": Function(_fixed(STRING, STRING), "lower({0})"),
+    "trim": Function(_fixed(STRING, STRING), "trim({0})"),
+    "length": Function(_fixed(INT, STRING), "length({0})", "CAST(length({0}) AS INTEGER)"),
+    "substring": Function(_fixed(STRING, STRING, INT, INT), "substring({0}, {1}, {2})"),
+    "replace": Function(_fixed(STRING, STRING, STRING, STRING), "replace({0}, {1}, {2})"),
+    "like": Function(_fixed(BOOLEAN, STRING, STRING, STRING), "({0} LIKE {1} ESCAPE {2})"),
+    "date_add": Function(_fixed(DATE, DATE, INT), "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
+    "datediff": Function(_fixed(INT, DATE, DATE), "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
+    "year": Function(_fixed(INT, DATE), "year({0})", "CAST(year({0}) AS INTEGER)"),
+    "month": Function(_fixed(INT, DATE), "month({0})", "CAST(month({0}) AS INTEGER)"),
+    "day": Function(_fixed(INT, DATE), "day({0})", "CAST(day({0}) AS INTEGER)"),
+}
+"""Functions with a fixed shape. CASE, IN and CAST have their own: see `bind_expression` and `render`."""
+
+CASE = "case"
+IN = "in"
+CAST = "cast"
+FRAME = "frame"
+"""One component of a row id; only the engine writes it (see `differentiate.row_id`)."""
+
+FULL_ONLY: frozenset[str] = frozenset(
+    "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value "
+    "stddev stddev_samp stddev_pop variance var_samp var_pop covar_samp covar_pop corr median "
+    "bool_and bool_or bit_and bit_or bit_xor min_by max_by count_if "
+    "sqrt floor ceil round sign power exp ln if isnull isnotnull instr lpad rpad left right repeat reverse "
+    "translate ascii concat_ws md5 last_day make_date date_trunc trunc dayofweek hour minute second "
+    "explode posexplode array map struct named_struct size array_contains collect_list sort_array".split()
+)
+"""Deterministic functions that a FULL refresh may run though no rule differentiates them."""
+
+CASTS: Mapping[Kind, frozenset[Kind]] = {
+    Kind.INT: frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
+    Kind.BIGINT: frozenset({Kind.BIGINT, Kind.INT, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
+    Kind.DECIMAL: frozenset({Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
+    Kind.DOUBLE: frozenset({Kind.DOUBLE}),
+    Kind.BOOLEAN: frozenset({Kind.BOOLEAN, Kind.INT, Kind.STRING}),
+    Kind.STRING: frozenset(
+        {Kind.STRING, Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP_NTZ}
+    ),
+    Kind.DATE: frozenset({Kind.DATE, Kind.STRING, Kind.TIMESTAMP_NTZ}),
+    Kind.TIMESTAMP_NTZ: frozenset({Kind.TIMESTAMP_NTZ, Kind.DATE, Kind.STRING}),
+}
+"""From -> to. Missing ones (DOUBLE to STRING, DECIMAL to INT ...) round or print differently per engine."""
+
+
+def case_type(types: tuple[Type, ...]) -> Type | None:
+    """The type of CASE over (condition, value, ..., else)."""
+    conditions, values = types[:-1:2], (*types[1::2], types[-1])
+    return common_of(values) if set(conditions) <= {BOOLEAN} else None
+
+
+def wide_left(left: Type, result: Type) -> Type | None:
+    """DuckDB caps products of narrow decimals at 18 digits: the left factor's type that avoids it."""
+    return Type(Kind.DECIMAL, result.precision, left.scale) if result.kind is Kind.DECIMAL else None
+
+
+__all__ = [
+    "CASE",
+    "CAST",
+    "CASTS",
+    "FRAME",
+    "FULL_ONLY",
+    "FUNCTIONS",
+    "IN",
+    "Function",
+    "case_type",
+    "wide_left",
+]

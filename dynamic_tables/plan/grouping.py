@@ -1,0 +1,151 @@
+"""The select list: plain, or over groups with HAVING."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
+from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
+from dynamic_tables.plan.scope import Bound, Names, Scope
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE
+
+NamedItems = list[tuple[str, Expr]]
+
+
+def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Bound:
+    """The select list, grouping and HAVING of a block over the plan of its FROM and WHERE."""
+    items = _items(node, scope)
+    having = node.args.get("having")
+    condition = None if having is None else ExpressionBinder(scope.resolve, aggregates=True).bind(having.this)
+    group = node.args.get("group")
+    aggregated = any(isinstance(part, Agg) for _, expr in items for part in walk(expr))
+    if group is None and not aggregated and condition is None:
+        return _project(names, plan, items)
+    keys = [] if group is None else _keys(group, node, items, scope)
+    names.refuse_float_keys([key for _, key in keys], "GROUP BY")
+    grouped = _Grouping(names, keys)
+    projected = [(name, grouped.over_groups(expr)) for name, expr in items]
+    filtered = None if condition is None else grouped.over_groups(condition)
+    result: Plan = Aggregate(plan, tuple(grouped.keys), tuple(grouped.aggregates))
+    if filtered is not None:
+        if filtered.type != BOOLEAN:
+            raise DefinitionError(f"HAVING is a {filtered.type}; it must be a BOOLEAN")
+        result = Filter(result, filtered)
+    return _project(names, result, projected)
+
+
+def _project(names: Names, plan: Plan, items: NamedItems) -> Bound:
+    outputs = []
+    projections = []
+    for name, expr in items:
+        column = Col(names.fresh(name), expr.type)
+        if names.is_float_aggregate(expr):
+            names.float_aggregates.add(column.name)
+        outputs.append((name, column))
+        projections.append((column.name, expr))
+    return Bound(Project(plan, tuple(projections)), tuple(outputs))
+
+
+def _items(node: exp.Select, scope: Scope) -> NamedItems:
+    binder = ExpressionBinder(scope.resolve, aggregates=True)
+    items: NamedItems = []
+    for position, item in enumerate(node.expressions):
+        match item:
+            case exp.Star():
+                _refuse_star_parts(item)
+                items.extend(scope.star(None))
+            case exp.Column(this=exp.Star()):
+                _refuse_star_parts(item.this)
+                items.extend(scope.star(item.table))
+            case exp.Alias():
+                items.append((item.alias, binder.bind(item.this)))
+            case _:
+                items.append(
+                    (item.name if isinstance(item, exp.Column) else f"_c{position}", binder.bind(item))
+                )
+    return items
+
+
+def _refuse_star_parts(star: exp.Expression) -> None:
+    if any(value for value in star.args.values()):
+        raise UnsupportedError("* EXCEPT or REPLACE", "list the columns")
+
+
+def _keys(group: exp.Expression, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
+    for name, value in group.args.items():
+        if value not in (None, False, []) and name not in ("expressions", "all"):
+            raise UnsupportedError(name.replace("_", " ").upper(), "no differentiation rule yet")
+    if group.args.get("all"):
+        return [(name, expr) for name, expr in items if not any(isinstance(part, Agg) for part in walk(expr))]
+    return [_key(key, node, items, scope) for key in group.expressions]
+
+
+def _key(key: exp.Expression, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
+    if isinstance(key, exp.Literal) and not key.is_string:
+        position = int(str(key.this))
+        if not 1 <= position <= len(items):
+            raise DefinitionError(f"GROUP BY {position}: there are {len(items)} columns")
+        name, expr = items[position - 1]
+    elif (
+        isinstance(key, exp.Column)
+        and not key.table
+        and not _names_input(key, scope)
+        and key.name.lower() in _aliases(node)
+    ):
+        name, expr = next((name, expr) for name, expr in items if name.lower() == key.name.lower())
+    else:
+        name, expr = (
+            (key.name if isinstance(key, exp.Column) else "key"),
+            ExpressionBinder(scope.resolve).bind(key),
+        )
+    if any(isinstance(part, Agg) for part in walk(expr)):
+        raise DefinitionError(f"GROUP BY {name}: an aggregate cannot be a key")
+    return name, expr
+
+
+def _names_input(key: exp.Column, scope: Scope) -> bool:
+    return any(output.lower() == key.name.lower() for _, outputs in scope.relations for output, _ in outputs)
+
+
+def _aliases(node: exp.Select) -> Sequence[str]:
+    return [item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)]
+
+
+class _Grouping:
+    """Turns expressions over input rows into expressions over groups, collecting what must be computed."""
+
+    def __init__(self, names: Names, keys: NamedItems) -> None:
+        self.names = names
+        self.keys: NamedItems = [(names.fresh(name), expr) for name, expr in keys]
+        self.aggregates: list[tuple[str, Agg]] = []
+
+    def over_groups(self, expr: Expr) -> Expr:
+        """The same expression over the group's keys and aggregates. Raises DefinitionError if it has none."""
+        for name, key in self.keys:
+            if expr == key:
+                return Col(name, key.type)
+        match expr:
+            case Agg():
+                return self._aggregate(expr)
+            case Fn(name, args, type_):
+                return Fn(name, tuple(self.over_groups(arg) for arg in args), type_)
+            case Lit():
+                return expr
+            case Col(name, _):
+                raise DefinitionError(f"column {name} is neither in GROUP BY nor in an aggregate")
+
+    def _aggregate(self, expr: Agg) -> Col:
+        for name, known in self.aggregates:
+            if known == expr:
+                return Col(name, expr.type)
+        name = self.names.fresh(expr.name.lower())
+        if expr.type == DOUBLE and expr.name in ("SUM", "AVG"):
+            self.names.float_aggregates.add(name)
+        elif expr.arg is not None and self.names.is_float_aggregate(expr.arg):
+            self.names.float_aggregates.add(name)
+        self.aggregates.append((name, expr))
+        return Col(name, expr.type)

@@ -1,0 +1,100 @@
+"""A query as text: what it reads, whether it may run at all, and why no plan covers it.
+
+The road of FULL tables over operators without a rule: their text runs as it is, after these checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.bind import Relations, StoredRelation, ViewRelation
+from dynamic_tables.plan.functions import FULL_ONLY
+from dynamic_tables.plan.parse import ensure_admitted, ensure_deterministic, parse_query
+from dynamic_tables.plan.types import Type
+
+ADMITTED = FULL_ONLY | frozenset(
+    "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat substring "
+    "substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl like dpipe".split()
+)
+
+
+class Analyzer(Protocol):
+    """Whoever can tell the columns of a text without running it."""
+
+    def columns_of_text(self, text: str, relations: Iterable[str]) -> tuple[tuple[str, Type], ...]:
+        """Names and types."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """A query's text, the relations it names, the stored relations and texts below it."""
+
+    text: str
+    names: tuple[str, ...]
+    sources: tuple[str, ...]
+    texts: tuple[str, ...]
+    operator: str = ""
+    unsupported: str = ""
+
+    def without_rule(self, error: UnsupportedError) -> TextQuery:
+        """The same, with the reason why it cannot be incremental."""
+        return replace(self, operator=error.operator, unsupported=str(error))
+
+    def ensure_admitted(self) -> None:
+        """Raises DefinitionError for a function or relation that may not even run in a FULL refresh."""
+        for text in self.texts:
+            ensure_admitted(parse_query(text), ADMITTED)
+
+    def columns(self, analyzer: object) -> tuple[tuple[str, Type], ...]:
+        """The output columns. Raises UnsupportedError where the store cannot analyse text."""
+        analyse = getattr(analyzer, "columns_of_text", None)
+        if analyse is None:
+            raise UnsupportedError(self.operator, f"{self.unsupported}, and this store runs plans only")
+        result: tuple[tuple[str, Type], ...] = analyse(self.text, self.names)
+        return result
+
+
+def read_text(text: str, relations: Relations) -> TextQuery:
+    """What a query names, at any depth. Raises DefinitionError: syntax, unknown or foreign relations."""
+    sources: dict[str, None] = {}
+    texts: dict[str, None] = {}
+
+    def visit(current: str, path: tuple[str, ...]) -> tuple[str, ...]:
+        tree = parse_query(current)
+        ensure_deterministic(tree)
+        texts[current] = None
+        names = tuple(dict.fromkeys(_relations(tree)))
+        for name in names:
+            if name in path:
+                raise DefinitionError(f"{name} is defined by itself: {' -> '.join((*path, name))}")
+            match relations.relation(name):
+                case None:
+                    raise DefinitionError(f"unknown table {name}")
+                case ViewRelation(view):
+                    visit(view, (*path, name))
+                case StoredRelation():
+                    sources[name] = None
+        return names
+
+    names = visit(text, ())
+    return TextQuery(text, names, tuple(sources), tuple(texts))
+
+
+def _relations(tree: exp.Expression) -> Iterable[str]:
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            raise DefinitionError(f"{table.sql()} is refused: a query reads relations of its account")
+        if table.args.get("db") is not None or table.args.get("catalog") is not None:
+            raise DefinitionError(f"{table.sql()} is refused: a query reads relations of its account, by their plain names")
+        if table.args.get("version") is not None or table.args.get("when") is not None:
+            raise DefinitionError(f"{table.sql()} is refused: a refresh decides which versions are read")
+        name = table.name.lower()
+        if name not in ctes:
+            yield name

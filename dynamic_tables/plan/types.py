@@ -1,0 +1,110 @@
+"""Spark's SQL types, and the type of a result where two types meet (Spark 4, ANSI mode)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Kind(Enum):
+    """The families of types a dynamic table may hold."""
+
+    INT = "INT"
+    BIGINT = "BIGINT"
+    DECIMAL = "DECIMAL"
+    DOUBLE = "DOUBLE"
+    BOOLEAN = "BOOLEAN"
+    STRING = "STRING"
+    DATE = "DATE"
+    TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A SQL type; precision and scale are 0 except for DECIMAL."""
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        if self.kind is Kind.DECIMAL:
+            return f"DECIMAL({self.precision},{self.scale})"
+        return self.kind.value
+
+
+INT = Type(Kind.INT)
+BIGINT = Type(Kind.BIGINT)
+DOUBLE = Type(Kind.DOUBLE)
+BOOLEAN = Type(Kind.BOOLEAN)
+STRING = Type(Kind.STRING)
+DATE = Type(Kind.DATE)
+TIMESTAMP_NTZ = Type(Kind.TIMESTAMP_NTZ)
+
+MAX_PRECISION = 38
+INTEGRAL = frozenset({Kind.INT, Kind.BIGINT})
+NUMERIC = INTEGRAL | {Kind.DECIMAL, Kind.DOUBLE}
+
+
+def decimal(precision: int, scale: int) -> Type | None:
+    """DECIMAL(precision, scale); None where Spark would have to give up digits of it."""
+    if precision > MAX_PRECISION or scale > precision:
+        return None
+    return Type(Kind.DECIMAL, precision, scale)
+
+
+def as_decimal(type_: Type) -> Type | None:
+    """The decimal type that holds every value of an exact numeric type."""
+    match type_.kind:
+        case Kind.INT:
+            return Type(Kind.DECIMAL, 10, 0)
+        case Kind.BIGINT:
+            return Type(Kind.DECIMAL, 20, 0)
+        case Kind.DECIMAL:
+            return type_
+        case _:
+            return None
+
+
+def common(left: Type, right: Type) -> Type | None:
+    """The type both sides take in COALESCE, CASE, UNION and comparisons; None if they do not meet.
+
+    STRING meets only STRING: Spark would cast it, and fail at run time on the first value that is no number.
+    """
+    if left == right:
+        return left
+    kinds = {left.kind, right.kind}
+    if kinds == {Kind.DATE, Kind.TIMESTAMP_NTZ}:
+        return TIMESTAMP_NTZ
+    if not kinds <= NUMERIC:
+        return None
+    if Kind.DOUBLE in kinds:
+        return DOUBLE
+    if Kind.DECIMAL not in kinds:
+        return BIGINT
+    first, second = as_decimal(left), as_decimal(right)
+    if first is None or second is None:
+        return None
+    scale = max(first.scale, second.scale)
+    return decimal(max(first.precision - first.scale, second.precision - second.scale) + scale, scale)
+
+
+def common_of(types: tuple[Type, ...]) -> Type | None:
+    """The common type of one or more types."""
+    result: Type | None = types[0]
+    for type_ in types[1:]:
+        result = None if result is None else common(result, type_)
+    return result
+
+
+def sum_type(type_: Type) -> Type | None:
+    """The type of SUM over a type."""
+    match type_.kind:
+        case Kind.INT | Kind.BIGINT:
+            return BIGINT
+        case Kind.DOUBLE:
+            return DOUBLE
+        case Kind.DECIMAL:
+            return Type(Kind.DECIMAL, min(type_.precision + 10, MAX_PRECISION), type_.scale)
+        case _:
+            return None

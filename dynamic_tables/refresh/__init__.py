@@ -1,0 +1,1 @@
+"""One refresh: which versions, which action, the change set, its validations, its commit."""

@@ -1,0 +1,1 @@
+"""When things happen: the clock now, lags and periods later."""

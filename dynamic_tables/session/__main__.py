@@ -1,0 +1,26 @@
+"""`python -m dynamic_tables.session --fetch`: make Delta's jars available offline, as `make setup` does."""
+
+import argparse
+import os
+import sys
+
+from dynamic_tables.errors import SessionError
+from dynamic_tables.session.jars import DELTA
+from dynamic_tables.session.launch import fetch_jars
+
+
+def main() -> int:
+    """Fetch the jars; 0 when they are in the cache, 2 with one line on stderr when they cannot be had."""
+    parser = argparse.ArgumentParser(prog="python -m dynamic_tables.session", description=__doc__)
+    parser.add_argument("--fetch", action="store_true", required=True, help=f"fetch {DELTA} unless cached")
+    parser.parse_args()
+    try:
+        fetch_jars(os.environ)
+    except SessionError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Delta's jars: resolved once into a cache of our own, found there without a network ever after."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dynamic_tables.errors import SessionError
+
+DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+REMEDY = (
+    "Connect this machine to Maven Central once, or set DEFAULT_ARTIFACT_REPOSITORY to a mirror of it "
+    "(https_proxy is honoured), or point DVS_CACHE at a cache folder copied from another machine."
+)
+_TRIED = re.compile(r"https?://([^/\s]+)/")
+
+
+@dataclass(frozen=True, slots=True)
+class JarCache:
+    """The folder of one resolved coordinate.
+
+    A manifest of names and sizes is written after the last jar, so a download cut short is never
+    taken for a cache, and one coordinate has one folder, so an upgrade cannot mix two releases.
+    """
+
+    folder: Path
+
+    @classmethod
+    def of(cls, env: Mapping[str, str], coordinate: str = DELTA) -> "JarCache":
+        """The cache of a coordinate under DVS_CACHE, by default `~/.cache/dvs-harness`."""
+        root = env.get("DVS_CACHE") or Path(env.get("HOME") or Path.home()) / ".cache" / "dvs-harness"
+        _, artifact, version = coordinate.split(":")
+        return cls(Path(root).absolute() / f"{artifact}-{version}")
+
+    @property
+    def jars_folder(self) -> Path:
+        """Where Ivy, told to live in `folder`, puts the jars."""
+        return self.folder / "jars"
+
+    @property
+    def _manifest(self) -> Path:
+        return self.folder / "manifest.json"
+
+    def jars(self) -> tuple[Path, ...] | None:
+        """Every jar of the coordinate, or None unless all of them are here, whole."""
+        try:
+            sizes = json.loads(self._manifest.read_text())
+            paths = tuple(self.jars_folder / name for name in sorted(sizes))
+            whole = all(path.stat().st_size == sizes[path.name] for path in paths)
+        except (OSError, ValueError):
+            return None
+        return paths if paths and whole else None
+
+    def seal(self) -> tuple[Path, ...]:
+        """Record what was just resolved as complete, and return it."""
+        sizes = {path.name: path.stat().st_size for path in sorted(self.jars_folder.glob("*.jar"))}
+        self._manifest.write_text(json.dumps(sizes, indent=1) + "\n")
+        return tuple(self.jars_folder / name for name in sizes)
+
+
+def unresolved(launch_log: str) -> SessionError | None:
+    """The error of a launch that failed for want of jars; None if the log tells of another cause."""
+    if "UNRESOLVED DEPENDENCIES" not in launch_log and "FAILED DOWNLOADS" not in launch_log:
+        return None
+    tried = dict.fromkeys(_TRIED.findall(launch_log))
+    found = f"not to be had from {', '.join(tried)}" if tried else "no repository was asked"
+    return SessionError(f"The jars of {DELTA} cannot be downloaded", found=found, remedy=REMEDY)
+
+
+def proxy_options(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Java's way of saying https_proxy, which Java itself does not read."""
+    options: list[str] = []
+    for scheme in ("http", "https"):
+        value = env.get(f"{scheme}_proxy") or env.get(f"{scheme}_proxy".upper())
+        proxy = urlsplit(value if value and "//" in value else f"//{value or ''}")
+        if proxy.hostname:
+            options.append(f"-D{scheme}.proxyHost={proxy.hostname}")
+            options.append(f"-D{scheme}.proxyPort={proxy.port or 80}")
+    return tuple(options)

@@ -1,0 +1,98 @@
+"""Which Java starts Spark: every candidate is asked what it is, the first that fits is taken."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dynamic_tables.errors import SessionError
+
+SUPPORTED = (17, 21)
+JVM_ROOTS = (Path("/usr/lib/jvm"),)
+REMEDY = (
+    "Install one (`apt-get install openjdk-17-jre-headless`, or openjdk-21-jre-headless where that is what "
+    "the release has) or point at one (`export JAVA_HOME=<its folder>`)."
+)
+_ANSWER_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that runs: where it is at home, its feature release, and what led to it."""
+
+    home: Path
+    major: int
+    found_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place where a Java may be."""
+
+    found_by: str
+    executable: Path
+
+
+def candidates(env: Mapping[str, str], jvm_roots: Sequence[Path]) -> Iterator[Candidate]:
+    """The places to look, best first: JAVA_HOME, PATH, then the folders where systems keep JDKs."""
+    if home := env.get("JAVA_HOME"):
+        yield Candidate("JAVA_HOME", Path(home) / "bin" / "java")
+    if on_path := shutil.which("java", path=env.get("PATH", "")):
+        yield Candidate("PATH", Path(on_path))
+    for root in jvm_roots:
+        for executable in sorted(root.glob("*/bin/java")):
+            yield Candidate(str(root), executable)
+
+
+def ask(candidate: Candidate) -> Java | str:
+    """What a candidate says it is, or in words why it cannot be used.
+
+    Java itself is asked for its home: behind PATH there is often a wrapper script, and Spark needs
+    the real folder.
+    """
+    if not candidate.executable.is_file():
+        return f"{candidate.executable} does not exist"
+    try:
+        answer = subprocess.run(
+            [candidate.executable, "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return f"{candidate.executable} does not run"
+    properties = _properties(answer.stderr)
+    home, version = properties.get("java.home"), properties.get("java.specification.version")
+    if answer.returncode != 0 or home is None or version is None:
+        return f"{candidate.executable} does not run"
+    # Before Java 9 the version was written 1.8.
+    return Java(Path(home), int(version.removeprefix("1.").split(".")[0]), candidate.found_by)
+
+
+def find_java(env: Mapping[str, str], *, jvm_roots: Sequence[Path] = JVM_ROOTS) -> Java:
+    """The Java to start Spark with.
+
+    Raises:
+        SessionError: no candidate is a supported release; the text lists what each one is.
+    """
+    refused = [] if env.get("JAVA_HOME") else ["JAVA_HOME is not set"]
+    for candidate in candidates(env, jvm_roots):
+        match ask(candidate):
+            case Java(major=major) as java if major in SUPPORTED:
+                return java
+            case Java(major=major):
+                reason = f"{candidate.executable} is Java {major}"
+            case str(reason):
+                pass
+        refused.append(reason if candidate.found_by != "JAVA_HOME" else f"JAVA_HOME: {reason}")
+    if shutil.which("java", path=env.get("PATH", "")) is None:
+        refused.append("no java on PATH")
+    wanted = " or ".join(str(major) for major in SUPPORTED)
+    raise SessionError(f"Spark needs Java {wanted}", found="; ".join(refused), remedy=REMEDY)
+
+
+def _properties(shown: str) -> dict[str, str]:
+    pairs = (line.partition(" = ") for line in shown.splitlines())
+    return {name.strip(): value.strip() for name, equals, value in pairs if equals}

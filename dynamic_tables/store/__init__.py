@@ -1,0 +1,1 @@
+"""Where tables live: the interface the engine needs, and Delta behind it."""

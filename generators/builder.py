@@ -1,0 +1,146 @@
+"""A scenario under construction: its relations so far, its clock, and which refreshes are possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from generators import domains
+from generators.choices import Choices
+from generators.dml import DmlGenerator
+from generators.domains import TableSketch
+from generators.profiles import Profile
+from generators.queries import Generated, OutputColumn, QueryGenerator, Source
+from workload.dml import Dml, Replace
+from workload.query import names_read
+from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, RefreshMode, Scenario, Step, View
+from workload.schema import Table
+from workload.timeline import Timeline
+from workload.types import Row, Value
+
+TICK = 10
+"""Logical microseconds between steps; data timestamps may fall on a step or between two."""
+
+
+@dataclass(slots=True)
+class ScenarioBuilder:
+    """Collects tables, definitions and steps. Time moves by one tick a step."""
+
+    choices: Choices
+    profile: Profile
+    tables: list[TableSketch] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    intents: list[str] = field(default_factory=list)
+    commit_times: dict[str, list[int]] = field(default_factory=dict)
+    now: int = 0
+
+    timeline: Timeline = field(init=False)
+    queries: QueryGenerator = field(init=False)
+    dml: DmlGenerator = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline(self.definitions)
+        self.queries = QueryGenerator(self.choices, self.profile.query)
+        self.dml = DmlGenerator(self.choices, self.profile.null_percent, self.profile.dml)
+
+    def add_table(self) -> TableSketch:
+        """A new random base table."""
+        sketch = domains.table(self.choices, f"r{len(self.tables)}", self.profile.columns)
+        self.tables.append(sketch)
+        columns = tuple(
+            OutputColumn(column.name, column.type, domain.digits)
+            for column, domain in zip(sketch.columns, sketch.domains, strict=True)
+        )
+        self.sources.append(Source(sketch.name, columns, max(8, self.profile.rows[1])))
+        self.commit_times[sketch.name] = []
+        return sketch
+
+    def source(self, name: str) -> Source:
+        """A relation by name."""
+        return next(source for source in self.sources if source.name == name)
+
+    def add_view(self, generated: Generated) -> Source:
+        """A view, created at once."""
+        return self._define(View(f"v{len(self.definitions)}", generated.query), generated)
+
+    def add_dynamic_table(self, generated: Generated) -> Source:
+        """A dynamic table, created and initialized at once."""
+        mode = RefreshMode.FULL if self.choices.chance(self.profile.full_percent) else RefreshMode.AUTO
+        if mode is RefreshMode.AUTO and self.choices.chance(30):
+            mode = RefreshMode.INCREMENTAL
+        lag = self.choices.pick((None, None, TICK * 2, TICK * 100))
+        return self._define(DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag), generated)
+
+    def _define(self, definition: Definition, generated: Generated) -> Source:
+        self.definitions[definition.name] = definition
+        source = Source(definition.name, generated.columns, generated.rows)
+        self.sources.append(source)
+        at = self._tick()
+        self.timeline.create(definition.name, at)
+        self.steps.append(Create(at, definition.name))
+        return source
+
+    @property
+    def dynamic_tables(self) -> list[str]:
+        """The dynamic tables so far, upstreams first."""
+        return [name for name, definition in self.definitions.items() if isinstance(definition, DynamicTable)]
+
+    def commit(self, statements: tuple[Dml, ...]) -> None:
+        """A transaction at the next tick."""
+        if not statements:
+            return
+        at = self._tick()
+        self.steps.append(Commit(at, statements))
+        for statement in statements:
+            times = self.commit_times[statement.table]
+            if isinstance(statement, Replace):
+                # Before it lies another table; RESTORE stays on this side.
+                times.clear()
+            elif not times or times[-1] != at:
+                times.append(at)
+
+    def refresh(self, name: str, timestamp: int | None = None) -> bool:
+        """A refresh at the next tick, if its data timestamp is possible (default: then)."""
+        at = self.now + TICK
+        timestamp = at if timestamp is None else timestamp
+        if timestamp > at or not self.timeline.possible(name, timestamp):
+            return False
+        self._tick()
+        self.timeline.refresh(name, timestamp)
+        self.steps.append(Refresh(at, name, timestamp))
+        return True
+
+    def random_timestamp(self) -> int:
+        """A data timestamp: usually the newest commit's or now, sometimes older than the newest commit."""
+        if self.choices.chance(self.profile.stale_percent):
+            return self.now - self.choices.integer(0, 3) * (TICK // 2)
+        return self.choices.pick((self.now, self.now + TICK, self.now + TICK // 2))
+
+    def random_statement(self) -> Dml:
+        """A statement on a random table."""
+        table = self.choices.pick(self.tables)
+        return self.dml.statement(table, self.commit_times[table.name])
+
+    def row(self, table: TableSketch, **fixed: Value) -> Row:
+        """A random row with some columns fixed."""
+        row = domains.row(self.choices, table, self.profile.null_percent)
+        return tuple(fixed.get(column.name, value) for column, value in zip(table.columns, row, strict=True))
+
+    def finish(self, name: str) -> Scenario:
+        """The scenario. Definitions that nothing creates do not exist."""
+        return Scenario(
+            name,
+            tuple(Table(table.name, table.columns) for table in self.tables),
+            tuple(self.definitions.values()),
+            tuple(self.steps),
+            tuple(dict.fromkeys(self.intents)),
+        )
+
+    def readers(self, name: str) -> bool:
+        """Whether some definition reads a relation."""
+        return any(name in names_read(definition.query) for definition in self.definitions.values())
+
+    def _tick(self) -> int:
+        self.now += TICK
+        return self.now

@@ -1,0 +1,93 @@
+"""Column domains: small value sets with NULLs, duplicates and the awkward values of each type."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from generators.choices import Choices
+from workload.schema import Column
+from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, Kind, SqlType, Value, decimal
+
+NO_ARITHMETIC = 99
+"""Digits of a column whose values are too large, or not exact enough, to calculate with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The values of a column. `digits`: binary digits, before and after the point, that hold every one."""
+
+    values: tuple[Value, ...]
+    digits: int = NO_ARITHMETIC
+
+
+DECIMAL = decimal(8, 2)
+
+DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
+    Kind.INT: (
+        (8, Domain((0, 1, 2, 3, 4, -1), 3)),
+        (1, Domain((0, 1, -1, 2**31 - 1, -(2**31)))),
+    ),
+    Kind.BIGINT: (
+        (6, Domain((0, 1, 2, 5, -5, 7), 3)),
+        (1, Domain((0, 1, 2**62, -(2**63), 2**63 - 1))),
+    ),
+    Kind.DECIMAL: ((1, Domain(tuple(Decimal(v) for v in ("0.00", "1.50", "-1.50", "2.25", "10.01", "0.01")), 0)),),
+    Kind.DOUBLE: (
+        (4, Domain((0.0, 1.5, -0.0, 0.25, -1.5, 2.0), 4)),
+        (2, Domain((0.0, -0.0, float("nan"), 1.0, -2.5), 4)),
+    ),
+    Kind.BOOLEAN: ((1, Domain((False, True))),),
+    Kind.STRING: (
+        (3, Domain(("a", "b", "", "A", "ab"))),
+        (1, Domain(("a|b", "b", "a", "it's", "a ", "%", "é"))),
+    ),
+    Kind.DATE: ((1, Domain((dt.date(2024, 2, 28), dt.date(2024, 2, 29), dt.date(2023, 12, 31), dt.date(1, 2, 1), dt.date(9998, 12, 31)))),),
+    Kind.TIMESTAMP_NTZ: (
+        (1, Domain((dt.datetime(2024, 3, 31, 2, 30), dt.datetime(2024, 3, 31, 2, 30, 0, 1), dt.datetime(1969, 12, 31, 23, 59, 59)))),
+    ),
+}
+"""Per type, weighted domains. Doubles are dyadic, so that sums are exact in any order."""
+
+TYPES: Sequence[tuple[int, SqlType]] = (
+    (5, INT),
+    (3, BIGINT),
+    (3, STRING),
+    (2, DOUBLE),
+    (2, DECIMAL),
+    (1, BOOLEAN),
+    (1, DATE),
+    (1, TIMESTAMP_NTZ),
+)
+
+
+def value(choices: Choices, domain: Domain, null_percent: int) -> Value:
+    """A value of a domain, or NULL."""
+    return None if choices.chance(null_percent) else choices.pick(domain.values)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSketch:
+    """A base table with the domain of each column. The first column is an INT that tables join on."""
+
+    name: str
+    columns: tuple[Column, ...]
+    domains: tuple[Domain, ...]
+
+
+def table(choices: Choices, name: str, max_columns: int) -> TableSketch:
+    """A random base table of 2 columns or more."""
+    columns = [Column("k", INT)]
+    domains = [DOMAINS[Kind.INT][0][1]]
+    for number in range(choices.integer(1, max_columns - 1)):
+        type_ = INT if number == 0 and choices.chance(60) else choices.weighted(TYPES)
+        columns.append(Column("abcdefgh"[number], type_))
+        domains.append(choices.weighted(DOMAINS[type_.kind]))
+    return TableSketch(name, tuple(columns), tuple(domains))
+
+
+def row(choices: Choices, sketch: TableSketch, null_percent: int) -> tuple[Value, ...]:
+    """A random row."""
+    return tuple(value(choices, domain, null_percent) for domain in sketch.domains)

@@ -1,0 +1,144 @@
+"""Profiles: how large scenarios are, what is drawn how often, and which floors a run must reach."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from generators.dml import DML_WEIGHTS
+from generators.queries import QueryWeights
+from workload.errors import WorkloadError
+
+GENERATOR_VERSION = 1
+"""Scenario i is a function of (seed, generator version, profile, i); a change of any draw changes this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The shape of a campaign's scenarios. Pairs are inclusive ranges; percentages are of scenarios or draws.
+
+    `floors`: name -> how many per 1,000 scenarios must be reached, by kind: `operator: left join`,
+    `pair: a > b`, `intent: ..`, `state: ..`, `action: ..`. A run of n scenarios must reach n/1000 of each,
+    rounded down, and at least one where that is one or more.
+    """
+
+    name: str
+    tables: tuple[int, int] = (1, 3)
+    columns: int = 4
+    rows: tuple[int, int] = (0, 6)
+    null_percent: int = 18
+    dynamic_tables: tuple[int, int] = (1, 4)
+    view_percent: int = 25
+    full_percent: int = 8
+    rounds: tuple[int, int] = (2, 4)
+    commits: tuple[int, int] = (1, 3)
+    quiet_percent: int = 12
+    """Rounds without a commit: every refresh has nothing to do."""
+    intents: tuple[int, int] = (1, 2)
+    stale_percent: int = 25
+    """Refreshes at a data timestamp older than the newest commit."""
+    dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
+    query: QueryWeights = field(default_factory=QueryWeights)
+    floors: Mapping[str, int] = field(default_factory=dict)
+    fresh_percent: int = 10
+    """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
+
+
+FLOORS: Mapping[str, int] = {
+    **{f"operator: {name}": 100 for name in ("filter", "inner join", "left join", "full join", "grouped aggregation")},
+    **{f"operator: {name}": 40 for name in ("right join", "cross join", "distinct", "union all", "scalar aggregation")},
+    **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
+    "action: REINITIALIZE": 5,
+    "state: retraction": 500,
+    "state: row updated": 200,
+    "state: group emptied": 30,
+    "state: group refilled": 10,
+    "state: null key born": 30,
+    "state: both join sides changed": 100,
+    "state: outer row lost its last match": 20,
+    "state: outer row found its first match": 20,
+    "state: duplicate rows": 200,
+    "state: empty result": 100,
+    "state: old data timestamp": 100,
+}
+
+SMOKE = Profile(name="smoke", floors=FLOORS)
+
+NIGHTLY = Profile(
+    name="nightly",
+    columns=5,
+    rows=(0, 9),
+    rounds=(2, 6),
+    intents=(0, 3),
+    query=QueryWeights(depth=3, max_rows=600),
+    floors=FLOORS,
+)
+
+PRODUCTION = Profile(
+    name="production",
+    rows=(60, 160),
+    columns=5,
+    rounds=(20, 30),
+    commits=(1, 1),
+    quiet_percent=92,
+    intents=(0, 0),
+    null_percent=8,
+    dynamic_tables=(1, 3),
+    full_percent=30,
+    query=QueryWeights(
+        depth=1,
+        max_rows=30_000,
+        relations=((3, 1), (6, 2), (1, 3)),
+        shapes=((4, "plain"), (7, "grouped"), (1, "distinct"), (1, "union")),
+    ),
+    dml={"insert": 8, "update_one": 10, "delete_one": 4, "merge": 6, "update": 2, "delete": 1, "optimize": 1},
+    floors={"action: NO_DATA": 8000, "action: INCREMENTAL": 300, "operator: inner join": 100, "operator: grouped aggregation": 100},
+)
+"""After the paper's section 6.3: over 90 % NO_DATA refreshes, most changes small, joins and aggregates common."""
+
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SMOKE, NIGHTLY, PRODUCTION)}
+
+
+def load_profile(name: str) -> Profile:
+    """A built-in profile, or one from a TOML file: `base = "smoke"` and the fields that differ.
+
+    Raises WorkloadError naming the file and key.
+    """
+    if name in PROFILES:
+        return PROFILES[name]
+    path = Path(name)
+    if not path.is_file():
+        raise WorkloadError(f"no profile {name!r}: neither one of {', '.join(PROFILES)} nor a file")
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise WorkloadError(f"profile {name}: {error}") from error
+    base = data.pop("base", "smoke")
+    if base not in PROFILES:
+        raise WorkloadError(f"profile {name}: base {base!r} is none of {', '.join(PROFILES)}")
+    known = {f.name: f for f in fields(Profile)}
+    changes: dict[str, Any] = {"name": path.stem}
+    for key, value in data.items():
+        if key not in known or key == "query":
+            raise WorkloadError(f"profile {name}: unknown key {key!r}; known: {', '.join(k for k in known if k != 'query')}")
+        changes[key] = _checked(name, key, value, getattr(PROFILES[base], key))
+    return replace(PROFILES[base], **changes)
+
+
+def _checked(profile: str, key: str, value: object, default: object) -> object:
+    match default:
+        case tuple():
+            good = isinstance(value, list) and len(value) == 2 and all(type(v) is int for v in value) and 0 <= value[0] <= value[1]
+            value = tuple(value) if isinstance(value, list) else value
+        case int():
+            good = type(value) is int and value >= 0
+        case Mapping():
+            good = isinstance(value, dict) and all(type(v) is int and v >= 0 for v in value.values())
+        case _:
+            good = isinstance(value, str)
+    if not good:
+        raise WorkloadError(f"profile {profile}: {key} = {value!r} does not fit; it looks like {default!r}")
+    return value

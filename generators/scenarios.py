@@ -1,0 +1,117 @@
+"""Random scenarios: from choices and a profile to one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from generators.builder import ScenarioBuilder
+from generators.choices import Choices, SeededChoices
+from generators.intents import INTENTS, Act, Script
+from generators.profiles import GENERATOR_VERSION, Profile
+from workload.dml import Dml, Insert
+from workload.scenario import Scenario
+
+
+def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
+    """Scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone."""
+    choices = SeededChoices(seed, GENERATOR_VERSION, profile, index)
+    return generate(choices, profile, f"{profile.name}-{seed}-{index}")
+
+
+def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
+    """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes."""
+    builder = ScenarioBuilder(choices, profile)
+    for _ in range(choices.integer(*profile.tables)):
+        builder.add_table()
+    initial_rows(builder)
+    scripts = begin_intents(builder)
+    random_definitions(builder)
+    acts = [iter(script.acts) for script in scripts]
+    wanted = choices.integer(*profile.rounds)
+    rounds = max([wanted, *(len(script.acts) for script in scripts)])
+    for _ in range(rounds):
+        play_round(builder, scripts, acts)
+    for table in builder.dynamic_tables:
+        builder.refresh(table)
+    return builder.finish(name)
+
+
+def initial_rows(builder: ScenarioBuilder) -> None:
+    """First contents, in one transaction over all tables."""
+    statements: list[Dml] = []
+    for table in builder.tables:
+        rows = builder.dml.rows(table, *builder.profile.rows)
+        if rows:
+            statements.append(Insert(table.name, rows))
+    builder.commit(tuple(statements))
+
+
+def begin_intents(builder: ScenarioBuilder) -> list[Script]:
+    """Draws intents and lets them define their tables. Each costs up to three definitions."""
+    scripts: list[Script] = []
+    names = list(INTENTS)
+    for _ in range(builder.choices.integer(*builder.profile.intents)):
+        if len(builder.dynamic_tables) >= builder.profile.dynamic_tables[1]:
+            break
+        name = builder.choices.pick(names)
+        builder.intents.append(name)
+        before = set(builder.commit_times)
+        scripts.append(INTENTS[name](builder))
+        if set(builder.commit_times) - before:
+            # The intent brought a table of its own; it starts empty.
+            continue
+    return scripts
+
+
+def random_definitions(builder: ScenarioBuilder) -> None:
+    """Random views and dynamic tables over everything defined so far."""
+    low, high = builder.profile.dynamic_tables
+    wanted = builder.choices.integer(low, high)
+    if builder.choices.chance(builder.profile.view_percent):
+        builder.add_view(builder.queries.query(builder.sources, 1))
+    while len(builder.dynamic_tables) < wanted:
+        builder.add_dynamic_table(builder.queries.query(builder.sources))
+
+
+def play_round(builder: ScenarioBuilder, scripts: list[Script], acts: list[Iterator[Act]]) -> None:
+    """Some commits, then some refreshes. Acts of intents come before random DML or in between."""
+    choices = builder.choices
+    if not choices.chance(builder.profile.quiet_percent):
+        for act in [next(act, None) for act in acts]:
+            for transaction in act or ():
+                builder.commit(transaction)
+        for _ in range(choices.integer(*builder.profile.commits)):
+            count = choices.weighted(((5, 1), (2, 2), (1, 3)))
+            if acts and choices.chance(50):
+                continue
+            builder.commit(tuple(builder.random_statement() for _ in range(count)))
+    play_refreshes(builder, [script.target for script in scripts])
+
+
+def play_refreshes(builder: ScenarioBuilder, targets: list[str]) -> None:
+    """Refreshes of intents' tables and of others; sometimes a consumer lags behind its sources."""
+    choices = builder.choices
+    timestamp = builder.random_timestamp()
+    tables = builder.dynamic_tables
+    for target in targets:
+        builder.refresh(target, timestamp)
+    for table in choices.subset(tables, 1, 2):
+        builder.refresh(table, timestamp)
+    if choices.chance(20):
+        lagging_consumer(builder, timestamp)
+
+
+def lagging_consumer(builder: ScenarioBuilder, timestamp: int) -> None:
+    """An upstream table moves on twice, then its consumer asks for the older of the two versions."""
+    consumers = [table for table in builder.dynamic_tables if builder.timeline.upstream(table)]
+    if not consumers:
+        return
+    consumer = builder.choices.pick(consumers)
+    upstream = builder.timeline.upstream(consumer)
+    older = builder.now
+    for table in upstream:
+        builder.refresh(table, older)
+    builder.commit((builder.random_statement(),))
+    for table in upstream:
+        builder.refresh(table)
+    builder.refresh(consumer, older)

@@ -1,0 +1,133 @@
+"""The oracle: what every dynamic table must hold at every data timestamp, from the scenario alone."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import duckdb
+
+from oracle.base_tables import BaseTables
+from oracle.duck import open_duckdb, run_typed
+from oracle.errors import OracleQueryError
+from oracle.expansion import Expansion, expand
+from workload.scenario import Scenario
+from workload.schema import Column, Table
+from workload.scope import Catalog
+from workload.sql import Dialect, literal, type_name
+from workload.types import Row
+from workload.wellformed import check_scenario
+
+
+class DelayedView:
+    """Delayed view semantics (semantics, section 4): contents at t are the defining query at t.
+
+    Every source is as of t, and an upstream dynamic table means its own defining query as of t. Nothing
+    that an engine stored is ever read. Without a `connection` it opens its own; a given one stays open
+    after `close` and may serve one DelayedView after another, or several in turn, from one thread.
+    `catalog`: the result of `check_scenario`, if it is at hand. `limit_s` bounds each query, in seconds.
+    Raises WorkloadError: the scenario is not well-formed; OracleQueryError: a statement fails on its data.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        connection: duckdb.DuckDBPyConnection | None = None,
+        catalog: Catalog | None = None,
+        *,
+        limit_s: float | None = None,
+    ) -> None:
+        self._catalog = check_scenario(scenario) if catalog is None else catalog
+        self._scenario = scenario
+        self._limit_s = limit_s
+        self._owns_connection = connection is None
+        self._connection = open_duckdb() if connection is None else connection
+        self._tables = {table.name: table for table in scenario.tables}
+        self._base = BaseTables(self._connection, scenario, limit_s)
+        self._expansions: dict[str, Expansion] = {}
+        self._contents: dict[tuple[str, ...], tuple[Row, ...]] = {}
+
+    def __enter__(self) -> DelayedView:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Frees what the scenario took in DuckDB, and the connection if it is the view's own."""
+        if self._owns_connection:
+            self._connection.close()
+        else:
+            self._base.close()
+
+    def columns(self, name: str) -> tuple[Column, ...]:
+        """The columns of a base table, view or dynamic table. Raises KeyError."""
+        return self._catalog[name]
+
+    def source_rows(self, table: str, timestamp: int) -> tuple[Row, ...]:
+        """A base table's rows by its latest commit at or before the timestamp. Raises KeyError."""
+        return self._base.state(table, timestamp).rows
+
+    def changed_between(self, table: str, after: int, until: int) -> bool:
+        """Whether a base table's rows at `until` are another bag than at `after`."""
+        return self._base.bag(table, after) != self._base.bag(table, until)
+
+    def touched_between(self, table: str, after: int, until: int) -> bool:
+        """Whether a commit in (after, until] wrote a base table, be it without any effect."""
+        return self._base.written_between(table, after, until)
+
+    def contents(self, name: str, timestamp: int) -> tuple[Row, ...]:
+        """The rows that a view or dynamic table has at a data timestamp, in no particular order.
+
+        Raises OracleQueryError: the query fails on its data; OracleError: DuckDB types it otherwise than
+        the scenario does; OracleTimeout; KeyError. Cached by the states of the base tables it reads.
+        """
+        if name in self._tables:
+            return self.source_rows(name, timestamp)
+        relations = [self._base.state(table, timestamp).relation for table in self._expansion(name).tables]
+        key = (name, *relations)
+        if key not in self._contents:
+            self._contents[key] = self._evaluate(name, relations)
+        return self._contents[key]
+
+    def sql(self, name: str, timestamp: int, dialect: Dialect = Dialect.DUCKDB) -> str:
+        """The expanded query with the base tables' rows written out: for display, and to run elsewhere."""
+        if name in self._tables:
+            return _written_out(self._tables[name], self.source_rows(name, timestamp), dialect)
+        expansion = self._expansion(name)
+        bound = tuple(
+            f"{table} AS ({_written_out(self._tables[table], self.source_rows(table, timestamp), dialect)})"
+            for table in expansion.tables
+        )
+        return expansion.text(bound, dialect, separator="\n")
+
+    def _expansion(self, name: str) -> Expansion:
+        if name not in self._expansions:
+            self._expansions[name] = expand(self._scenario, name)
+        return self._expansions[name]
+
+    def _evaluate(self, name: str, relations: list[str]) -> tuple[Row, ...]:
+        expansion = self._expansion(name)
+        bound = tuple(
+            f"{table} AS (SELECT * FROM {relation})"
+            for table, relation in zip(expansion.tables, relations, strict=True)
+        )
+        text = expansion.text(bound, Dialect.DUCKDB)
+        try:
+            return run_typed(self._connection, text, self._catalog[name], name, self._limit_s)
+        except OracleQueryError as error:
+            raise OracleQueryError(f"{name}: {error}") from error
+
+
+def _written_out(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
+    if not rows:
+        items = [
+            f"CAST(NULL AS {type_name(column.type, dialect)}) AS {column.name}" for column in table.columns
+        ]
+        return f"SELECT {', '.join(items)} WHERE FALSE"
+    types = [column.type for column in table.columns]
+    texts = [
+        "(" + ", ".join(literal(value, type_, dialect) for value, type_ in zip(row, types, strict=True)) + ")"
+        for row in rows
+    ]
+    names = ", ".join(column.name for column in table.columns)
+    return f"SELECT * FROM (VALUES {', '.join(texts)}) AS {table.name}({names})"

@@ -1,0 +1,88 @@
+"""DML as functions: each statement becomes a SELECT that yields the table's new contents.
+
+An engine changes tables in place; here a statement maps contents to contents, so that the two sides of a
+comparison cannot share a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.query import Expr
+from workload.schema import Table
+from workload.sql import Dialect, render_expr
+
+SOURCE = '"$source"'
+MATCHED = '"$source"."$matched"'
+"""Names that no scenario can hold."""
+
+
+def contents_after(statement: Dml, table: Table, before: str, given: str, as_of: Callable[[int], str]) -> str:
+    """The SELECT for the contents of `table` after the statement.
+
+    `before`, `given` and what `as_of` returns are FROM items of the table's columns: the contents before,
+    the statement's literal rows, and the contents as of a logical time.
+    """
+    match statement:
+        case Insert():
+            return f"{_all(table, before)} UNION ALL {_all(table, given)}"
+        case Update():
+            return _update(statement, table, before)
+        case Delete(_, where):
+            condition = "FALSE" if where is None else f"{_text(where)} IS NOT TRUE"
+            return f"{_all(table, before)} WHERE {condition}"
+        case Merge():
+            return _merge(statement, table, before, given)
+        case Truncate():
+            return f"{_all(table, before)} WHERE FALSE"
+        case Overwrite() | Replace():
+            return _all(table, given)
+        case Restore(_, to):
+            return _all(table, as_of(to))
+        case Optimize():
+            return _all(table, before)
+        case _:
+            assert_never(statement)
+
+
+def _update(update: Update, table: Table, before: str) -> str:
+    values = {assignment.column: _text(assignment.value) for assignment in update.assignments}
+    items = []
+    for column in table.columns:
+        old = f'{table.name}."{column.name}"'
+        value = values.get(column.name, old)
+        if update.where is not None and value != old:
+            # CASE also keeps the value from being computed, and from failing, where nothing is set.
+            value = f"CASE WHEN {_text(update.where)} IS TRUE THEN {value} ELSE {old} END"
+        items.append(f'{value} AS "{column.name}"')
+    return f"SELECT {', '.join(items)} FROM {before} AS {table.name}"
+
+
+def _merge(merge: Merge, table: Table, before: str, given: str) -> str:
+    """Target rows left-joined with the source rows, then the source rows without a match."""
+    keys = " AND ".join(f'{table.name}."{key}" IS NOT DISTINCT FROM {SOURCE}."{key}"' for key in merge.keys)
+    items = []
+    for column in table.columns:
+        old, new = f'{table.name}."{column.name}"', f'{SOURCE}."{column.name}"'
+        value = old if column.name in merge.keys else f"CASE WHEN {MATCHED} THEN {new} ELSE {old} END"
+        items.append(f'{value} AS "{column.name}"')
+    marked = f'(SELECT *, TRUE AS "$matched" FROM {given}) AS {SOURCE}'
+    text = f"SELECT {', '.join(items)} FROM {before} AS {table.name} LEFT JOIN {marked} ON {keys}"
+    if merge.delete_when is not None:
+        text += f" WHERE (CASE WHEN {MATCHED} THEN {_text(merge.delete_when)} END) IS NOT TRUE"
+    if merge.insert_unmatched:
+        columns = ", ".join(f'{SOURCE}."{column.name}"' for column in table.columns)
+        unmatched = f"{given} AS {SOURCE} ANTI JOIN {before} AS {table.name} ON {keys}"
+        text += f" UNION ALL SELECT {columns} FROM {unmatched}"
+    return text
+
+
+def _all(table: Table, relation: str) -> str:
+    columns = ", ".join(f'{table.name}."{column.name}"' for column in table.columns)
+    return f"SELECT {columns} FROM {relation} AS {table.name}"
+
+
+def _text(expr: Expr) -> str:
+    return f"({render_expr(expr, Dialect.DUCKDB)})"

@@ -1,0 +1,56 @@
+"""Expansion: a definition with everything upstream of it inlined, down to the base tables.
+
+This is what makes the views *delayed* (semantics, section 4): an upstream dynamic table stands for its
+defining query at the same data timestamp, never for what some refresh stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workload.query import Cte, Query, With, names_read
+from workload.scenario import Scenario
+from workload.sql import Dialect, render_query
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A defining query over base tables only.
+
+    `tables`: the base tables read, at any depth, in the scenario's order. `ctes`: the upstream views and
+    dynamic tables, upstreams first, then the definition's own. `body`: the rest of the definition.
+    """
+
+    tables: tuple[str, ...]
+    ctes: tuple[Cte, ...]
+    body: Query
+
+    @property
+    def query(self) -> Query:
+        """The expansion as one query of the IR."""
+        return With(self.ctes, self.body) if self.ctes else self.body
+
+    def text(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
+        """The text, with CTEs that bind the base tables (each `name AS (...)`) put before the others."""
+        upstream = [f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in self.ctes]
+        named = f",{separator}".join((*tables, *upstream))
+        body = render_query(self.body, dialect)
+        return f"WITH {named}{separator}{body}" if named else body
+
+
+def expand(scenario: Scenario, name: str) -> Expansion:
+    """The expansion of a view or dynamic table of a well-formed scenario. Raises KeyError: no such name."""
+    queries = {definition.name: definition.query for definition in scenario.definitions}
+    needed = set(names_read(queries[name]))
+    upstream: list[Cte] = []
+    # Definitions stand upstreams first, so one pass backwards finds all of them.
+    for definition in reversed(scenario.definitions):
+        if definition.name in needed:
+            needed.update(names_read(definition.query))
+            upstream.insert(0, Cte(definition.name, definition.query))
+    body = queries[name]
+    while isinstance(body, With):
+        upstream.extend(body.ctes)
+        body = body.body
+    tables = tuple(table.name for table in scenario.tables if table.name in needed)
+    return Expansion(tables, tuple(upstream), body)

@@ -1,0 +1,1 @@
+"""Executable models of the transaction protocols, each able to emit histories."""

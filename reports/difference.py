@@ -1,0 +1,102 @@
+"""A difference of two bags as marked rows, like rows side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from reports.values import cell
+from workload.results import Difference
+from workload.types import Row
+
+ROWS_SHOWN = 100
+"""Rows shown of each side; pairing like rows is quadratic in it."""
+
+
+class Side(Enum):
+    """The mark of a row, as in a diff from the expected to the actual contents."""
+
+    EXPECTED = "-"
+    ACTUAL = "+"
+
+
+@dataclass(frozen=True, slots=True)
+class DiffRow:
+    """A row that only one side has, `times` times; `differs` marks the cells its counterpart has otherwise.
+
+    A row without counterpart has no marked cell.
+    """
+
+    side: Side
+    cells: tuple[str, ...]
+    differs: tuple[bool, ...]
+    times: int
+
+
+def diff_rows(difference: Difference, limit: int = ROWS_SHOWN) -> tuple[DiffRow, ...]:
+    """Expected rows that are missing (-) and actual rows that are not expected (+).
+
+    A missing row is followed by the unexpected row that shares most cells with it, if any does.
+    """
+    extra = [(_cells(row), times) for row, times in difference.extra[:limit]]
+    rows: list[DiffRow] = []
+    for row, times in difference.missing[:limit]:
+        missing = _cells(row)
+        partner = max(extra, key=lambda other: _shared(missing, other[0]), default=None)
+        if partner is None or not _shared(missing, partner[0]):
+            rows.append(DiffRow(Side.EXPECTED, missing, (False,) * len(missing), times))
+            continue
+        extra.remove(partner)
+        rows.append(DiffRow(Side.EXPECTED, missing, _differs(missing, partner[0]), times))
+        rows.append(DiffRow(Side.ACTUAL, partner[0], _differs(partner[0], missing), partner[1]))
+    rows.extend(DiffRow(Side.ACTUAL, cells, (False,) * len(cells), times) for cells, times in extra)
+    return tuple(rows)
+
+
+def hidden_rows(difference: Difference, limit: int = ROWS_SHOWN) -> int:
+    """How many distinct differing rows `diff_rows` leaves out."""
+    return max(0, len(difference.missing) - limit) + max(0, len(difference.extra) - limit)
+
+
+def difference_text(difference: Difference) -> str:
+    """The figures in one sentence: `wrong value: 3 rows expected, 3 found; ...`."""
+    missing = sum(times for _, times in difference.missing)
+    extra = sum(times for _, times in difference.extra)
+    equal = max(0, difference.expected_rows - missing)
+    return (
+        f"{difference.kind.value}: {difference.expected_rows} rows expected, {difference.actual_rows} found; "
+        f"{missing} missing (-), {extra} not expected (+), {equal} equal and not shown"
+    )
+
+
+def diff_block(difference: Difference) -> str:
+    """The rows as lines that start with their mark, columns aligned, under a line of column names."""
+    rows = diff_rows(difference)
+    header = tuple(f"{column.name} {column.type}" for column in difference.columns)
+    width = max((len(cells) for cells in (header, *(row.cells for row in rows))), default=0)
+    widths = [
+        max((len(c[i]) for c in (header, *(r.cells for r in rows)) if i < len(c)), default=0)
+        for i in range(width)
+    ]
+
+    def line(mark: str, cells: tuple[str, ...], note: str = "") -> str:
+        padded = " | ".join(text.ljust(widths[i]) for i, text in enumerate(cells))
+        return f"{mark} {padded}{note}".rstrip()
+
+    lines = [line(" ", header)]
+    lines += [line(r.side.value, r.cells, f"  ({r.times} times)" if r.times != 1 else "") for r in rows]
+    if hidden := hidden_rows(difference):
+        lines.append(f"  ... and {hidden} more rows")
+    return "\n".join(lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return tuple(cell(value) for value in row)
+
+
+def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
+    return sum(a == b for a, b in zip(left, right, strict=False)) if len(left) == len(right) else 0
+
+
+def _differs(cells: tuple[str, ...], other: tuple[str, ...]) -> tuple[bool, ...]:
+    return tuple(a != b for a, b in zip(cells, other, strict=True))

@@ -1,0 +1,98 @@
+"""The README of a failure folder: all that is needed to understand one failure without running anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reports.describe import Entry, definition_head, query_sql, table_sql, timeline
+from reports.difference import diff_block, difference_text
+from reports.figures import size_text
+from reports.findings import by_diagnosis, place, summary_text
+from reports.markdown import code, fence, plain, table
+from reports.visible import one_line
+from workload.results import Finding, Outcome
+from workload.scenario import Definition, Scenario
+from workload.sql import Dialect
+
+
+def failure_markdown(scenario: Scenario, outcome: Outcome, *, original: Scenario | None, replay: str) -> str:
+    """The page of one failure. `original` is the scenario before shrinking, None if it was not shrunk."""
+    parts = [
+        f"# {plain(_title(outcome))}",
+        plain(summary_text(outcome)),
+        _origin(scenario, original),
+        "## Replay",
+        fence(replay, "sh"),
+        "## Tables",
+        "They are created empty before step 0.",
+        fence(";\n".join(table_sql(t) for t in scenario.tables) + ";", "sql"),
+        "## Definitions",
+        *(_definition(definition) for definition in scenario.definitions),
+        "## Timeline",
+        "Times are logical microseconds. One commit is one transaction.",
+        fence(_timeline(scenario, outcome), "sql"),
+        "## Expected and actual",
+        *(_finding(finding) for finding in by_diagnosis(outcome)),
+    ]
+    if not outcome.findings:
+        parts.append("No check failed, so there are no rows to compare.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _title(outcome: Outcome) -> str:
+    killer = outcome.killer
+    return f"{outcome.outcome.value}: {outcome.scenario if killer is None else killer.value}"
+
+
+def _origin(scenario: Scenario, original: Scenario | None) -> str:
+    size = f"Scenario {code(scenario.name)}: {size_text(scenario)}"
+    if original is None:
+        size += "; not shrunk."
+    else:
+        size += f". Shrunk from {size_text(original)}."
+    if scenario.intents:
+        size += " Built-in intents: " + ", ".join(code(intent) for intent in scenario.intents) + "."
+    return size
+
+
+def _definition(definition: Definition) -> str:
+    spark = query_sql(definition.query, Dialect.SPARK)
+    duck = query_sql(definition.query, Dialect.DUCKDB)
+    shown = fence(f"{definition_head(definition)} AS\n{spark};", "sql")
+    if duck == spark:
+        return f"{shown}\n\nDuckDB is given the same query."
+    summary = "<details><summary>The same query for DuckDB</summary>"
+    return f"{shown}\n\n{summary}\n\n{fence(f'{duck};', 'sql')}\n\n</details>"
+
+
+def _timeline(scenario: Scenario, outcome: Outcome) -> str:
+    failed: dict[int, list[str]] = {}
+    for finding in by_diagnosis(outcome):
+        failed.setdefault(finding.step, []).append(
+            f"-- FAILS HERE: {finding.check.value} on {one_line(finding.table)}"
+        )
+    return "\n\n".join(_step(entry, failed) for entry in timeline(scenario)) or "-- no steps"
+
+
+def _step(entry: Entry, failed: Mapping[int, list[str]]) -> str:
+    stamp = "" if entry.timestamp is None else f", data timestamp {entry.timestamp}"
+    lines = [f"-- step {entry.number}, time {entry.at}: {one_line(entry.title)}{stamp}"]
+    lines += dict.fromkeys(failed.get(entry.number, ()))
+    lines += [f"{statement};" for statement in entry.statements]
+    return "\n".join(lines)
+
+
+def _finding(finding: Finding) -> str:
+    parts = [
+        f"### {plain(finding.check.value)}: {plain(place(finding))}",
+        fence(finding.message or "no message"),
+    ]
+    if finding.difference is not None:
+        parts += [
+            plain(difference_text(finding.difference)) + ".",
+            fence(diff_block(finding.difference), "diff"),
+        ]
+    if finding.votes:
+        votes = [(plain(voter), plain(vote)) for voter, vote in finding.votes.items()]
+        parts.append(table(("vote", "says"), votes))
+    return "\n\n".join(parts)

@@ -1,0 +1,41 @@
+"""Markdown pieces that no content can break out of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from reports.visible import one_line, visible
+
+# An underscore inside a word is no markup.
+special = re.compile(r"[\\`*\[\]<#|~&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+
+
+def plain(text: str) -> str:
+    """Text on one line, shown as it is: no markup, no HTML, no new table cell; not to start a line with."""
+    return special.sub(r"\\\g<0>", one_line(text))
+
+
+def code(text: str) -> str:
+    """Inline code on one line; a bar is escaped so that it may stand in a table."""
+    text = one_line(text)
+    ticks = "`" * (_longest_run(text) + 1)
+    padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
+    return f"{ticks}{padding}{text}{padding}{ticks}".replace("|", "\\|")
+
+
+def fence(content: str, language: str = "") -> str:
+    """A fenced block, with a fence longer than any run of backticks inside."""
+    content = visible(content)
+    ticks = "`" * max(3, _longest_run(content) + 1)
+    return f"{ticks}{language}\n{content}\n{ticks}"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; its cells are Markdown already (`plain`, `code`)."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

@@ -1,0 +1,49 @@
+"""A run's summary as Markdown."""
+
+from __future__ import annotations
+
+from reports.figures import figures, headline, number, outcome_counts
+from reports.findings import first_finding
+from reports.markdown import code, plain, table
+from workload.results import Failure, RunSummary
+
+
+def summary_markdown(summary: RunSummary) -> str:
+    """Verdict, figures, outcomes, floors not met and failures; a few tables, no rows."""
+    head = headline(summary)
+    parts = [
+        f"# {plain(head.title)}",
+        " ".join(plain(sentence) for sentence in head.sentences),
+        f"Tier {code(summary.tier)}, profile {code(summary.profile)}, seed {code(str(summary.seed))}.",
+        table(("figure", "value", "rate"), [(f.label, f.value, f.note) for f in figures(summary)]),
+        table(
+            ("outcome", "scenarios"),
+            [(code(outcome.value), number(count)) for outcome, count in outcome_counts(summary).items()],
+        ),
+    ]
+    if summary.coverage.actions:
+        rows = [(code(name), number(count)) for name, count in summary.coverage.actions.items()]
+        parts.append(table(("refresh action", "refreshes"), rows))
+    if summary.coverage.unmet:
+        unmet = [
+            (code(name), number(reached), number(floor))
+            for name, (reached, floor) in summary.coverage.unmet.items()
+        ]
+        parts += ["## Coverage floors not met", table(("floor", "reached", "wanted"), unmet)]
+    if summary.failures:
+        header = ("scenario", "outcome", "first failed check", "table", "data timestamp", "folder")
+        parts += ["## Failures", table(header, [_failure_row(failure) for failure in summary.failures])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _failure_row(failure: Failure) -> tuple[str, ...]:
+    outcome = failure.outcome
+    first = first_finding(outcome)
+    return (
+        code(outcome.scenario),
+        code(outcome.outcome.value),
+        plain(outcome.reason or "none") if first is None else plain(first.check.value),
+        "" if first is None else code(first.table),
+        "" if first is None else str(first.timestamp),
+        code(failure.folder),
+    )

@@ -1,0 +1,30 @@
+"""Hostile or invisible characters made visible, so that every report shows what a value really holds."""
+
+from __future__ import annotations
+
+
+def visible(text: str) -> str:
+    r"""The text with every unprintable character but newline and tab as an escape.
+
+    NUL, lone surrogates and control characters would make XML and UTF-8 output invalid; bidirectional
+    and zero-width ones would let a text look like another. `visible("a\0b")` is `a\u0000b`.
+    """
+    return _escaped(text, kept="\n\t")
+
+
+def one_line(text: str) -> str:
+    r"""As `visible`, with newlines and tabs escaped too: `one_line("a\nb")` is `a\nb` in four characters."""
+    return _escaped(text, kept="")
+
+
+def _escaped(text: str, *, kept: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in kept else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    if char in short:
+        return short[char]
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"

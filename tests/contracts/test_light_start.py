@@ -1,0 +1,56 @@
+"""Asking for help is instant: no heavy library is loaded before a command needs it."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "deltalake",
+    "duckdb",
+    "hypothesis",
+    "jinja2",
+    "networkx",
+    "numpy",
+    "py4j",
+    "pyarrow",
+    "pyspark",
+    "scipy",
+    "sqlglot",
+)
+
+LOADED_BY = """
+import sys
+{statement}
+sys.stderr.write(" ".join(sorted(sys.modules)))
+"""
+
+
+def loaded_by(statement: str) -> set[str]:
+    """The top-level modules a fresh interpreter has after a statement."""
+    outcome = subprocess.run(
+        [sys.executable, "-c", LOADED_BY.format(statement=statement)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.split(".")[0] for name in outcome.stderr.split()}
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_dvs_loads_nothing_heavy(option: str) -> None:
+    loaded = loaded_by(f"from campaign.cli import main; main(['{option}'], standalone_mode=False)")
+    assert "click" in loaded
+    assert loaded & set(HEAVY) == set()
+
+
+def test_importing_the_session_loads_no_spark() -> None:
+    loaded = loaded_by("import dynamic_tables.session, dynamic_tables.session.probe")
+    assert loaded & set(HEAVY) == set()
+
+
+def test_setup_needs_only_the_standard_library() -> None:
+    """The pre-flight check and the fetching of jars import these before a library is installed."""
+    loaded = loaded_by("import dynamic_tables.session.java, dynamic_tables.session.launch")
+    before = loaded_by("pass")
+    assert loaded - before - sys.stdlib_module_names == {"dynamic_tables"}

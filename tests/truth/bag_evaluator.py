@@ -1,0 +1,222 @@
+"""What a query means: a from-scratch evaluator over plain rows, slow and obviously correct.
+
+The reference for the oracle: no database, no optimizer, no shared code with the renderer. A row is a
+dictionary from (alias, column) to value; a join is two loops; a group is a list of rows. Cost is the
+product of the joined tables, so feed it tables of a few dozen rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple, assert_never
+
+from tests.truth.scalar_functions import call_value
+from tests.truth.values import EXACT, canonical, fit, order_key
+from workload import query as ir
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Call,
+    ColumnRef,
+    Expr,
+    JoinKind,
+    Literal,
+    Query,
+    Select,
+)
+from workload.schema import Column
+from workload.types import Kind, Row, Value
+
+Scoped = Mapping[tuple[str, str], Value]
+"""One row of a FROM clause: (alias, column) -> value."""
+
+
+class Relation(NamedTuple):
+    """A bag of rows under a column list."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+class Source(NamedTuple):
+    """What a FROM clause brings into scope; the names are there for padding when no row is."""
+
+    names: tuple[tuple[str, str], ...]
+    rows: list[Scoped]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows that agree on the keys, and the values they agree on."""
+
+    keys: tuple[Expr, ...]
+    key_values: Row
+    rows: Sequence[Scoped]
+
+
+def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
+    """The columns and rows (as a bag, in no order) of a query. Raises EvaluationError as Spark would."""
+    match query:
+        case Select():
+            return _select(query, relations)
+        case ir.UnionAll(branches):
+            results = [evaluate(branch, relations) for branch in branches]
+            return Relation(results[0].columns, tuple(row for result in results for row in result.rows))
+        case ir.With(ctes, body):
+            for cte in ctes:
+                relations = {**relations, cte.name: evaluate(cte.query, relations)}
+            return evaluate(body, relations)
+        case _:
+            assert_never(query)
+
+
+def _select(select: Select, relations: Mapping[str, Relation]) -> Relation:
+    rows = [row for row in source_rows(select.source, relations).rows if holds(select.where, row)]
+    if select.group_by is None:
+        output = [tuple(row_value(item.expr, row) for item in select.items) for row in rows]
+    else:
+        groups = [g for g in grouped(select.group_by, rows) if group_holds(select.having, g)]
+        output = [tuple(group_value(item.expr, group) for item in select.items) for group in groups]
+    if select.distinct:
+        output = list({tuple(map(canonical, row)): row for row in output}.values())
+    return Relation(tuple(Column(item.name, item.expr.type) for item in select.items), tuple(output))
+
+
+# FROM
+
+
+def source_rows(relation: ir.Relation, relations: Mapping[str, Relation]) -> Source:
+    """The rows of a FROM clause."""
+    match relation:
+        case ir.Named(name, alias):
+            return _under_alias(alias, relations[name])
+        case ir.Derived(query, alias):
+            return _under_alias(alias, evaluate(query, relations))
+        case ir.Join():
+            return _join(relation, relations)
+        case _:
+            assert_never(relation)
+
+
+def _under_alias(alias: str, relation: Relation) -> Source:
+    names = tuple((alias, column.name) for column in relation.columns)
+    return Source(names, [dict(zip(names, row, strict=True)) for row in relation.rows])
+
+
+def _join(join: ir.Join, relations: Mapping[str, Relation]) -> Source:
+    left, right = source_rows(join.left, relations), source_rows(join.right, relations)
+    rows: list[Scoped] = []
+    matched_right: set[int] = set()
+    for left_row in left.rows:
+        matches = [i for i, right_row in enumerate(right.rows) if holds(join.on, {**left_row, **right_row})]
+        rows += [{**left_row, **right.rows[i]} for i in matches]
+        matched_right.update(matches)
+        if not matches and join.kind in (JoinKind.LEFT, JoinKind.FULL):
+            rows.append({**left_row, **dict.fromkeys(right.names)})
+    if join.kind in (JoinKind.RIGHT, JoinKind.FULL):
+        lonely = [row for i, row in enumerate(right.rows) if i not in matched_right]
+        rows += [{**dict.fromkeys(left.names), **row} for row in lonely]
+    return Source(left.names + right.names, rows)
+
+
+def holds(condition: Expr | None, row: Scoped) -> bool:
+    """Whether there is no condition or it is true; unknown is not true."""
+    return condition is None or row_value(condition, row) is True
+
+
+# Expressions
+
+
+def row_value(expr: Expr, row: Scoped) -> Value:
+    """The value of an expression over one row."""
+    match expr:
+        case ColumnRef(relation, name, _):
+            return row[relation, name]
+        case Literal(value, type_):
+            return fit(value, type_)
+        case Call():
+            return call_value(expr, lambda arg: row_value(arg, row))
+        case Aggregate():
+            raise TypeError("an aggregate has no value over one row")
+        case _:
+            assert_never(expr)
+
+
+def group_value(expr: Expr, group: Group) -> Value:
+    """The value of an expression over a group: its keys, aggregates, and calls of these."""
+    for key, value in zip(group.keys, group.key_values, strict=True):
+        if repr(key) == repr(expr):  # not ==: a NaN literal is the same key, 0.0 and -0.0 are not
+            return value
+    match expr:
+        case Aggregate(_, arg, _, _):
+            if arg is None:
+                return len(group.rows)
+            return aggregate_value(expr, [row_value(arg, row) for row in group.rows])
+        case Call():
+            return call_value(expr, lambda arg: group_value(arg, group))
+        case Literal():
+            return row_value(expr, {})
+        case _:
+            raise TypeError(f"{expr} is neither grouped by nor aggregated")
+
+
+def grouped(keys: tuple[Expr, ...], rows: Iterable[Scoped]) -> list[Group]:
+    """The groups of the rows; without keys all rows are one group, also none."""
+    members: dict[Row, list[Scoped]] = {} if keys else {(): []}
+    values: dict[Row, Row] = {(): ()}
+    for row in rows:
+        value = tuple(row_value(key, row) for key in keys)
+        identity = tuple(map(canonical, value))
+        values.setdefault(identity, value)
+        members.setdefault(identity, []).append(row)
+    return [Group(keys, values[identity], group) for identity, group in members.items()]
+
+
+def group_holds(condition: Expr | None, group: Group) -> bool:
+    """HAVING."""
+    return condition is None or group_value(condition, group) is True
+
+
+def aggregate_value(aggregate: Aggregate, arguments: Iterable[Value]) -> Value:
+    """An aggregate over the argument's value on each row; NULLs never count."""
+    values: list[Any] = [value for value in arguments if value is not None]
+    if aggregate.distinct:
+        values = list({canonical(value): value for value in values}.values())
+    if aggregate.function is AggregateFunction.COUNT:
+        return len(values)
+    if not values:
+        return None
+    match aggregate.function:
+        case AggregateFunction.SUM:
+            return fit(_total(values), aggregate.type)
+        case AggregateFunction.AVG:
+            return fit(_mean(values, aggregate.type.kind), aggregate.type)
+        case AggregateFunction.MIN:
+            smallest: Value = min(values, key=order_key)
+            return smallest
+        case AggregateFunction.MAX:
+            greatest: Value = max(values, key=order_key)
+            return greatest
+        case _:
+            raise TypeError(f"no aggregate {aggregate.function}")
+
+
+def _total(values: Sequence[Any]) -> Any:
+    match values[0]:
+        case Decimal():
+            total = Decimal(0)
+            for value in values:
+                total = EXACT.add(total, value)
+            return total
+        case float():
+            return math.fsum(values) if all(map(math.isfinite, values)) else sum(values)
+        case _:
+            return sum(values)
+
+
+def _mean(values: Sequence[Any], kind: Kind) -> Value:
+    total = _total(values)
+    return EXACT.divide(total, Decimal(len(values))) if kind is Kind.DECIMAL else float(total) / len(values)

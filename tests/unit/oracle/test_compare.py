@@ -1,0 +1,67 @@
+"""Differences of two results, and what kind each is."""
+
+import pytest
+
+from oracle.compare import compare
+from tests.unit.oracle.words import columns, rows
+from workload.results import Difference, DifferenceKind
+
+SALES = columns("city STRING, total BIGINT")
+
+
+def difference(expected: str, actual: str) -> Difference | None:
+    return compare(SALES, rows(SALES, expected), SALES, rows(SALES, actual))
+
+
+@pytest.mark.parametrize("actual", ["rome 3; oslo NULL; oslo NULL", "oslo NULL; rome 3; oslo NULL"])
+def test_equal_bags_have_no_difference(actual: str) -> None:
+    assert difference("rome 3; oslo NULL; oslo NULL", actual) is None
+    assert difference("", "") is None
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "kind"),
+    [
+        ("rome 3; oslo 1", "rome 3", DifferenceKind.MISSING),
+        ("rome 3", "", DifferenceKind.MISSING),
+        ("rome 3", "rome 3; oslo 1", DifferenceKind.EXTRA),
+        ("rome 3", "rome 3; rome 3", DifferenceKind.DUPLICATED),
+        ("rome 3; rome 3", "rome 3", DifferenceKind.DUPLICATED),
+        ("rome 3; rome 3; oslo 1", "rome 3; oslo 1; oslo 1", DifferenceKind.DUPLICATED),
+        ("rome 3", "rome 3; rome 3; oslo 1", DifferenceKind.EXTRA),
+        ("rome 3; rome 3; oslo 1", "rome 3", DifferenceKind.MISSING),
+        ("rome 3", "rome 4", DifferenceKind.WRONG_VALUE),
+        ("rome 3; oslo 1", "rome NULL", DifferenceKind.WRONG_VALUE),
+    ],
+)
+def test_the_kind_of_a_difference(expected: str, actual: str, kind: DifferenceKind) -> None:
+    found = difference(expected, actual)
+    assert found is not None
+    assert found.kind is kind
+
+
+def test_a_difference_names_the_rows_and_how_often() -> None:
+    assert difference("rome 3; rome 3; oslo 1", "oslo 1; paris 2") == Difference(
+        kind=DifferenceKind.WRONG_VALUE,
+        columns=SALES,
+        missing=((("rome", 3), 2),),
+        extra=((("paris", 2), 1),),
+        expected_rows=3,
+        actual_rows=2,
+    )
+
+
+@pytest.mark.parametrize(
+    "other", ["city STRING, total INT", "city STRING, sum BIGINT", "total BIGINT, city STRING", "city STRING"]
+)
+def test_another_schema_is_a_difference_whatever_the_rows(other: str) -> None:
+    found = compare(SALES, (), columns(other), ())
+    assert found is not None
+    assert found.kind is DifferenceKind.SCHEMA
+
+
+def test_a_schema_difference_shows_the_columns_that_differ() -> None:
+    found = compare(SALES, (), columns("city STRING, total INT"), ())
+    assert found is not None
+    assert found.missing == (((1, "total", "BIGINT"), 1),)
+    assert found.extra == (((1, "total", "INT"), 1),)

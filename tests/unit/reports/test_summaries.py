@@ -1,0 +1,137 @@
+"""The JSON and Markdown summaries, the verdict and coverage behind every report."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from reports.coverage import heat, matrix, pair_of
+from reports.difference import ROWS_SHOWN, diff_block, diff_rows
+from reports.errors import ReportError
+from reports.figures import MEANINGS, SPOILERS, Verdict, duration, headline, plural, rate
+from reports.json_summary import summary_object
+from reports.text import summary_markdown
+from tests.unit.reports import sample
+from workload.results import Difference, DifferenceKind, OutcomeClass
+from workload.schema import Column
+from workload.types import INT
+
+
+def test_the_json_has_its_keys_and_every_outcome_class() -> None:
+    data = json.loads(json.dumps(summary_object(sample.SUMMARY), allow_nan=False))
+    assert set(data) == {
+        *(
+            "seed",
+            "tier",
+            "profile",
+            "scenarios",
+            "definitions",
+            "refreshes",
+            "checks",
+            "outcomes",
+            "coverage",
+        ),
+        *("seconds", "time_split", "failures"),
+    }
+    assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
+    assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
+    assert set(data["coverage"]) == {
+        *("operators", "pairs", "intents", "states", "actions", "floors_met", "unmet"),
+    }
+    assert data["coverage"]["floors_met"] is False
+    assert data["coverage"]["unmet"]["operators.union all"] == {"reached": 80, "wanted": 100}
+
+
+def test_the_json_names_folder_killer_and_findings_of_each_failure() -> None:
+    first, second = summary_object(sample.SUMMARY)["failures"]
+    assert (first["folder"], first["killer"]) == ("failures/000041 a", "action invariant 1")
+    assert [finding["check"] for finding in first["findings"]] == ["oracle equality", "action invariant 1"]
+    assert first["findings"][0]["difference"] == {
+        "kind": "wrong value",
+        "expected_rows": 6,
+        "actual_rows": 8,
+        "missing": 2,
+        "extra": 4,
+    }
+    assert second["outcome"] == "divergence"
+
+
+@pytest.mark.parametrize("outcomes", [{}, {"passed": 1001}, {"passed": 999, "PASSED": 1}])
+def test_outcomes_that_do_not_add_up_are_refused(outcomes: Mapping[str, int]) -> None:
+    with pytest.raises(ReportError):
+        summary_object(dataclasses.replace(sample.SUMMARY, outcomes=outcomes))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "unmet", "verdict"),
+    [
+        ({"passed": 1000}, {}, Verdict.PASSED),
+        ({"passed": 1000}, {"joins": (1, 2)}, Verdict.FLOORS_UNMET),
+        ({"passed": 1, "unsupported": 999}, {}, Verdict.PASSED),
+        ({"unsupported": 1000}, {}, Verdict.NOTHING_PASSED),
+        ({"passed": 999, "infrastructure_failure": 1}, {}, Verdict.INFRASTRUCTURE_FAILURE),
+        ({"passed": 999, "generator_invalid": 1}, {}, Verdict.GENERATOR_INVALID),
+        ({"passed": 999, "divergence": 1}, {"joins": (1, 2)}, Verdict.DIVERGENCE),
+        ({"divergence": 999, "product_failure": 1}, {}, Verdict.PRODUCT_FAILURE),
+    ],
+)
+def test_the_gravest_problem_gives_the_verdict(
+    outcomes: Mapping[str, int], unmet: Mapping[str, tuple[int, int]], verdict: Verdict
+) -> None:
+    coverage = dataclasses.replace(sample.COVERAGE, unmet=unmet)
+    head = headline(dataclasses.replace(sample.SUMMARY, outcomes=outcomes, coverage=coverage))
+    assert head.verdict is verdict
+    assert any("declared gap" in sentence for sentence in head.sentences) == ("unsupported" in outcomes)
+
+
+def test_the_tables_of_outcome_classes_are_closed() -> None:
+    assert set(MEANINGS) == set(OutcomeClass)
+    assert set(SPOILERS) == set(OutcomeClass) - {OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED}
+    assert [verdict for verdict, _ in SPOILERS.values()] == list(Verdict)[: len(SPOILERS)]
+
+
+def test_the_markdown_summary_has_figures_floors_and_failures() -> None:
+    text = summary_markdown(sample.SUMMARY)
+    assert text.startswith("# 1 product failure\n")
+    assert "| refreshes | 7,012 | 1.88 / s |" in text
+    assert "| `unsupported` | 18 |" in text
+    assert "| `operators.union all` | 80 | 100 |" in text
+    assert "| `busy` | 3000000 | `failures/000099` |" in text
+
+
+@pytest.mark.parametrize("name", ["a > b", "a>b", "a -> b", "a × b", "a x b", "a / b", "a over b", "a|b"])
+def test_a_pair_is_two_operators(name: str) -> None:
+    assert pair_of(name) == ("a", "b")
+
+
+@pytest.mark.parametrize("name", ["a", "a > b > c", "> b", ""])
+def test_other_names_are_no_pairs_and_are_listed_apart(name: str) -> None:
+    assert pair_of(name) is None
+    coverage = dataclasses.replace(sample.COVERAGE, pairs={name: 3, "a > b": 1}, unmet={})
+    assert [count.name for count in matrix(coverage).others] == [name]
+
+
+def test_heat_grows_with_the_logarithm() -> None:
+    assert [heat(count, 1000) for count in (0, 1, 10, 100, 1000)] == [0, 1, 2, 4, 5]
+
+
+def test_a_difference_of_many_rows_is_cut_and_says_so() -> None:
+    rows = tuple(((i,), 1) for i in range(ROWS_SHOWN + 5))
+    difference = Difference(DifferenceKind.MISSING, (Column("a", INT),), rows, (), len(rows), 0)
+    assert len(diff_rows(difference)) == ROWS_SHOWN
+    assert diff_block(difference).endswith("... and 5 more rows")
+
+
+def test_rows_of_another_shape_are_shown_unpaired() -> None:
+    difference = Difference(DifferenceKind.SCHEMA, (Column("a", INT),), (((1,), 1),), (((1, 2), 1),), 1, 1)
+    assert [row.cells for row in diff_rows(difference)] == [("1",), ("1", "2")]
+    assert diff_block(difference).splitlines() == ["  a INT", "- 1", "+ 1     | 2"]
+
+
+def test_numbers_in_words() -> None:
+    assert [plural(n, "refresh") for n in (1, 2000)] == ["1 refresh", "2,000 refreshes"]
+    assert [duration(s) for s in (0.04, 59.9, 65, 28800)] == ["0.0 s", "59.9 s", "1 min 05 s", "8 h 00 min"]
+    assert [rate(5, 0.0), rate(5, 2.0), rate(3000, 2.0)] == ["", "2.50 / s", "1,500 / s"]

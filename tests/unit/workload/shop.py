@@ -1,0 +1,130 @@
+"""A small shop: one scenario with every class of the vocabulary and with the values that are easy to lose."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+
+from tests.ir import (
+    Operand,
+    agg,
+    all_of,
+    call,
+    columns,
+    count_star,
+    derived,
+    join,
+    lit,
+    named,
+    null,
+    select,
+    table,
+    union_all,
+    with_,
+)
+from workload.dml import (
+    Assignment,
+    Delete,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+)
+from workload.query import Expr, JoinKind, Query
+from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario, View
+from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, decimal
+
+PRICE = decimal(10, 2)
+MOMENT = dt.datetime.fromisoformat("2024-02-29T23:59:59.999999")
+
+CUSTOMER = table("customer", k=INT, name=STRING, vip=BOOLEAN, since=DATE)
+ORDER = table("purchase", k=INT, amount=PRICE, units=BIGINT, weight=DOUBLE, placed=TIMESTAMP_NTZ)
+
+c = columns(CUSTOMER, "c")
+o = columns(ORDER, "o")
+
+VIPS = select({"k": c["k"], "name": c["name"]}, named("customer", "c"), where=call("is_true", c["vip"]))
+v = columns((CUSTOMER.columns[0], CUSTOMER.columns[1]), "v")
+
+
+def spending() -> Query:
+    """What each VIP spent: joins, a CTE, a derived table, grouping."""
+    nan, moment = call("eq", o["weight"], math.nan), call("lt", o["placed"], MOMENT)
+    heavy = select({"k": o["k"]}, named("purchase", "o"), where=nan, distinct=True)
+    h = columns((ORDER.columns[0],), "h")
+    paid = join(JoinKind.LEFT, named("vips", "v"), named("purchase", "o"), call("same", v["k"], o["k"]))
+    totals: dict[str, Operand] = {
+        "k": v["k"],
+        "spent": agg("SUM", o["amount"]),
+        "kinds": agg("COUNT", h["k"], distinct=True),
+    }
+    body = select(
+        totals,
+        join(JoinKind.CROSS, paid, derived(heavy, "h")),
+        where=all_of(call("ne", o["weight"], -0.0), moment),
+        group_by=[v["k"]],
+        having=call("gt", count_star(), lit(0, BIGINT)),
+    )
+    return with_({"vips": VIPS}, body)
+
+
+def everyone() -> Query:
+    """Two branches of one type."""
+    return union_all(VIPS, select({"k": o["k"], "name": null(STRING)}, named("purchase", "o")))
+
+
+def weight_over(limit: float) -> Expr:
+    """A condition as DML reads it: under the table's own name."""
+    return call("gt", columns(ORDER)["weight"], limit)
+
+
+ORDERS = (
+    (1, Decimal("9.90"), 2**62, 0.1, MOMENT),
+    (None, Decimal("-0.01"), None, math.nan, None),
+    (2, None, -1, -0.0, dt.datetime.fromisoformat("0001-01-01T00:00")),
+    (2, Decimal("1000.00"), 0, math.inf, None),
+)
+CUSTOMERS = (
+    (1, "it's \\ ${x} \n é😀", True, dt.date(2024, 2, 29)),
+    (2, "", False, None),
+    (None, None, None, None),
+)
+
+SHOP = Scenario(
+    name="seed 7, profile tiny, scenario 3",
+    tables=(CUSTOMER, ORDER),
+    definitions=(
+        View("vips_only", VIPS),
+        DynamicTable("spending", spending(), RefreshMode.INCREMENTAL, 60_000_000),
+        DynamicTable("everyone", everyone(), RefreshMode.FULL),
+        DynamicTable("names", select({"k": v["k"]}, named("vips_only", "v"))),
+    ),
+    steps=(
+        Commit(0, (Insert("customer", CUSTOMERS), Insert("purchase", ORDERS))),
+        Create(1, "vips_only"),
+        Create(2, "spending"),
+        Create(3, "names"),
+        Commit(
+            10,
+            (
+                Update("purchase", (Assignment("units", lit(5, BIGINT)),), weight_over(0.5)),
+                Delete("purchase", weight_over(2.0)),
+                Delete("customer", None),
+                Merge("purchase", ("k", "placed"), ORDERS[:1], weight_over(1.0), insert_unmatched=True),
+            ),
+        ),
+        Refresh(12, "spending", 10),
+        Commit(20, (Truncate("purchase"), Optimize("customer"))),
+        Commit(30, (Overwrite("purchase", ORDERS[1:2]), Restore("customer", 0))),
+        Commit(31, (Replace("customer", ()),)),
+        Create(40, "everyone"),
+        Refresh(41, "names", 35),
+    ),
+    intents=("empty source", "no-op"),
+)
+"""Every class, every refresh mode, a lag and none, NaN, both zeros, infinity, escapes."""

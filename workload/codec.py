@@ -1,0 +1,205 @@
+"""Scenarios as JSON: lossless, versioned, readable, and strict on the way in.
+
+Every value class becomes an object whose `is` names the class; fields at their default are left out.
+Values keep their type: a DOUBLE is written `{"double": "0.5"}`, so that 1.0 and 1, -0.0 and NaN survive.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+import types
+import typing
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from workload import dml, query, scenario, schema
+from workload.errors import WorkloadError
+from workload.scenario import SCENARIO_VERSION, Scenario
+from workload.types import SqlType, Value, parse_type
+
+CLASSES: Mapping[str, type] = {
+    cls.__name__: cls
+    for cls in (
+        query.ColumnRef,
+        query.Literal,
+        query.Call,
+        query.Aggregate,
+        query.Named,
+        query.Derived,
+        query.Join,
+        query.Item,
+        query.Select,
+        query.UnionAll,
+        query.Cte,
+        query.With,
+        dml.Insert,
+        dml.Assignment,
+        dml.Update,
+        dml.Delete,
+        dml.Merge,
+        dml.Truncate,
+        dml.Overwrite,
+        dml.Restore,
+        dml.Optimize,
+        dml.Replace,
+        schema.Column,
+        schema.Table,
+        scenario.View,
+        scenario.DynamicTable,
+        scenario.Commit,
+        scenario.Create,
+        scenario.Refresh,
+        scenario.Scenario,
+    )
+}
+"""Every class that may stand in a file."""
+
+
+def scenario_to_json(value: Scenario) -> str:
+    """The JSON text of a scenario; ends with a newline."""
+    document = {"format": "dvs-scenario", "version": SCENARIO_VERSION, "scenario": encode(value)}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def scenario_from_json(text: str) -> Scenario:
+    """The scenario of a JSON text. Raises WorkloadError: not JSON, not a scenario, another version, bad field."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WorkloadError(f"not a scenario: no valid JSON ({error}); the file may be cut short") from error
+    if not isinstance(document, dict) or document.get("format") != "dvs-scenario":
+        raise WorkloadError('not a scenario: the top object lacks "format": "dvs-scenario"')
+    if type(document.get("version")) is not int or document["version"] != SCENARIO_VERSION:
+        raise WorkloadError(
+            f"scenario of version {document.get('version')!r}; this program reads version {SCENARIO_VERSION}: generate it again"
+        )
+    try:
+        value = decode(document.get("scenario"), Scenario, "scenario")
+    except RecursionError as error:
+        raise WorkloadError("not a scenario: nested too deeply") from error
+    assert isinstance(value, Scenario)
+    return value
+
+
+def encode(value: Any) -> Any:
+    """A value of this package as JSON objects."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | SqlType):
+        encoded: dict[str, Any] = {"is": type(value).__name__}
+        for field in dataclasses.fields(value):
+            content = getattr(value, field.name)
+            if field.default is dataclasses.MISSING or content != field.default:
+                encoded[field.name] = encode(content)
+        return encoded
+    match value:
+        case SqlType():
+            return str(value)
+        case Enum():
+            return value.name
+        case tuple():
+            return [encode(item) for item in value]
+        case float():
+            return {"double": repr(value)}
+        case Decimal():
+            return {"decimal": f"{value:f}"}
+        case dt.datetime():
+            return {"timestamp": value.isoformat(sep=" ")}
+        case dt.date():
+            return {"date": value.isoformat()}
+        case None | bool() | int() | str():
+            return value
+        case _:
+            raise TypeError(f"no JSON form for {type(value).__name__}")
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def decode(data: Any, expected: Any, where: str) -> Any:
+    """The value of JSON data, checked against a type hint. Raises WorkloadError naming the place."""
+    if expected == Value:
+        return _decode_value(data, where)
+    origin = get_origin(expected)
+    if origin in (types.UnionType, typing.Union):
+        return _decode_union(data, expected, where)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise WorkloadError(f"{where}: expected a list, found {_kind(data)}")
+        element = get_args(expected)[0]
+        return tuple(decode(item, element, f"{where}[{i}]") for i, item in enumerate(data))
+    if expected is SqlType:
+        if not isinstance(data, str):
+            raise WorkloadError(f"{where}: expected a type, found {_kind(data)}")
+        try:
+            return parse_type(data)
+        except WorkloadError as error:
+            raise WorkloadError(f"{where}: {error}") from error
+    if isinstance(expected, type) and issubclass(expected, Enum):
+        if not isinstance(data, str) or data not in expected.__members__:
+            raise WorkloadError(f"{where}: expected one of {', '.join(expected.__members__)}, found {data!r}")
+        return expected[data]
+    if dataclasses.is_dataclass(expected):
+        return _decode_object(data, (typing.cast(type, expected),), where)
+    if type(data) is not expected:
+        raise WorkloadError(f"{where}: expected {expected.__name__}, found {_kind(data)}")
+    return data
+
+
+def _decode_union(data: Any, expected: Any, where: str) -> Any:
+    members = get_args(expected)
+    if data is None and type(None) in members:
+        return None
+    classes = tuple(member for member in members if dataclasses.is_dataclass(member))
+    if classes and isinstance(data, dict):
+        return _decode_object(data, classes, where)
+    rest = [member for member in members if member is not type(None) and member not in classes]
+    if len(rest) == 1:
+        return decode(data, rest[0], where)
+    raise WorkloadError(f"{where}: expected {' or '.join(c.__name__ for c in classes)}, found {_kind(data)}")
+
+
+def _decode_object(data: Any, classes: tuple[Any, ...], where: str) -> Any:
+    names = [cls.__name__ for cls in classes]
+    if not isinstance(data, dict) or data.get("is") not in names:
+        found = data.get("is") if isinstance(data, dict) else _kind(data)
+        raise WorkloadError(f"{where}: expected {' or '.join(names)}, found {found!r}")
+    cls = CLASSES[data["is"]]
+    hints = _hints(cls)
+    fields = {field.name: field for field in dataclasses.fields(cls)}
+    unknown = sorted(set(data) - set(fields) - {"is"})
+    if unknown:
+        raise WorkloadError(f"{where}: {cls.__name__} has no field {unknown[0]!r}")
+    missing = [n for n, f in fields.items() if f.default is dataclasses.MISSING and n not in data]
+    if missing:
+        raise WorkloadError(f"{where}: {cls.__name__} lacks {missing[0]!r}")
+    return cls(**{n: decode(data[n], hints[n], f"{where}.{n}") for n in fields if n in data})
+
+
+def _decode_value(data: Any, where: str) -> Value:
+    if data is None or isinstance(data, bool | int | str):
+        return data
+    try:
+        match data:
+            case {"double": str(text)}:
+                return float(text)
+            case {"decimal": str(text)}:
+                return Decimal(text)
+            case {"timestamp": str(text)}:
+                return dt.datetime.fromisoformat(text)
+            case {"date": str(text)}:
+                return dt.date.fromisoformat(text)
+            case _:
+                pass
+    except (ValueError, InvalidOperation):
+        pass
+    raise WorkloadError(f"{where}: no value: {json.dumps(data)[:60]}")
+
+
+def _kind(data: Any) -> str:
+    return {dict: "an object", list: "a list", str: "a string", type(None): "null"}.get(type(data), type(data).__name__)

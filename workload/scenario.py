@@ -1,0 +1,97 @@
+"""A scenario: the whole test case as one value, complete before anything runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from workload.dml import Dml
+from workload.query import Query
+from workload.schema import Table
+
+SCENARIO_VERSION = 1
+"""Version of the JSON form and of its meaning; a file of another version is refused."""
+
+
+class RefreshMode(Enum):
+    """What a dynamic table asks for; AUTO lets the engine choose by what it supports."""
+
+    AUTO = "AUTO"
+    FULL = "FULL"
+    INCREMENTAL = "INCREMENTAL"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A named query, expanded wherever it is read."""
+
+    name: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicTable:
+    """A dynamic table; `target_lag` in logical microseconds, None for DOWNSTREAM."""
+
+    name: str
+    query: Query
+    mode: RefreshMode = RefreshMode.AUTO
+    target_lag: int | None = None
+
+
+Definition = View | DynamicTable
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One transaction at logical time `at`: statements over one or several base tables."""
+
+    at: int
+    statements: tuple[Dml, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Creation of a view or dynamic table at time `at`; a dynamic table is initialized at once."""
+
+    at: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """A manual refresh issued at time `at` for data timestamp `timestamp` <= `at`, upstreams first."""
+
+    at: int
+    table: str
+    timestamp: int
+
+
+Step = Commit | Create | Refresh
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A schema, a DAG of definitions, and a history of commits, creations and refreshes in time order.
+
+    `name` says where it comes from (seed, profile, index); `intents` names the triggers that were built
+    into it on purpose, for coverage.
+    """
+
+    name: str
+    tables: tuple[Table, ...]
+    definitions: tuple[Definition, ...]
+    steps: tuple[Step, ...]
+    intents: tuple[str, ...] = ()
+
+    def definition(self, name: str) -> Definition:
+        """The view or dynamic table of that name; raises KeyError."""
+        for definition in self.definitions:
+            if definition.name == name:
+                return definition
+        raise KeyError(name)
+
+    @property
+    def dynamic_tables(self) -> tuple[DynamicTable, ...]:
+        """The dynamic tables, upstreams first."""
+        return tuple(d for d in self.definitions if isinstance(d, DynamicTable))

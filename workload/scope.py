@@ -1,0 +1,178 @@
+"""Name resolution over the IR: the output columns of a query, or the reason why it makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from workload.errors import WorkloadError
+from workload.query import (
+    Aggregate,
+    Call,
+    ColumnRef,
+    Derived,
+    Expr,
+    Join,
+    JoinKind,
+    Literal,
+    Named,
+    Query,
+    Relation,
+    Select,
+    UnionAll,
+    With,
+    subexpressions,
+)
+from workload.schema import Column
+from workload.sql import functions
+from workload.types import BOOLEAN, SqlType, fits
+
+Catalog = Mapping[str, tuple[Column, ...]]
+Scope = Mapping[str, Mapping[str, SqlType]]
+
+
+def output_columns(query: Query, catalog: Catalog) -> tuple[Column, ...]:
+    """The columns a query yields. Raises WorkloadError naming the first thing that does not resolve."""
+    match query:
+        case Select():
+            return _select_columns(query, catalog)
+        case UnionAll(branches):
+            if not branches:
+                raise WorkloadError("a UNION ALL without branches")
+            outputs = [output_columns(branch, catalog) for branch in branches]
+            for output in outputs[1:]:
+                if [c.type for c in output] != [c.type for c in outputs[0]]:
+                    raise WorkloadError("the branches of a UNION ALL have different types")
+            return outputs[0]
+        case With(ctes, body):
+            for cte in ctes:
+                if cte.name in catalog:
+                    raise WorkloadError(f"CTE {cte.name} hides another relation")
+                catalog = {**catalog, cte.name: output_columns(cte.query, catalog)}
+            return output_columns(body, catalog)
+        case _:
+            assert_never(query)
+
+
+def _select_columns(select: Select, catalog: Catalog) -> tuple[Column, ...]:
+    scope = relation_scope(select.source, catalog)
+    if select.where is not None:
+        _check_predicate(select.where, scope, "WHERE")
+    _check_unique((item.name for item in select.items), "output column")
+    if not select.items:
+        raise WorkloadError("a SELECT without columns")
+    if select.group_by is None:
+        if select.having is not None:
+            raise WorkloadError("HAVING without GROUP BY")
+        for item in select.items:
+            check_expression(item.expr, scope)
+    else:
+        if not select.group_by and not any(_aggregates(item.expr) for item in select.items):
+            raise WorkloadError("one group of all rows, but no aggregate over it: SQL has no text for that")
+        _check_grouped(select, select.group_by, scope)
+    return tuple(Column(item.name, item.expr.type) for item in select.items)
+
+
+def _check_grouped(select: Select, keys: tuple[Expr, ...], scope: Scope) -> None:
+    for key in keys:
+        check_expression(key, scope)
+        if not any(isinstance(part, ColumnRef) for part in subexpressions(key)):
+            raise WorkloadError("a GROUP BY key without a column: a literal would be read as a position")
+    for item in select.items:
+        _check_over_groups(item.expr, keys, scope)
+    if select.having is not None:
+        if select.having.type != BOOLEAN:
+            raise WorkloadError("HAVING is not a BOOLEAN")
+        _check_over_groups(select.having, keys, scope)
+
+
+def _check_over_groups(expr: Expr, keys: tuple[Expr, ...], scope: Scope) -> None:
+    if expr in keys:
+        return
+    match expr:
+        case Aggregate(_, arg, _, _):
+            if arg is not None:
+                check_expression(arg, scope)
+        case Call(_, args, _):
+            check_call(expr)
+            for arg in args:
+                _check_over_groups(arg, keys, scope)
+        case Literal():
+            check_expression(expr, scope)
+        case ColumnRef(relation, name, _):
+            raise WorkloadError(f"{relation}.{name} is neither grouped by nor aggregated")
+        case _:
+            assert_never(expr)
+
+
+def _aggregates(expr: Expr) -> bool:
+    return any(isinstance(part, Aggregate) for part in subexpressions(expr))
+
+
+def relation_scope(relation: Relation, catalog: Catalog) -> Scope:
+    """Alias -> column -> type for everything a FROM clause brings into scope."""
+    match relation:
+        case Named(name, alias):
+            if name not in catalog:
+                raise WorkloadError(f"no relation named {name}; known: {', '.join(sorted(catalog)) or 'none'}")
+            return {alias: {column.name: column.type for column in catalog[name]}}
+        case Derived(query, alias):
+            return {alias: {column.name: column.type for column in output_columns(query, catalog)}}
+        case Join(kind, left, right, on):
+            scopes = relation_scope(left, catalog), relation_scope(right, catalog)
+            _check_unique((*scopes[0], *scopes[1]), "alias")
+            merged = {**scopes[0], **scopes[1]}
+            if (on is None) != (kind is JoinKind.CROSS):
+                raise WorkloadError(f"{kind.value} {'without' if on is None else 'with'} a condition")
+            if on is not None:
+                _check_predicate(on, merged, "ON")
+            return merged
+        case _:
+            assert_never(relation)
+
+
+def check_expression(expr: Expr, scope: Scope) -> None:
+    """Raises WorkloadError unless every column of a non-aggregated expression is in scope with its type."""
+    for part in subexpressions(expr):
+        match part:
+            case ColumnRef(relation, name, type_):
+                if scope.get(relation, {}).get(name) != type_:
+                    raise WorkloadError(f"no column {relation}.{name} of type {type_} in scope")
+            case Literal(value, type_):
+                if not fits(value, type_):
+                    raise WorkloadError(f"{value!r} is no {type_}")
+            case Aggregate():
+                raise WorkloadError("an aggregate where none may stand")
+            case Call():
+                check_call(part)
+            case _:
+                assert_never(part)
+
+
+def check_call(call: Call) -> None:
+    """Raises WorkloadError unless the function exists and takes that many arguments."""
+    count = len(call.args)
+    match call.function:
+        case functions.CASE:
+            fits_shape = count >= 3 and count % 2 == 1
+        case functions.IN:
+            fits_shape = count >= 2
+        case name:
+            function = functions.FUNCTIONS.get(name)
+            fits_shape = function is not None and (count == function.arity or (function.arity == -1 and count > 0))
+    if not fits_shape:
+        raise WorkloadError(f"no function {call.function!r} of {count} arguments; see workload.sql.functions")
+
+
+def _check_predicate(expr: Expr, scope: Scope, where: str) -> None:
+    if expr.type != BOOLEAN:
+        raise WorkloadError(f"{where} is not a BOOLEAN")
+    check_expression(expr, scope)
+
+
+def _check_unique(names: Iterable[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise WorkloadError(f"duplicate {what} {name}")
+        seen.add(name)

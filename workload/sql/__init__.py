@@ -1,0 +1,6 @@
+"""SQL text from the query IR, one dialect at a time; the rules are measured differences, see `functions`."""
+
+from workload.sql.dialect import Dialect, literal, type_name
+from workload.sql.render import render_expr, render_query, render_relation
+
+__all__ = ["Dialect", "literal", "render_expr", "render_query", "render_relation", "type_name"]

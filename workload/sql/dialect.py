@@ -1,0 +1,74 @@
+"""What the two dialects spell differently below the level of functions: types and literals."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from enum import Enum
+from typing import assert_never
+
+from workload.types import Kind, SqlType, Value
+
+
+class Dialect(Enum):
+    """The SQL dialects a query is rendered for."""
+
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+
+
+def type_name(type_: SqlType, dialect: Dialect) -> str:
+    """The type's name; TIMESTAMP_NTZ is DuckDB's plain TIMESTAMP."""
+    if dialect is Dialect.DUCKDB and type_.kind is Kind.TIMESTAMP_NTZ:
+        return "TIMESTAMP"
+    if dialect is Dialect.DUCKDB and type_.kind is Kind.STRING:
+        return "VARCHAR"
+    return str(type_)
+
+
+def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
+    """A literal that has exactly the given type: bare numbers and NULL would take another one."""
+    name = type_name(type_, dialect)
+    match value:
+        case None:
+            return f"CAST(NULL AS {name})"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return _integer(value, type_, name)
+        case float():
+            return f"CAST('{_double(value)}' AS DOUBLE)"
+        case Decimal():
+            return f"CAST({value:f} AS {name})"
+        case str():
+            return string_literal(value, dialect)
+        case dt.datetime():
+            keyword = "TIMESTAMP_NTZ" if dialect is Dialect.SPARK else "TIMESTAMP"
+            return f"{keyword} '{value.isoformat(sep=' ')}'"
+        case dt.date():
+            return f"DATE '{value.isoformat()}'"
+        case _:
+            assert_never(value)
+
+
+def string_literal(text: str, dialect: Dialect) -> str:
+    """A string literal; a backslash is an escape in Spark only."""
+    if dialect is Dialect.SPARK:
+        text = text.replace("\\", "\\\\")
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _integer(value: int, type_: SqlType, name: str) -> str:
+    # The smallest value of a type cannot be written as minus its absolute value: that one overflows.
+    if type_.kind is Kind.INT and value > -(2**31):
+        return str(value) if value >= 0 else f"({value})"
+    return f"CAST('{value}' AS {name})"
+
+
+def _double(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(value)

@@ -1,0 +1,80 @@
+"""The scalar functions a query may use, with their text in each dialect.
+
+`{0}`, `{1}` ... are the rendered arguments, `{type}` the type of the result, `{type0}` ... those of the
+arguments, `{args}` all of them with commas. A DuckDB text with a cast is there because DuckDB gives
+another type or value without it; each such rule was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workload.sql.dialect import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function's texts; `duckdb` None means the same text serves both. `arity` -1: one or more."""
+
+    arity: int
+    spark: str
+    duckdb: str | None = None
+
+    def template(self, dialect: Dialect) -> str:
+        """The text for one dialect."""
+        return self.duckdb if dialect is Dialect.DUCKDB and self.duckdb is not None else self.spark
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "add": Function(2, "({0} + {1})"),
+    "sub": Function(2, "({0} - {1})"),
+    "mul": Function(2, "({0} * {1})"),
+    # DuckDB caps the width of a product at 18 digits and then overflows: widen the left side first.
+    "mul_decimal": Function(2, "({0} * {1})", "CAST(CAST({0} AS {widened0}) * {1} AS {type})"),
+    "neg": Function(1, "(- {0})"),
+    "abs": Function(1, "abs({0})"),
+    "mod": Function(2, "({0} % {1})"),
+    "div_guarded": Function(2, "(CAST({0} AS DOUBLE) / NULLIF(CAST({1} AS DOUBLE), CAST('0.0' AS DOUBLE)))"),
+    "eq": Function(2, "({0} = {1})"),
+    "ne": Function(2, "({0} <> {1})"),
+    "lt": Function(2, "({0} < {1})"),
+    "le": Function(2, "({0} <= {1})"),
+    "gt": Function(2, "({0} > {1})"),
+    "ge": Function(2, "({0} >= {1})"),
+    "same": Function(2, "({0} IS NOT DISTINCT FROM {1})"),
+    "differs": Function(2, "({0} IS DISTINCT FROM {1})"),
+    "between": Function(3, "({0} BETWEEN {1} AND {2})"),
+    "and": Function(2, "({0} AND {1})"),
+    "or": Function(2, "({0} OR {1})"),
+    "not": Function(1, "(NOT {0})"),
+    "is_null": Function(1, "({0} IS NULL)"),
+    "is_not_null": Function(1, "({0} IS NOT NULL)"),
+    "is_true": Function(1, "({0} IS TRUE)"),
+    "is_false": Function(1, "({0} IS FALSE)"),
+    "coalesce": Function(-1, "coalesce({args})"),
+    "nullif": Function(2, "nullif({0}, {1})"),
+    "greatest": Function(-1, "greatest({args})"),
+    "least": Function(-1, "least({args})"),
+    "concat": Function(2, "({0} || {1})"),
+    "upper": Function(1, "upper({0})"),
+    "lower": Function(1, "lower({0})"),
+    "trim": Function(1, "trim({0})"),
+    "length": Function(1, "length({0})", "CAST(length({0}) AS INTEGER)"),
+    "substring": Function(3, "substring({0}, {1}, {2})"),
+    "replace": Function(3, "replace({0}, {1}, {2})"),
+    "like": Function(2, "({0} LIKE {1} ESCAPE '$')"),
+    "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
+    "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
+    "year": Function(1, "year({0})", "CAST(year({0}) AS INTEGER)"),
+    "month": Function(1, "month({0})", "CAST(month({0}) AS INTEGER)"),
+    "day": Function(1, "day({0})", "CAST(day({0}) AS INTEGER)"),
+    "cast": Function(1, "CAST({0} AS {type})"),
+}
+"""Functions with a fixed shape. `case` and `in` have their own, see `render`."""
+
+CASE = "case"
+"""`case`: condition, value, condition, value, ..., else."""
+
+IN = "in"
+"""`in`: the value, then the list."""

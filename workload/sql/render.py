@@ -1,0 +1,119 @@
+"""Rendering: IR to text. One tree, two dialects, no parsing."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from workload.errors import WorkloadError
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Call,
+    ColumnRef,
+    Derived,
+    Expr,
+    Join,
+    Literal,
+    Named,
+    Query,
+    Relation,
+    Select,
+    UnionAll,
+    With,
+)
+from workload.sql.dialect import Dialect, literal, type_name
+from workload.sql.functions import CASE, FUNCTIONS, IN
+from workload.types import Kind, SqlType
+
+
+def render_query(query: Query, dialect: Dialect) -> str:
+    """The text of a well-formed query (see `workload.scope`)."""
+    match query:
+        case Select():
+            return _select(query, dialect)
+        case UnionAll(branches):
+            return " UNION ALL ".join(f"({render_query(branch, dialect)})" for branch in branches)
+        case With(ctes, body):
+            named = ", ".join(f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in ctes)
+            return f"WITH {named} {render_query(body, dialect)}"
+        case _:
+            assert_never(query)
+
+
+def _select(select: Select, dialect: Dialect) -> str:
+    items = ", ".join(f"{render_expr(item.expr, dialect)} AS {item.name}" for item in select.items)
+    parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{items}"]
+    parts.append(f"FROM {render_relation(select.source, dialect)}")
+    if select.where is not None:
+        parts.append(f"WHERE {render_expr(select.where, dialect)}")
+    if select.group_by:
+        parts.append("GROUP BY " + ", ".join(render_expr(key, dialect) for key in select.group_by))
+    if select.having is not None:
+        parts.append(f"HAVING {render_expr(select.having, dialect)}")
+    return " ".join(parts)
+
+
+def render_relation(relation: Relation, dialect: Dialect) -> str:
+    """The text of a FROM item; a join on the right side of a join gets parentheses."""
+    match relation:
+        case Named(name, alias):
+            return name if name == alias else f"{name} AS {alias}"
+        case Derived(query, alias):
+            return f"({render_query(query, dialect)}) AS {alias}"
+        case Join(kind, left, right, on):
+            right_text = render_relation(right, dialect)
+            if isinstance(right, Join):
+                right_text = f"({right_text})"
+            condition = "" if on is None else f" ON {render_expr(on, dialect)}"
+            return f"{render_relation(left, dialect)} {kind.value} {right_text}{condition}"
+        case _:
+            assert_never(relation)
+
+
+def render_expr(expr: Expr, dialect: Dialect) -> str:
+    """The text of an expression, always safe to put beside an operator."""
+    match expr:
+        case ColumnRef(relation, name, _):
+            return f"{relation}.{name}"
+        case Literal(value, type_):
+            return literal(value, type_, dialect)
+        case Call():
+            return _call(expr, dialect)
+        case Aggregate():
+            return _aggregate(expr, dialect)
+        case _:
+            assert_never(expr)
+
+
+def _call(call: Call, dialect: Dialect) -> str:
+    args = [render_expr(arg, dialect) for arg in call.args]
+    if call.function == CASE:
+        branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
+        return f"(CASE{branches} ELSE {args[-1]} END)"
+    if call.function == IN:
+        return f"({args[0]} IN ({', '.join(args[1:])}))"
+    function = FUNCTIONS.get(call.function)
+    if function is None:
+        raise WorkloadError(f"no function {call.function!r}; see workload.sql.functions")
+    # The two spellings of an INT cast that DuckDB would round and Spark truncates never meet here:
+    # casts from DOUBLE or DECIMAL to integers are not generated.
+    fields: dict[str, str] = {"type": type_name(call.type, dialect), "args": ", ".join(args)}
+    if call.function == "mul_decimal":
+        fields["widened0"] = type_name(widened(call), dialect)
+    return function.template(dialect).format(*args, **fields)
+
+
+def widened(call: Call) -> SqlType:
+    """The left factor's type at the precision of the product and its own scale."""
+    return SqlType(Kind.DECIMAL, call.type.precision, call.args[0].type.scale)
+
+
+def _aggregate(aggregate: Aggregate, dialect: Dialect) -> str:
+    if aggregate.function is AggregateFunction.COUNT_STAR or aggregate.arg is None:
+        return "COUNT(*)"
+    distinct = "DISTINCT " if aggregate.distinct else ""
+    text = f"{aggregate.function.value}({distinct}{render_expr(aggregate.arg, dialect)})"
+    if dialect is Dialect.DUCKDB and aggregate.function is AggregateFunction.SUM:
+        # DuckDB sums integers as HUGEINT and decimals at 38 digits.
+        return f"CAST({text} AS {type_name(aggregate.type, dialect)})"
+    return text

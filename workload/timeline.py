@@ -1,0 +1,100 @@
+"""Which refreshes a scenario calls for: the scheduling rules of delayed view semantics, stated once more.
+
+The engine has these rules too; this is the harness's own statement of them, used to build scenarios that
+can be refreshed and to judge whether the engine did what was due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workload.errors import WorkloadError
+from workload.query import names_read
+from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, Scenario, View
+
+Due = tuple[str, int]
+"""A table and the data timestamp it is due to be refreshed to."""
+
+
+@dataclass(slots=True)
+class Timeline:
+    """The data timestamps of every dynamic table as steps go by."""
+
+    definitions: Mapping[str, Definition]
+    timestamps: dict[str, list[int]] = field(default_factory=dict)
+
+    def upstream(self, name: str) -> tuple[str, ...]:
+        """The dynamic tables below a table at any depth (views looked through), sources first."""
+        ordered: dict[str, None] = {}
+
+        def visit(current: str) -> None:
+            for source in names_read(self.definitions[current].query):
+                match self.definitions.get(source):
+                    case View():
+                        visit(source)
+                    case DynamicTable() if source not in ordered:
+                        visit(source)
+                        ordered[source] = None
+                    case _:
+                        pass
+
+        visit(name)
+        return tuple(ordered)
+
+    def last(self, name: str) -> int:
+        """A table's newest data timestamp, -1 before its initialization."""
+        known = self.timestamps.get(name)
+        return known[-1] if known else -1
+
+    def possible(self, name: str, timestamp: int) -> bool:
+        """Whether a refresh to that data timestamp would find or make every upstream version it needs."""
+        return timestamp > self.last(name) and all(
+            timestamp in self.timestamps.get(upstream, ()) or timestamp > self.last(upstream)
+            for upstream in self.upstream(name)
+        )
+
+    def refresh(self, name: str, timestamp: int) -> tuple[Due, ...]:
+        """Notes a refresh, upstreams first; what was due. Raises WorkloadError if it is not possible."""
+        due = [table for table in (*self.upstream(name), name) if timestamp not in self.timestamps.get(table, ())]
+        for table in due:
+            if timestamp <= self.last(table):
+                raise WorkloadError(f"{table} is at {self.last(table)} and has no version at {timestamp}")
+        for table in due:
+            self.timestamps.setdefault(table, []).append(timestamp)
+        return tuple((table, timestamp) for table in due)
+
+    def create(self, name: str, at: int) -> tuple[Due, ...]:
+        """Notes the initialization of a table created at a time (DVS paper, section 3.1.2)."""
+        definition = self.definitions[name]
+        if not isinstance(definition, DynamicTable):
+            return ()
+        return self.refresh(name, self.initial_timestamp(definition, at))
+
+    def initial_timestamp(self, table: DynamicTable, at: int) -> int:
+        """The newest data timestamp that all upstream tables have within the target lag, else `at`."""
+        upstream = self.upstream(table.name)
+        if not upstream:
+            return at
+        shared = set(self.timestamps.get(upstream[0], ()))
+        for name in upstream[1:]:
+            shared &= set(self.timestamps.get(name, ()))
+        return max((t for t in shared if table.target_lag is None or at - t <= table.target_lag), default=at)
+
+
+def due_refreshes(scenario: Scenario) -> tuple[tuple[Due, ...], ...]:
+    """For each step the refreshes it calls for, in order. Raises WorkloadError for an impossible one."""
+    timeline = Timeline({definition.name: definition for definition in scenario.definitions})
+    due: list[tuple[Due, ...]] = []
+    for number, step in enumerate(scenario.steps):
+        try:
+            match step:
+                case Commit():
+                    due.append(())
+                case Create(at, name):
+                    due.append(timeline.create(name, at))
+                case Refresh(_, table, timestamp):
+                    due.append(timeline.refresh(table, timestamp))
+        except WorkloadError as error:
+            raise WorkloadError(f"step {number}: {error}") from error
+    return tuple(due)

@@ -1,0 +1,135 @@
+"""What a run of a scenario did, as seen from outside the engine: a sequence of events in run order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from workload.schema import Column
+from workload.types import Row
+
+
+class Action(Enum):
+    """The closed list of refresh actions (DVS paper, sections 3.3.2 and 5.4)."""
+
+    INITIALIZE = "INITIALIZE"
+    NO_DATA = "NO_DATA"
+    FULL = "FULL"
+    INCREMENTAL = "INCREMENTAL"
+    REINITIALIZE = "REINITIALIZE"
+
+
+class ChangeAction(Enum):
+    """`$ACTION` of a change-set row."""
+
+    INSERT = "INSERT"
+    DELETE = "DELETE"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One row of a raw change set."""
+
+    action: ChangeAction
+    row_id: str
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row as the engine stored it; `row_id` None where the engine keeps none (FULL tables)."""
+
+    row_id: str | None
+    row: Row
+
+
+class RefreshError(Enum):
+    """Why a refresh yielded nothing."""
+
+    VALIDATION = "validation"
+    """The engine's own validations refused it."""
+
+    FAILED = "failed"
+    """The refresh raised: the query, the engine, or the platform."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceWritten:
+    """A base table after a commit: its version and contents."""
+
+    step: int
+    table: str
+    version: int
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A definition was created. `incremental` is None for a view; `reason` says why it is not."""
+
+    step: int
+    name: str
+    incremental: bool | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refreshed:
+    """One refresh of one table, upstream ones included.
+
+    `versions`: version of each source read (the frontier). `source_timestamps`: the commit time (base
+    table) or data timestamp (dynamic table) of each such version. `change_set`: raw, as computed, before
+    any validation; None where the action computes none. `fresh`: the ids and rows a fresh initialization
+    at this timestamp gives, where the run computed them.
+    """
+
+    step: int
+    table: str
+    timestamp: int
+    action: Action
+    effective_action: Action
+    reason: str
+    versions: Mapping[str, int]
+    source_timestamps: Mapping[str, int]
+    columns: tuple[Column, ...]
+    contents: tuple[StoredRow, ...]
+    change_set: tuple[ChangeRow, ...] | None = None
+    fresh: tuple[StoredRow, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshRefused:
+    """A refresh that committed nothing; its raw change set is kept where one was computed."""
+
+    step: int
+    table: str
+    timestamp: int
+    error: RefreshError
+    message: str
+    change_set: tuple[ChangeRow, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The engine refused a definition or statement and said so: a declared gap, not a failure."""
+
+    step: int
+    name: str
+    message: str
+
+
+Event = SourceWritten | Created | Refreshed | RefreshRefused | Declared
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that a run of one scenario showed."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def refreshes(self) -> tuple[Refreshed, ...]:
+        """The refreshes that committed."""
+        return tuple(event for event in self.events if isinstance(event, Refreshed))

@@ -1,0 +1,112 @@
+"""SQL types and the Python values that stand for them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import assert_never
+
+from workload.errors import WorkloadError
+
+
+class Kind(Enum):
+    """The families of types; each is exactly comparable between Spark and DuckDB."""
+
+    INT = "INT"
+    BIGINT = "BIGINT"
+    DECIMAL = "DECIMAL"
+    DOUBLE = "DOUBLE"
+    BOOLEAN = "BOOLEAN"
+    STRING = "STRING"
+    DATE = "DATE"
+    TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """One SQL type. `precision` and `scale` count decimal digits and are 0 except for DECIMAL."""
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        if self.kind is Kind.DECIMAL:
+            return f"DECIMAL({self.precision},{self.scale})"
+        name: str = self.kind.value
+        return name
+
+
+INT = SqlType(Kind.INT)
+BIGINT = SqlType(Kind.BIGINT)
+DOUBLE = SqlType(Kind.DOUBLE)
+BOOLEAN = SqlType(Kind.BOOLEAN)
+STRING = SqlType(Kind.STRING)
+DATE = SqlType(Kind.DATE)
+TIMESTAMP_NTZ = SqlType(Kind.TIMESTAMP_NTZ)
+
+MAX_DECIMAL_PRECISION = 38
+
+type_pattern = re.compile(r"^(?P<kind>[A-Z_]+)(?:\((?P<precision>\d+),\s*(?P<scale>\d+)\))?$")
+
+
+def decimal(precision: int, scale: int) -> SqlType:
+    """DECIMAL(precision, scale). Raises WorkloadError where SQL allows no such type."""
+    if not (0 <= scale <= precision and 1 <= precision <= MAX_DECIMAL_PRECISION):
+        raise WorkloadError(f"no such type: DECIMAL({precision},{scale}); use 1 <= precision <= 38, scale <= precision")
+    return SqlType(Kind.DECIMAL, precision, scale)
+
+
+def parse_type(text: str) -> SqlType:
+    """The type written as `str(type)` writes it; case does not matter. Raises WorkloadError."""
+    match = type_pattern.match(text.strip().upper())
+    names = {kind.value: kind for kind in Kind}
+    if match is None or match["kind"] not in names:
+        raise WorkloadError(f"unknown type {text!r}; known: {', '.join(names)}")
+    kind = names[match["kind"]]
+    if (match["precision"] is not None) != (kind is Kind.DECIMAL):
+        raise WorkloadError(f"type {text!r}: only DECIMAL takes (precision, scale), and it needs both")
+    return decimal(int(match["precision"]), int(match["scale"])) if kind is Kind.DECIMAL else SqlType(kind)
+
+
+Value = None | bool | int | float | Decimal | str | dt.date | dt.datetime
+Row = tuple[Value, ...]
+
+
+def fits(value: Value, type_: SqlType) -> bool:
+    """Whether the value is NULL or of the Python type (and range) that stands for the SQL type."""
+    if value is None:
+        return True
+    match type_.kind:
+        case Kind.INT:
+            return type(value) is int and -(2**31) <= value < 2**31
+        case Kind.BIGINT:
+            return type(value) is int and -(2**63) <= value < 2**63
+        case Kind.DECIMAL:
+            return isinstance(value, Decimal) and value.is_finite() and _digits_fit(value, type_)
+        case Kind.DOUBLE:
+            return type(value) is float
+        case Kind.BOOLEAN:
+            return type(value) is bool
+        case Kind.STRING:
+            return type(value) is str
+        case Kind.DATE:
+            return type(value) is dt.date
+        case Kind.TIMESTAMP_NTZ:
+            return type(value) is dt.datetime and value.tzinfo is None
+        case _:
+            assert_never(type_.kind)
+
+
+def _digits_fit(value: Decimal, type_: SqlType) -> bool:
+    # Counted on the digits themselves: decimal arithmetic rounds to the context's precision.
+    sign_less = value.copy_abs()
+    exponent = int(sign_less.as_tuple().exponent)
+    digits = "".join(map(str, sign_less.as_tuple().digits)).lstrip("0")
+    if not digits:
+        return True
+    needed_scale = max(0, -exponent - (len(digits) - len(digits.rstrip("0"))))
+    return needed_scale <= type_.scale and len(digits) + exponent <= type_.precision - type_.scale

@@ -1,0 +1,179 @@
+"""Whether a scenario makes sense: names, types, times. A runner takes well-formed scenarios only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import assert_never
+
+from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.errors import WorkloadError
+from workload.query import Derived, Expr, Named, Query, UnionAll, With, blocks, names_read, relations_of
+from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.schema import Column, Table
+from workload.scope import Catalog, check_expression, output_columns
+from workload.types import BOOLEAN, Row, fits
+
+name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+def check_scenario(scenario: Scenario) -> Catalog:
+    """The columns of every table and definition. Raises WorkloadError for the first thing that is wrong."""
+    catalog: dict[str, tuple[Column, ...]] = {}
+    for table in scenario.tables:
+        _check_new_name(table.name, catalog)
+        _check_columns(table.columns, table.name)
+        catalog[table.name] = table.columns
+    for definition in scenario.definitions:
+        _check_new_name(definition.name, catalog)
+        for name in _names_of(definition.query):
+            _check_name(name, f"definition {definition.name}")
+        for name in names_read(definition.query):
+            if name not in catalog:
+                raise WorkloadError(f"{definition.name} reads {name}, which is not defined before it (cycles are not allowed)")
+        try:
+            catalog[definition.name] = output_columns(definition.query, catalog)
+        except WorkloadError as error:
+            raise WorkloadError(f"definition {definition.name}: {error}") from error
+    _check_steps(scenario)
+    return catalog
+
+
+def _check_steps(scenario: Scenario) -> None:
+    tables = {table.name: table for table in scenario.tables}
+    last = -1
+    created: set[str] = set()
+    commit_times: set[int] = set()
+    for number, step in enumerate(scenario.steps):
+        where = f"step {number}"
+        if step.at <= last:
+            raise WorkloadError(f"{where}: time {step.at} is not after {last}")
+        last = step.at
+        match step:
+            case Commit(at, statements):
+                for statement in statements:
+                    if statement.table not in tables:
+                        raise WorkloadError(f"{where}: no base table named {statement.table}")
+                    _check_statement(statement, tables[statement.table], where, commit_times)
+                commit_times.add(at)
+            case Create(_, name):
+                _check_create(scenario, name, created, where)
+            case Refresh(at, name, timestamp):
+                if name not in created or name not in {d.name for d in scenario.dynamic_tables}:
+                    raise WorkloadError(f"{where}: refresh of {name}, which is no dynamic table created before")
+                if timestamp > at:
+                    raise WorkloadError(f"{where}: data timestamp {timestamp} lies after the refresh, at {at}")
+            case _:
+                assert_never(step)
+
+
+def _check_create(scenario: Scenario, name: str, created: set[str], where: str) -> None:
+    try:
+        definition = scenario.definition(name)
+    except KeyError:
+        raise WorkloadError(f"{where}: creates {name}, which is not defined") from None
+    if name in created:
+        raise WorkloadError(f"{where}: {name} is created twice")
+    names = {d.name for d in scenario.definitions}
+    for upstream in names_read(definition.query):
+        if upstream in names and upstream not in created:
+            raise WorkloadError(f"{where}: {name} is created before {upstream}, which it reads")
+    created.add(name)
+    if isinstance(definition, DynamicTable) and definition.target_lag is not None and definition.target_lag <= 0:
+        raise WorkloadError(f"{name}: a target lag of {definition.target_lag}; it must be positive")
+
+
+def _check_statement(statement: Dml, table: Table, where: str, commit_times: set[int]) -> None:
+    where = f"{where}, {type(statement).__name__} {table.name}"
+    scope = {table.name: {column.name: column.type for column in table.columns}}
+
+    def check(expr: Expr | None) -> None:
+        if expr is not None:
+            if expr.type != BOOLEAN:
+                raise WorkloadError(f"{where}: condition is not a BOOLEAN")
+            check_expression(expr, scope)
+
+    match statement:
+        case Insert(_, rows) | Overwrite(_, rows) | Replace(_, rows):
+            _check_rows(rows, table, where)
+        case Update(_, assignments, condition):
+            check(condition)
+            for assignment in assignments:
+                if scope[table.name].get(assignment.column) != assignment.value.type:
+                    raise WorkloadError(f"{where}: cannot set {assignment.column} to a {assignment.value.type}")
+                check_expression(assignment.value, scope)
+        case Delete(_, condition):
+            check(condition)
+        case Merge(_, keys, rows, delete_when, _):
+            _check_rows(rows, table, where)
+            check(delete_when)
+            if not keys or any(key not in scope[table.name] for key in keys):
+                raise WorkloadError(f"{where}: keys {keys} are not columns")
+        case Restore(_, to):
+            if to not in commit_times:
+                raise WorkloadError(f"{where}: no earlier commit at {to}")
+        case Truncate() | Optimize():
+            pass
+        case _:
+            assert_never(statement)
+
+
+def _check_rows(rows: tuple[Row, ...], table: Table, where: str) -> None:
+    for row in rows:
+        if len(row) != len(table.columns):
+            raise WorkloadError(f"{where}: a row of {len(row)} values for {len(table.columns)} columns")
+        for value, column in zip(row, table.columns, strict=True):
+            if not fits(value, column.type):
+                raise WorkloadError(f"{where}: {value!r} in column {column.name} is no {column.type}")
+
+
+def _check_columns(columns: tuple[Column, ...], table: str) -> None:
+    if not columns:
+        raise WorkloadError(f"table {table} has no columns")
+    seen: set[str] = set()
+    for column in columns:
+        _check_name(column.name, f"table {table}")
+        if column.name in seen:
+            raise WorkloadError(f"table {table} has two columns named {column.name}")
+        seen.add(column.name)
+
+
+def _check_new_name(name: str, catalog: Catalog) -> None:
+    _check_name(name, "scenario")
+    if name in catalog:
+        raise WorkloadError(f"two relations are named {name}")
+
+
+def _check_name(name: str, where: str) -> None:
+    # Names are rendered without quotes, so this pattern is also what keeps a hostile file from
+    # smuggling SQL in.
+    if not name_pattern.fullmatch(name):
+        raise WorkloadError(f"{where}: {name!r} is no name; use lower-case letters, digits and _")
+
+
+def _names_of(query: Query) -> Iterator[str]:
+    match query:
+        case With(ctes, body):
+            for cte in ctes:
+                yield cte.name
+                yield from _names_of(cte.query)
+            yield from _names_of(body)
+            return
+        case UnionAll(branches):
+            for branch in branches:
+                yield from _names_of(branch)
+            return
+        case _:
+            pass
+    for block in blocks(query):
+        for item in block.items:
+            yield item.name
+        for relation in relations_of(block.source):
+            match relation:
+                case Named(name, alias):
+                    yield name
+                    yield alias
+                case Derived(_, alias):
+                    yield alias
+                case _:
+                    pass
