@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable, RefreshMode, View, fingerprint
 from dynamic_tables.differentiate.registry import RULES, Rules, ensure_supported
@@ -18,6 +18,11 @@ from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.initial import initialization_timestamp
 from dynamic_tables.store.port import RefreshRecord, Relation, Store
+from dynamic_tables.store.statements import column_type
+from dynamic_tables.store.writing import WritableStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,127}$")
 
@@ -45,6 +50,37 @@ class Account:
     protocol: RefreshProtocol = PROTOCOL
     bound: dict[str, tuple[str, BoundQuery | None]] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
+
+    @classmethod
+    def open(cls, path: str, spark: SparkSession, clock: Clock) -> Account:
+        """The account in a folder, new or as it was left: all it knows is in Delta commits there."""
+        # Not at the top: an account over another store needs no Spark.
+        from dynamic_tables.store.delta import DeltaStore
+
+        return cls(store=DeltaStore(path, spark, clock), clock=clock)
+
+    def create_base_table(self, name: str, columns: Mapping[str, str] | Sequence[tuple[str, str]]) -> BaseTable:
+        """Adds an empty base table; `columns` gives names and SQL types. Raises DefinitionError."""
+        with self.lock:
+            pairs = columns.items() if isinstance(columns, Mapping) else columns
+            typed = tuple((column, column_type(column, text)) for column, text in pairs)
+            table = BaseTable(self._new_name(name), typed)
+            self._writable().create_base_table(table)
+            return table
+
+    def execute(self, *statements: str) -> Mapping[str, int]:
+        """Runs DML on base tables as one transaction stamped with the time now.
+
+        Returns the newest version of each table written. Raises DefinitionError for a statement that is
+        refused, StoreError for one that fails; either way no statement has any effect.
+        """
+        with self.lock:
+            return self._writable().write(statements)
+
+    def _writable(self) -> WritableStore:
+        if not isinstance(self.store, WritableStore):
+            raise DefinitionError("this account's store has no base tables of its own; write them where they live")
+        return self.store
 
     def create_view(self, name: str, query: str) -> View:
         """Adds a view. Raises DefinitionError; the query may be one that only FULL can refresh."""

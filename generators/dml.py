@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from generators import domains, expressions
 from generators.choices import Choices
@@ -93,6 +94,24 @@ class DmlGenerator:
         """The rows of a condition."""
         return Delete(table.name, self.condition(table))
 
+    def update_one(self, table: TableSketch) -> Dml:
+        """One column of the few rows that two columns pick out: most changes in production are small."""
+        statement = self.update(table)
+        return replace(statement, where=self.narrow(table)) if isinstance(statement, Update) else statement
+
+    def delete_one(self, table: TableSketch) -> Dml:
+        """The few rows that all columns pick out."""
+        return Delete(table.name, self.narrow(table))
+
+    def narrow(self, table: TableSketch) -> Expr:
+        """A value for every column."""
+        terms = row_scope(table)
+        parts = [
+            Call("same", (term.expr, Literal(domains.value(self.choices, domain, self.null_percent), term.type)), BOOLEAN)
+            for term, domain in zip(terms, table.domains, strict=True)
+        ]
+        return reduce(lambda left, right: Call("and", (left, right), BOOLEAN), parts)
+
     def merge(self, table: TableSketch) -> Dml:
         """Rows with distinct keys, matched on the first column."""
         keys: dict[object, Row] = {}
@@ -135,6 +154,8 @@ STATEMENTS: Mapping[str, Callable[[DmlGenerator, TableSketch], Dml]] = {
     "insert": DmlGenerator.insert,
     "update": DmlGenerator.update,
     "delete": DmlGenerator.delete,
+    "update_one": DmlGenerator.update_one,
+    "delete_one": DmlGenerator.delete_one,
     "merge": DmlGenerator.merge,
     "truncate": DmlGenerator.truncate,
     "overwrite": DmlGenerator.overwrite,

@@ -6,24 +6,26 @@ comparison cannot share a mistake.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import assert_never
 
-from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.dml import Delete, Insert, Merge, Overwrite, Replace, Truncate, Update
 from workload.query import Expr
 from workload.schema import Table
 from workload.sql import Dialect, render_expr
+
+Rewriting = Insert | Update | Delete | Merge | Truncate | Overwrite | Replace
+"""The statements that make new contents."""
 
 SOURCE = '"$source"'
 MATCHED = '"$source"."$matched"'
 """Names that no scenario can hold."""
 
 
-def contents_after(statement: Dml, table: Table, before: str, given: str, as_of: Callable[[int], str]) -> str:
+def contents_after(statement: Rewriting, table: Table, before: str, given: str) -> str:
     """The SELECT for the contents of `table` after the statement.
 
-    `before`, `given` and what `as_of` returns are FROM items of the table's columns: the contents before,
-    the statement's literal rows, and the contents as of a logical time.
+    `before` and `given` are FROM items of the table's columns: the contents before, and the statement's
+    literal rows. RESTORE and OPTIMIZE compute nothing, see `oracle.chain`.
     """
     match statement:
         case Insert():
@@ -39,10 +41,6 @@ def contents_after(statement: Dml, table: Table, before: str, given: str, as_of:
             return f"{_all(table, before)} WHERE FALSE"
         case Overwrite() | Replace():
             return _all(table, given)
-        case Restore(_, to):
-            return _all(table, as_of(to))
-        case Optimize():
-            return _all(table, before)
         case _:
             assert_never(statement)
 

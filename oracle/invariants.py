@@ -211,8 +211,8 @@ class Circumstances:
     """What is known about a refresh from outside: the table before it, and the truth.
 
     `before`: the contents that it started from, empty at creation. `previous`: the data timestamp of those.
-    `sources_unchanged`: every row of every source is the same at `previous` and at the new data timestamp, its
-    identity included (equal bags are not enough: an overwrite with equal rows makes new rows).
+    `sources_unchanged`: every row of every source is the same at `previous` and at the new data timestamp,
+    its identity included (equal bags are not enough: an overwrite with equal rows makes new rows).
     `expected_sources` as in `frontier_is_exact`; `expected_columns`, `expected_rows` are the oracle's.
     """
 

@@ -185,7 +185,7 @@ def _decode_value(data: Any, where: str) -> Value:
     if data is None or isinstance(data, bool | int | str):
         return data
     try:
-        match data:
+        match data if isinstance(data, dict) and len(data) == 1 else None:
             case {"double": str(text)}:
                 return float(text)
             case {"decimal": str(text)}:

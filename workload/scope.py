@@ -8,6 +8,7 @@ from typing import assert_never
 from workload.errors import WorkloadError
 from workload.query import (
     Aggregate,
+    AggregateFunction,
     Call,
     ColumnRef,
     Derived,
@@ -45,6 +46,8 @@ def output_columns(query: Query, catalog: Catalog) -> tuple[Column, ...]:
                     raise WorkloadError("the branches of a UNION ALL have different types")
             return outputs[0]
         case With(ctes, body):
+            if not ctes:
+                raise WorkloadError("a WITH without CTEs: SQL has no text for that")
             for cte in ctes:
                 if cte.name in catalog:
                     raise WorkloadError(f"CTE {cte.name} hides another relation")
@@ -87,10 +90,13 @@ def _check_grouped(select: Select, keys: tuple[Expr, ...], scope: Scope) -> None
 
 
 def _check_over_groups(expr: Expr, keys: tuple[Expr, ...], scope: Scope) -> None:
-    if expr in keys:
+    # By text: two NaN literals are the same key, though they are not equal.
+    if repr(expr) in {repr(key) for key in keys}:
         return
     match expr:
-        case Aggregate(_, arg, _, _):
+        case Aggregate(function, arg, distinct, _):
+            if (arg is None) != (function is AggregateFunction.COUNT_STAR) or (arg is None and distinct):
+                raise WorkloadError(f"{function.value}: COUNT(*) takes no argument, the others need one")
             if arg is not None:
                 check_expression(arg, scope)
         case Call(_, args, _):

@@ -50,7 +50,7 @@ TIMESTAMP_NTZ = SqlType(Kind.TIMESTAMP_NTZ)
 
 MAX_DECIMAL_PRECISION = 38
 
-type_pattern = re.compile(r"^(?P<kind>[A-Z_]+)(?:\((?P<precision>\d+),\s*(?P<scale>\d+)\))?$")
+type_pattern = re.compile(r"^(?P<kind>[A-Z_]+)(?:\((?P<precision>\d{1,4}),\s*(?P<scale>\d{1,4})\))?$")
 
 
 def decimal(precision: int, scale: int) -> SqlType:
@@ -92,13 +92,22 @@ def fits(value: Value, type_: SqlType) -> bool:
         case Kind.BOOLEAN:
             return type(value) is bool
         case Kind.STRING:
-            return type(value) is str
+            return type(value) is str and _encodable(value)
         case Kind.DATE:
             return type(value) is dt.date
         case Kind.TIMESTAMP_NTZ:
             return type(value) is dt.datetime and value.tzinfo is None
         case _:
             assert_never(type_.kind)
+
+
+def _encodable(value: str) -> bool:
+    # A lone surrogate is a Python string, but no text that any engine could store.
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _digits_fit(value: Decimal, type_: SqlType) -> bool:

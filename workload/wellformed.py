@@ -8,11 +8,12 @@ from typing import assert_never
 
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.errors import WorkloadError
-from workload.query import Derived, Expr, Named, Query, UnionAll, With, blocks, names_read, relations_of
+from workload.keywords import KEYWORDS
+from workload.query import Derived, Expr, Named, Query, Select, UnionAll, With, names_read, relations_of
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, check_expression, output_columns
-from workload.types import BOOLEAN, Row, fits
+from workload.types import BOOLEAN, Row, Value, fits
 
 name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -61,8 +62,8 @@ def _check_steps(scenario: Scenario) -> None:
             case Refresh(at, name, timestamp):
                 if name not in created or name not in {d.name for d in scenario.dynamic_tables}:
                     raise WorkloadError(f"{where}: refresh of {name}, which is no dynamic table created before")
-                if timestamp > at:
-                    raise WorkloadError(f"{where}: data timestamp {timestamp} lies after the refresh, at {at}")
+                if not 0 <= timestamp <= at:
+                    raise WorkloadError(f"{where}: data timestamp {timestamp} does not lie between 0 and the refresh, at {at}")
             case _:
                 assert_never(step)
 
@@ -98,6 +99,8 @@ def _check_statement(statement: Dml, table: Table, where: str, commit_times: set
             _check_rows(rows, table, where)
         case Update(_, assignments, condition):
             check(condition)
+            if len({a.column for a in assignments}) != len(assignments) or not assignments:
+                raise WorkloadError(f"{where}: sets no column, or one twice")
             for assignment in assignments:
                 if scope[table.name].get(assignment.column) != assignment.value.type:
                     raise WorkloadError(f"{where}: cannot set {assignment.column} to a {assignment.value.type}")
@@ -109,6 +112,10 @@ def _check_statement(statement: Dml, table: Table, where: str, commit_times: set
             check(delete_when)
             if not keys or any(key not in scope[table.name] for key in keys):
                 raise WorkloadError(f"{where}: keys {keys} are not columns")
+            positions = [table.position(key) for key in dict.fromkeys(keys)]
+            matched = [tuple(_comparable(row[i]) for i in positions) for row in rows]
+            if len(positions) != len(keys) or len(set(matched)) != len(matched):
+                raise WorkloadError(f"{where}: two source rows, or two keys, are the same")
         case Restore(_, to):
             if to not in commit_times:
                 raise WorkloadError(f"{where}: no earlier commit at {to}")
@@ -116,6 +123,13 @@ def _check_statement(statement: Dml, table: Table, where: str, commit_times: set
             pass
         case _:
             assert_never(statement)
+
+
+def _comparable(value: Value) -> object:
+    """A value as a key: NULL and NaN equal themselves, -0.0 equals 0.0, and TRUE is not 1."""
+    if isinstance(value, float):
+        return ("double", "nan" if value != value else value + 0.0)
+    return (type(value).__name__, value)
 
 
 def _check_rows(rows: tuple[Row, ...], table: Table, where: str) -> None:
@@ -149,31 +163,32 @@ def _check_name(name: str, where: str) -> None:
     # smuggling SQL in.
     if not name_pattern.fullmatch(name):
         raise WorkloadError(f"{where}: {name!r} is no name; use lower-case letters, digits and _")
+    if name in KEYWORDS:
+        raise WorkloadError(f"{where}: {name!r} is a keyword of SQL; take another name")
 
 
 def _names_of(query: Query) -> Iterator[str]:
+    """Every name that is rendered: outputs, relations, aliases, CTEs, at any depth."""
     match query:
         case With(ctes, body):
             for cte in ctes:
                 yield cte.name
                 yield from _names_of(cte.query)
             yield from _names_of(body)
-            return
         case UnionAll(branches):
             for branch in branches:
                 yield from _names_of(branch)
-            return
+        case Select():
+            yield from (item.name for item in query.items)
+            for relation in relations_of(query.source):
+                match relation:
+                    case Named(name, alias):
+                        yield name
+                        yield alias
+                    case Derived(inner, alias):
+                        yield alias
+                        yield from _names_of(inner)
+                    case _:
+                        pass
         case _:
-            pass
-    for block in blocks(query):
-        for item in block.items:
-            yield item.name
-        for relation in relations_of(block.source):
-            match relation:
-                case Named(name, alias):
-                    yield name
-                    yield alias
-                case Derived(_, alias):
-                    yield alias
-                case _:
-                    pass
+            assert_never(query)

@@ -23,6 +23,9 @@ SETTINGS = (
     "SET ieee_floating_point_ops=false",
     "SET threads=1",
     "SET memory_limit='1GB'",
+    # DuckDB 2.0.0's statistics propagation gives wrong sums over outer joins (its optimizer is of no use
+    # on a dozen rows anyway): a wrong judge would look like a wrong engine.
+    "PRAGMA disable_optimizer",
     "SET enable_external_access=false",
     "SET lock_configuration=true",
 )

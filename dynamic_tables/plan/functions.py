@@ -124,7 +124,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "concat": Function(_fixed(STRING, STRING, STRING), "({0} || {1})"),
     "upper": Function(_fixed(STRING, STRING), "upper({0})"),
     "lower": Function(_fixed(STRING, STRING), "lower({0})"),
-    "trim": Function(_fixed(STRING, STRING), "trim({0})"),
+    "trim": Function(_fixed(STRING, STRING), "trim({0})", "trim({0}, ' ')"),
     "length": Function(_fixed(INT, STRING), "length({0})", "CAST(length({0}) AS INTEGER)"),
     "substring": Function(_fixed(STRING, STRING, INT, INT), "substring({0}, {1}, {2})"),
     "replace": Function(_fixed(STRING, STRING, STRING, STRING), "replace({0}, {1}, {2})"),

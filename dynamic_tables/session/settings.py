@@ -21,6 +21,8 @@ DELTA_SESSION: Mapping[str, str] = MappingProxyType(
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.session.timeZone": "UTC",
+        # Else Spark replaces ${...} inside string literals.
+        "spark.sql.variable.substitute": "false",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -53,9 +53,18 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
 
 
 def string_literal(text: str, dialect: Dialect) -> str:
-    """A string literal; a backslash is an escape in Spark only."""
-    if dialect is Dialect.SPARK:
-        text = text.replace("\\", "\\\\")
+    """A string literal. In Spark a backslash is an escape, and `${` would be replaced before parsing."""
+    if dialect is Dialect.DUCKDB:
+        return _quoted(text)
+    pieces = text.replace("\\", "\\\\").split("${")
+    if len(pieces) == 1:
+        return _quoted(pieces[0])
+    first, *rest = pieces
+    parts = [first + "$", *("{" + piece + "$" for piece in rest[:-1]), "{" + rest[-1]]
+    return "(" + " || ".join(_quoted(part) for part in parts) + ")"
+
+
+def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 

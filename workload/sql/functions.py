@@ -59,7 +59,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "concat": Function(2, "({0} || {1})"),
     "upper": Function(1, "upper({0})"),
     "lower": Function(1, "lower({0})"),
-    "trim": Function(1, "trim({0})"),
+    # DuckDB strips every kind of blank.
+    "trim": Function(1, "trim({0})", "trim({0}, ' ')"),
     "length": Function(1, "length({0})", "CAST(length({0}) AS INTEGER)"),
     "substring": Function(3, "substring({0}, {1}, {2})"),
     "replace": Function(3, "replace({0}, {1}, {2})"),

@@ -34,6 +34,9 @@ def render_query(query: Query, dialect: Dialect) -> str:
         case UnionAll(branches):
             return " UNION ALL ".join(f"({render_query(branch, dialect)})" for branch in branches)
         case With(ctes, body):
+            while isinstance(body, With):
+                # SQL allows no WITH right inside another; the CTEs of both are visible to the inner body.
+                ctes, body = ctes + body.ctes, body.body
             named = ", ".join(f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in ctes)
             return f"WITH {named} {render_query(body, dialect)}"
         case _:
@@ -86,6 +89,14 @@ def render_expr(expr: Expr, dialect: Dialect) -> str:
 
 
 def _call(call: Call, dialect: Dialect) -> str:
+    text = _call_text(call, dialect)
+    if dialect is Dialect.DUCKDB and call.type.kind is Kind.DECIMAL and call.function != "cast":
+        # Where decimals meet integers DuckDB gives other widths than Spark; the values agree.
+        return f"CAST({text} AS {call.type})"
+    return text
+
+
+def _call_text(call: Call, dialect: Dialect) -> str:
     args = [render_expr(arg, dialect) for arg in call.args]
     if call.function == CASE:
         branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
@@ -95,8 +106,6 @@ def _call(call: Call, dialect: Dialect) -> str:
     function = FUNCTIONS.get(call.function)
     if function is None:
         raise WorkloadError(f"no function {call.function!r}; see workload.sql.functions")
-    # The two spellings of an INT cast that DuckDB would round and Spark truncates never meet here:
-    # casts from DOUBLE or DECIMAL to integers are not generated.
     fields: dict[str, str] = {"type": type_name(call.type, dialect), "args": ", ".join(args)}
     if call.function == "mul_decimal":
         fields["widened0"] = type_name(widened(call), dialect)

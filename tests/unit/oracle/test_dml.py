@@ -6,7 +6,9 @@ import duckdb
 import pytest
 
 from oracle.bag import Bag
+from oracle.base_tables import BATCH
 from oracle.delayed_view import DelayedView
+from oracle.duck import open_duckdb, run
 from oracle.errors import OracleQueryError
 from tests.unit.oracle.words import (
     call,
@@ -161,3 +163,25 @@ def test_restore_to_a_commit_before_the_table_had_rows_empties_it(
     with DelayedView(scenario((STOCK, other), commits=commits), database) as view:
         assert view.source_rows("stock", 20) == rows(STOCK, "1 nail 5")
         assert view.source_rows("stock", 30) == ()
+
+
+def test_a_history_longer_than_one_batch_of_commits(database: duckdb.DuckDBPyConnection) -> None:
+    last = 2 * BATCH + 5
+    commits: dict[int, tuple[Dml, ...]] = {at: (insert(STOCK, f"{at} nail 1"),) for at in range(last)}
+    commits[last] = (Restore("stock", 3), update(STOCK, "n", plus(N, 1)))
+    commits[last + 1] = (Restore("stock", BATCH),)
+    with DelayedView(scenario((STOCK,), commits=commits), database) as view:
+        counts = [len(view.source_rows("stock", at)) for at in range(-1, last + 2)]
+        assert counts == [*range(last + 1), 4, BATCH + 1]
+        assert view.source_rows("stock", last + 1) is view.source_rows("stock", BATCH)
+        assert view.source_rows("stock", last)[0] == (0, "nail", 2)
+
+
+def test_a_failing_statement_is_named_and_leaves_nothing_behind() -> None:
+    commits: dict[int, tuple[Dml, ...]] = {at: (insert(STOCK, f"{at} nail {at}"),) for at in range(9)}
+    commits[9] = (update(STOCK, "n", plus(N, 2**31 - 8)),)
+    commits[10] = (insert(STOCK, "1 nail 1"),)
+    with open_duckdb() as connection:
+        with pytest.raises(OracleQueryError, match=r"^commit at 9, table stock: .*Overflow"):
+            DelayedView(scenario((STOCK,), commits=commits), connection)
+        assert run(connection, "SELECT table_name FROM duckdb_tables()").rows == ()

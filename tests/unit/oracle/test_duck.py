@@ -136,3 +136,15 @@ def test_the_optimizer_is_off_unless_asked_for() -> None:
     with open_duckdb() as plain, open_duckdb(optimizer=True) as optimizing:
         assert "Filter" in str(run(plain, query).rows)
         assert "Filter" not in str(run(optimizing, query).rows)
+
+
+@pytest.mark.parametrize("optimizer", [False, True])
+def test_grouping_by_a_sum_gives_the_groups_that_are_there(optimizer: bool) -> None:
+    """As DuckDB 2.0.0 comes, the answer has the groups (4, 2) and (5, 0)."""
+    joined = "(SELECT * FROM e WHERE k = 8) e RIGHT JOIN r ON e.k = r.k"
+    sums = f"SELECT r.k AS g, SUM(r.k) AS s FROM {joined} GROUP BY r.k"
+    with open_duckdb(optimizer=optimizer) as connection:
+        run(connection, "CREATE TABLE r AS SELECT * FROM (VALUES (0), (1), (3), (3), (4), (-1)) AS v(k)")
+        run(connection, "CREATE TABLE e (k INTEGER)")
+        rows = run(connection, f"SELECT g, s, count(*) FROM ({sums}) GROUP BY g, s").rows
+    assert set(rows) == {(-1, -1, 1), (0, 0, 1), (1, 1, 1), (3, 6, 1), (4, 4, 1)}

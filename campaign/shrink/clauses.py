@@ -1,0 +1,120 @@
+"""SELECT blocks with fewer clauses: no WHERE, HAVING, DISTINCT, fewer keys, fewer outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from campaign.shrink.admit import admissible, tidied
+from campaign.shrink.reduction import Reduction, chunks
+from campaign.shrink.rewrite import Site, blocks, put_at, queries
+from campaign.shrink.substitute import regrouped
+from campaign.shrink.values import simplest
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Call,
+    Expr,
+    Query,
+    Select,
+    UnionAll,
+    With,
+    subexpressions,
+)
+from workload.scenario import Scenario
+
+
+def drop_clauses(scenario: Scenario) -> Iterator[Scenario]:
+    """A block without all its clauses, without one, without grouping, without one key."""
+    for site, select in blocks(scenario):
+        bare = replace(select, where=None, having=None, distinct=False)
+        options = [bare]
+        if select.where is not None:
+            options.append(replace(select, where=None))
+        if select.having is not None:
+            options.append(replace(select, having=None))
+        if select.distinct:
+            options.append(replace(select, distinct=False))
+        for option in dict.fromkeys(options):
+            if option != select:
+                yield site.put(option)
+
+
+def drop_grouping(scenario: Scenario) -> Iterator[Scenario]:
+    """A grouped block over single rows instead, or grouped by fewer keys, or DISTINCT."""
+    for site, select in blocks(scenario):
+        if select.group_by is None:
+            continue
+        yield site.put(ungrouped(select))
+        if not any(isinstance(p, Aggregate) for item in select.items for p in subexpressions(item.expr)):
+            yield site.put(replace(select, group_by=None, having=None, distinct=True))
+        for number, key in enumerate(select.group_by):
+            yield site.put(_without_key(select, number, key))
+
+
+def ungrouped(select: Select) -> Select:
+    """The block over single rows: an aggregate becomes its argument, or a literal where types differ."""
+    items = tuple(replace(item, expr=_of_one_row(item.expr)) for item in select.items)
+    return replace(select, items=items, group_by=None, having=None)
+
+
+def _of_one_row(expr: Expr) -> Expr:
+    match expr:
+        case Aggregate(_, arg, _, type_):
+            return arg if arg is not None and arg.type == type_ else simplest(type_)
+        case Call(args=args):
+            return replace(expr, args=tuple(_of_one_row(arg) for arg in args))
+        case _:
+            return expr
+
+
+def _without_key(select: Select, number: int, key: Expr) -> Select:
+    """Grouped without one key; where it is shown, any of its values stands in: the least."""
+    least = Aggregate(AggregateFunction.MIN, key, False, key.type)
+    items = tuple(replace(item, expr=least) if item.expr == key else item for item in select.items)
+    return regrouped(replace(select, items=items, group_by=put_at(select.group_by or (), number)))
+
+
+def drop_outputs(scenario: Scenario) -> Iterator[Scenario]:
+    """Without the output columns that nothing reads: of every query all such, then fewer at once."""
+    for site in queries(scenario):
+        count = len(_first(site.node).items)
+        unread = [n for n in range(count) if count > 1 and _droppable(site, n)]
+        for chunk in chunks(len(unread)):
+            gone = frozenset(unread[i] for i in chunk)
+            if len(gone) < count:
+                yield site.put(without_outputs(site.node, gone))
+
+
+def _droppable(site: Site[Query], number: int) -> bool:
+    return admissible(tidied(site.put(without_outputs(site.node, frozenset({number})))))
+
+
+def _first(query: Query) -> Select:
+    """The block that names a query's outputs."""
+    match query:
+        case Select():
+            return query
+        case UnionAll(branches):
+            return _first(branches[0])
+        case With(_, body):
+            return _first(body)
+
+
+def without_outputs(query: Query, positions: frozenset[int]) -> Query:
+    """The query without some of its output columns, in all branches."""
+    match query:
+        case Select(items=items):
+            left = tuple(item for number, item in enumerate(items) if number not in positions)
+            return replace(query, items=left)
+        case UnionAll(branches):
+            return UnionAll(tuple(without_outputs(branch, positions) for branch in branches))
+        case With(ctes, body):
+            return With(ctes, without_outputs(body, positions))
+
+
+REDUCTIONS = (
+    Reduction("drop clauses", drop_clauses),
+    Reduction("drop grouping", drop_grouping),
+    Reduction("drop unread outputs", drop_outputs),
+)

@@ -1,0 +1,133 @@
+"""A shorter history: fewer steps and statements, tables created later, transactions united."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from campaign.shrink.reduction import Reduction, chunks
+from campaign.shrink.rewrite import put_at
+from workload.dml import Dml, Restore
+from workload.scenario import Commit, Create, Refresh, Scenario, Step
+
+
+def cut_tail(scenario: Scenario) -> Iterator[Scenario]:
+    """Nothing after one of the creations and refreshes; the earliest that fails is the failing one."""
+    for number, step in enumerate(scenario.steps[:-1]):
+        if not isinstance(step, Commit):
+            yield replace(scenario, steps=scenario.steps[: number + 1])
+
+
+def drop_refreshes(scenario: Scenario) -> Iterator[Scenario]:
+    """Without many refreshes, then without single ones; the interval of the next one widens."""
+    refreshes = [number for number, step in enumerate(scenario.steps) if isinstance(step, Refresh)]
+    yield _without(scenario, frozenset(refreshes[:-1]))
+    yield from (
+        _without(scenario, frozenset(refreshes[i] for i in chunk)) for chunk in chunks(len(refreshes))
+    )
+
+
+def create_later(scenario: Scenario) -> Iterator[Scenario]:
+    """All definitions are created where a later refresh was, latest first: the refreshes before it go.
+
+    The commits until then become history before the initialization. They move to the earliest of the
+    times that fall free, and what names them moves along.
+    """
+    creates = [step for step in scenario.steps if isinstance(step, Create)]
+    for number, step in reversed(list(enumerate(scenario.steps))):
+        if isinstance(step, Refresh):
+            before = scenario.steps[: number + 1]
+            later = [s for s in scenario.steps[number + 1 :] if isinstance(s, Create)]
+            moved = [create for create in creates if create not in later]
+            commits = [s for s in before if isinstance(s, Commit)]
+            yield _retimed(scenario, (*commits, *moved), number + 1)
+
+
+def _retimed(scenario: Scenario, first: tuple[Step, ...], count: int) -> Scenario:
+    """`first` instead of the first `count` steps, at the first and last of their times."""
+    times = [step.at for step in scenario.steps[:count]]
+    creates = sum(isinstance(step, Create) for step in first)
+    ats = times[: len(first) - creates] + times[len(times) - creates :]
+    moved = {step.at: at for step, at in zip(first, ats, strict=True) if isinstance(step, Commit)}
+    steps = (*(replace(step, at=at) for step, at in zip(first, ats, strict=True)), *scenario.steps[count:])
+    return replace(scenario, steps=tuple(_following(step, moved) for step in steps))
+
+
+def _following(step: Step, moved: dict[int, int]) -> Step:
+    if not isinstance(step, Commit):
+        return step
+    statements: tuple[Dml, ...] = tuple(
+        replace(s, to=moved.get(s.to, s.to)) if isinstance(s, Restore) else s for s in step.statements
+    )
+    return replace(step, statements=statements)
+
+
+def drop_steps(scenario: Scenario) -> Iterator[Scenario]:
+    """Without many commits and refreshes, then without single ones."""
+    droppable = [number for number, step in enumerate(scenario.steps) if not isinstance(step, Create)]
+    yield from (
+        _without(scenario, frozenset(droppable[i] for i in chunk)) for chunk in chunks(len(droppable))
+    )
+
+
+def drop_statements(scenario: Scenario) -> Iterator[Scenario]:
+    """Without many statements, then without single ones."""
+    places = [
+        (number, position)
+        for number, step in enumerate(scenario.steps)
+        if isinstance(step, Commit)
+        for position in range(len(step.statements))
+    ]
+    for chunk in chunks(len(places)):
+        gone = {places[i] for i in chunk}
+        steps = tuple(
+            replace(
+                step, statements=tuple(s for p, s in enumerate(step.statements) if (number, p) not in gone)
+            )
+            if isinstance(step, Commit)
+            else step
+            for number, step in enumerate(scenario.steps)
+        )
+        yield replace(scenario, steps=steps)
+
+
+def unite_commits(scenario: Scenario) -> Iterator[Scenario]:
+    """Neighbouring transactions as one, all of them and then pairs; the later time holds for both."""
+    united: list[Step] = []
+    for step in scenario.steps:
+        if isinstance(step, Commit) and united and isinstance(united[-1], Commit):
+            step = replace(step, statements=united.pop().statements + step.statements)  # type: ignore[union-attr]
+        united.append(step)
+    yield replace(scenario, steps=tuple(united))
+    for number, (one, two) in enumerate(zip(scenario.steps, scenario.steps[1:], strict=False)):
+        if isinstance(one, Commit) and isinstance(two, Commit):
+            both = replace(two, statements=one.statements + two.statements)
+            yield replace(scenario, steps=(*scenario.steps[:number], both, *scenario.steps[number + 2 :]))
+
+
+def refresh_to_now(scenario: Scenario) -> Iterator[Scenario]:
+    """Refreshes to the time at which they are issued: all, then one by one."""
+    now = {n: replace(s, timestamp=s.at) for n, s in enumerate(scenario.steps) if isinstance(s, Refresh)}
+    yield replace(scenario, steps=tuple(now.get(number, step) for number, step in enumerate(scenario.steps)))
+    for number, refresh in now.items():
+        yield replace(scenario, steps=put_at(scenario.steps, number, refresh))
+
+
+def _without(scenario: Scenario, positions: frozenset[int]) -> Scenario:
+    return replace(
+        scenario, steps=tuple(step for number, step in enumerate(scenario.steps) if number not in positions)
+    )
+
+
+REDUCTIONS = (
+    Reduction("cut the tail", cut_tail, cheap=True),
+    Reduction("drop refreshes", drop_refreshes, cheap=True),
+    Reduction("create later", create_later),
+    Reduction("drop steps", drop_steps),
+    Reduction("drop statements", drop_statements),
+)
+
+DETAILS = (
+    Reduction("unite commits", unite_commits),
+    Reduction("refresh to now", refresh_to_now),
+)

@@ -1,0 +1,83 @@
+"""Adding outcomes up: counts, coverage, and the summary of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from generators.coverage import operator_pairs, operators, unmet_floors
+from generators.profiles import Profile
+from workload.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
+from workload.scenario import Scenario
+
+
+def covered(scenario: Scenario) -> Counter[str]:
+    """What a scenario contains, as `kind: name` counts."""
+    counts: Counter[str] = Counter(f"intent: {intent}" for intent in scenario.intents)
+    for definition in scenario.definitions:
+        counts.update(f"operator: {name}" for name in operators(definition.query))
+        counts.update(f"pair: {outer} > {inner}" for outer, inner in operator_pairs(definition.query))
+    return counts
+
+
+@dataclass(slots=True)
+class Tally:
+    """A run's counters; outcomes are added in any order."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    reached: Counter[str] = field(default_factory=Counter)
+    scenarios: int = 0
+    definitions: int = 0
+    refreshes: int = 0
+    checks: int = 0
+    amplification: int = 0
+    busy: float = 0.0
+
+    def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
+        """Counts one scenario. Only what passed counts as covered: a failure stops before its states are known."""
+        self.scenarios += 1
+        self.outcomes[outcome.outcome.value] += 1
+        self.definitions += outcome.definitions
+        self.refreshes += outcome.refreshes
+        self.checks += outcome.checks
+        self.amplification += outcome.amplification
+        self.busy += outcome.seconds
+        if outcome.outcome is OutcomeClass.PASSED:
+            self.reached.update(coverage)
+            self.reached.update(outcome.states)
+
+    def coverage(self, profile: Profile) -> Coverage:
+        """What was reached, against the profile's floors."""
+
+        def kind(prefix: str) -> dict[str, int]:
+            start = f"{prefix}: "
+            return {name.removeprefix(start): n for name, n in sorted(self.reached.items()) if name.startswith(start)}
+
+        return Coverage(
+            operators=kind("operator"),
+            pairs=kind("pair"),
+            intents=kind("intent"),
+            states=kind("state"),
+            actions=kind("action"),
+            unmet=unmet_floors(profile, self.reached, self.scenarios),
+        )
+
+    def summary(
+        self, seed: int, tier: str, profile: Profile, seconds: float, failures: tuple[Failure, ...]
+    ) -> RunSummary:
+        """The run as one value."""
+        return RunSummary(
+            seed=seed,
+            tier=tier,
+            profile=profile.name,
+            scenarios=self.scenarios,
+            definitions=self.definitions,
+            refreshes=self.refreshes,
+            checks=self.checks,
+            outcomes={outcome.value: self.outcomes[outcome.value] for outcome in OutcomeClass},
+            coverage=self.coverage(profile),
+            seconds=seconds,
+            time_split={"scenarios, all workers": self.busy},
+            failures=failures,
+        )

@@ -1,0 +1,170 @@
+"""The Delta log, read as it lies in the folder: one JSON file per commit, each read once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dynamic_tables.errors import CorruptTable
+from dynamic_tables.store.files import Files
+
+COMMIT = re.compile(r"^(\d{20})\.json$")
+CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\..*parquet$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetadata:
+    """Delta's description of a table: its id, its properties, its schema as Delta writes it (JSON)."""
+
+    id: str
+    properties: Mapping[str, str]
+    schema: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedCommit:
+    """One commit. `metadata`: ours, None in a commit of anybody else.
+
+    `in_commit_ms`: Delta's own commit time. `changes_rows`: it adds or removes rows, so not OPTIMIZE. `transactions`:
+    application id -> version. `removed`: the files it took out, relative paths as the log writes them,
+    with their deletion vectors.
+    """
+
+    version: int
+    operation: str
+    in_commit_ms: int
+    metadata: Mapping[str, object] | None
+    table: TableMetadata
+    changes_rows: bool
+    transactions: Mapping[str, int]
+    removed: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(slots=True)
+class TableLog:
+    """The commits of one table, oldest first, as far as `poll` has read them.
+
+    Log cleanup removes old commits: reading then starts at the oldest that is left, and
+    `metadata_at(version)` is asked what the table was before.
+    """
+
+    name: str
+    folder: str
+    files: Files
+    metadata_at: Callable[[str, int], TableMetadata]
+    commits: list[LoggedCommit] = field(default_factory=list)
+
+    @property
+    def log_folder(self) -> str:
+        """Where the log is."""
+        return f"{self.folder}/_delta_log"
+
+    @property
+    def newest(self) -> LoggedCommit:
+        """The newest commit read."""
+        return self.commits[-1]
+
+    def poll(self) -> Sequence[LoggedCommit]:
+        """Reads what was committed since; returns the new commits. Raises CorruptTable."""
+        known = len(self.commits)
+        version = self.commits[-1].version + 1 if self.commits else self._first()
+        while (text := self._text(version)) is not None:
+            self.commits.append(self._commit(version, text))
+            version += 1
+        return self.commits[known:]
+
+    def commit(self, version: int) -> LoggedCommit | None:
+        """The commit of a version, None if it is not in the log (any more)."""
+        position = version - self.commits[0].version if self.commits else -1
+        return self.commits[position] if 0 <= position < len(self.commits) else None
+
+    def reaches(self, version: int) -> bool:
+        """Whether Delta can rebuild a version: from 0, or from a checkpoint not newer than it."""
+        first = self._first()
+        if first == 0:
+            return self.commit(version) is not None
+        names = self.files.files(self.log_folder)
+        checkpoints = [int(match[1]) for match in map(CHECKPOINT.match, names) if match]
+        return any(first - 1 <= checkpoint <= version for checkpoint in checkpoints)
+
+    def _first(self) -> int:
+        versions = [int(match[1]) for match in map(COMMIT.match, self.files.files(self.log_folder)) if match]
+        if not versions:
+            raise CorruptTable(f"{self.name}: {self.folder} is no Delta table, its log holds no commit; remove the folder")
+        return min(versions)
+
+    def _text(self, version: int) -> str | None:
+        try:
+            return self.files.read(f"{self.log_folder}/{version:020d}.json")
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._corrupt(version, str(error)) from error
+
+    def _commit(self, version: int, text: str) -> LoggedCommit:
+        try:
+            actions = [json.loads(line) for line in text.splitlines() if line.strip()]
+            before = self.commits[-1].table if self.commits else None
+            return self._parsed(version, actions, before)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise self._corrupt(version, f"{type(error).__name__}: {error}") from error
+
+    def _parsed(self, version: int, actions: list[dict[str, dict[str, object]]], table: TableMetadata | None) -> LoggedCommit:
+        info: Mapping[str, object] = {}
+        transactions: dict[str, int] = {}
+        removed: list[tuple[str, str | None]] = []
+        changes_rows = False
+        for action in actions:
+            [(kind, body)] = action.items()
+            match kind:
+                case "commitInfo":
+                    info = body
+                case "metaData":
+                    table = _table(body)
+                case "txn":
+                    transactions[str(body["appId"])] = int(str(body["version"]))
+                case "add":
+                    changes_rows = changes_rows or bool(body.get("dataChange"))
+                case "remove":
+                    changes_rows = changes_rows or bool(body.get("dataChange"))
+                    removed.append((str(body["path"]), _vector(body)))
+                case _:
+                    pass
+        return LoggedCommit(
+            version=version,
+            operation=str(info.get("operation", "")),
+            in_commit_ms=int(str(info.get("inCommitTimestamp", info.get("timestamp", 0)))),
+            metadata=_ours(info.get("userMetadata")),
+            table=table or self.metadata_at(self.folder, version),
+            changes_rows=changes_rows,
+            transactions=transactions,
+            removed=tuple(removed),
+        )
+
+    def _corrupt(self, version: int, found: str) -> CorruptTable:
+        return CorruptTable(f"{self.name}: commit {version} of its Delta log cannot be read ({found.splitlines()[0]})")
+
+
+def _table(body: Mapping[str, object]) -> TableMetadata:
+    properties = body.get("configuration") or {}
+    if not isinstance(properties, dict):
+        raise TypeError("configuration is no object")
+    return TableMetadata(id=str(body["id"]), properties=properties, schema=str(body["schemaString"]))
+
+
+def _vector(body: Mapping[str, object]) -> str | None:
+    vector = body.get("deletionVector")
+    if not isinstance(vector, dict) or vector.get("storageType") != "u":
+        return None
+    return str(vector["pathOrInlineDv"])
+
+
+def _ours(text: object) -> Mapping[str, object] | None:
+    """The metadata of a commit if this engine wrote it."""
+    if not isinstance(text, str) or not text.startswith("{"):
+        return None
+    try:
+        metadata = json.loads(text)
+    except ValueError:
+        return None
+    return metadata if isinstance(metadata, dict) and metadata.get("dvs") == 1 else None

@@ -1,0 +1,39 @@
+"""The MERGE that applies a folded change set."""
+
+from __future__ import annotations
+
+from dynamic_tables.definition import Columns
+from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
+
+UPDATE = "UPDATE"
+
+
+def merge_text(target: str, source: str, columns: Columns, *, strict: bool) -> str:
+    """MERGE of `source` (the columns, `$ROW_ID`, `$OPERATION`) into `target`; both are SQL already.
+
+    `strict`: an INSERT of a row that is there and an UPDATE or DELETE of one that is not raise, which
+    commits nothing. The check sits in the row id's expression, since every written row has that column.
+    Otherwise the first two write the row and the last does nothing.
+    """
+    row_id, operation = SPARK.identifier(ROW_ID), f"s.{SPARK.identifier('$OPERATION')}"
+    names = [SPARK.identifier(name) for name, _ in columns]
+    is_delete = f"{operation} = '{DELETE}'"
+    updated = inserted = f"s.{row_id}"
+    unmatched = f" AND NOT ({is_delete})"
+    if strict:
+        updated = _unless(f"{operation} = '{UPDATE}'", f"s.{row_id}", f"{INSERT} of a row that is there")
+        inserted = _unless(f"{operation} = '{INSERT}'", f"s.{row_id}", "a change of a row that is not there")
+        unmatched = ""
+    sets = ", ".join([*(f"t.{name} = s.{name}" for name in names), f"t.{row_id} = {updated}"])
+    values = ", ".join([*(f"s.{name}" for name in names), inserted])
+    return (
+        f"MERGE INTO {target} AS t USING {source} AS s ON t.{row_id} = s.{row_id} "
+        f"WHEN MATCHED AND {is_delete} THEN DELETE WHEN MATCHED THEN UPDATE SET {sets} "
+        f"WHEN NOT MATCHED{unmatched} THEN INSERT ({', '.join([*names, row_id])}) VALUES ({values})"
+    )
+
+
+def _unless(condition: str, value: str, message: str) -> str:
+    complaint = f"raise_error(concat('MERGE refused: {message}: ', {value}))"
+    return f"CASE WHEN {condition} THEN {value} ELSE CAST({complaint} AS STRING) END"

@@ -1,0 +1,101 @@
+"""Rows as Spark holds them: a data frame behind a temporary view, small ones as literal rows in the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from dynamic_tables.errors import StoreError
+from dynamic_tables.store.port import Relation
+from dynamic_tables.store.spark_errors import store_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LOCAL_ROWS = 5_000
+"""Up to so many rows are held as literals: a query over them lists no files and takes one task."""
+
+_numbers = count()
+_lock = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRelation:
+    """A data frame and the temporary view plans read it by. `local`: its rows are literals."""
+
+    frame: DataFrame
+    view: str
+    local: bool
+
+    def rows(self) -> Sequence[tuple[object, ...]]:
+        """All rows as plain Python values."""
+        with store_errors():
+            return [tuple(row) for row in self.frame.collect()]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One Spark session's temporary views."""
+
+    session: SparkSession
+    bound: dict[str, SparkRelation] = field(default_factory=dict)
+
+    def query(self, text: str, leaves: Sequence[Relation] = ()) -> SparkRelation:
+        """A query over bound relations, not run yet."""
+        with store_errors():
+            return self.bind(self.session.sql(text), local=False)
+
+    def bind(self, frame: DataFrame, *, local: bool) -> SparkRelation:
+        """A view of a data frame. Rows held as literals count as one partition, so nothing is shuffled."""
+        with _lock:
+            view = f"dvs_{next(_numbers)}"
+        (frame.coalesce(1) if local else frame).createOrReplaceTempView(view)
+        return SparkRelation(frame, view, local)
+
+    def small(self, frame: DataFrame) -> SparkRelation | None:
+        """The rows as literals if there are few; None otherwise, after reading at most LOCAL_ROWS of them.
+
+        The rows stay in the JVM on their way.
+        """
+        with store_errors():
+            # As one partition: `take` runs a job per partition until it has enough.
+            java: Any = frame.coalesce(1)._jdf  # noqa: SLF001  (literal rows from JVM rows: pyspark has it only through Python)
+            rows = java.takeAsList(LOCAL_ROWS + 1)
+            if rows.size() > LOCAL_ROWS:
+                return None
+            local = self.session._jsparkSession.createDataFrame(rows, java.schema())  # noqa: SLF001
+            return self.bind(type(frame)(local, self.session), local=True)
+
+    def materialized(self, text: str, leaves: Sequence[Relation]) -> SparkRelation:
+        """The rows of a query, computed exactly once whoever reads them and however often.
+
+        Over literals the result is fetched at once. Over tables it is kept by Spark's block manager (a
+        local checkpoint), since fetching the first rows and finding them too many would compute it twice.
+        """
+        with store_errors():
+            frame = self.session.sql(text)
+            if all(isinstance(leaf, SparkRelation) and leaf.local for leaf in leaves):
+                small = self.small(frame)
+                if small is not None:
+                    return small
+            frame = frame.localCheckpoint(eager=True)
+            return self.small(frame) or self.bind(frame, local=False)
+
+    def release(self, relations: Sequence[Relation], kept: Sequence[SparkRelation]) -> None:
+        """Drops the views; data frames live on as long as somebody holds them, as does what they occupy."""
+        for relation in relations:
+            if isinstance(relation, SparkRelation) and not any(relation is other for other in kept):
+                self.session.catalog.dropTempView(relation.view)
+
+
+def view_names(leaves: Mapping[str, Relation]) -> Mapping[str, str]:
+    """Leaf name -> view name. Raises StoreError for a relation of another store."""
+    names = {}
+    for leaf, relation in leaves.items():
+        if not isinstance(relation, SparkRelation):
+            raise StoreError(f"{leaf} is bound to a relation of another store")
+        names[leaf] = relation.view
+    return names

@@ -1,0 +1,39 @@
+"""Spark's and Delta's errors as the engine's: one short line, no Java stack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dynamic_tables.errors import StoreError
+
+LONGEST = 400
+
+
+@contextmanager
+def store_errors(what: str = "") -> Iterator[None]:
+    """Raises StoreError for whatever pyspark, py4j or the file system raise; `what` names the object.
+
+    A conflict with another writer keeps the name of Delta's exception, such as ConcurrentAppendException.
+    """
+    try:
+        yield
+    except Exception as error:
+        # py4j's own exceptions may not be imported here, so the module tells.
+        if not isinstance(error, OSError) and type(error).__module__.split(".")[0] not in {"pyspark", "py4j", "delta"}:
+            raise
+        raise StoreError(f"{what}: {one_line(error)}" if what else one_line(error)) from error
+
+
+def one_line(error: BaseException) -> str:
+    """The error's kind and the first line of the innermost message that says something."""
+    java = getattr(error, "java_exception", None)
+    if java is None:
+        name, text = type(error).__name__, str(error)
+    else:
+        while java.getCause() is not None:
+            java = java.getCause()
+        name, text = str(java.getClass().getSimpleName()), str(java.getMessage())
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no message"]
+    line = lines[0].removesuffix(" SQLSTATE:")
+    return f"{name}: {line if len(line) <= LONGEST else line[:LONGEST] + ' ...'}"

@@ -1,0 +1,136 @@
+"""DML that users may run: checked here as a syntax tree, run by Spark as it was written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dynamic_tables.definition import BaseTable, Columns, Definition
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.parse import SparkText, ensure_admitted
+from dynamic_tables.plan.text import ADMITTED
+from dynamic_tables.plan.types import Type
+from dynamic_tables.store.catalog import parse_type
+
+NAME = r"(?:`(?P<quoted>[A-Za-z]\w*)`|(?P<plain>[A-Za-z]\w*))"
+RESTORE = re.compile(rf"\s*RESTORE\s+(?:TABLE\s+)?{NAME}\s+TO\s+VERSION\s+AS\s+OF\s+\d+\s*;?\s*", re.IGNORECASE | re.ASCII)
+OPTIMIZE = re.compile(rf"\s*OPTIMIZE\s+{NAME}\s*;?\s*", re.IGNORECASE | re.ASCII)
+"""These two sqlglot does not know; they are taken whole or not at all."""
+
+DML = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.TruncateTable, exp.Create)
+STATEMENTS = (
+    "INSERT, INSERT OVERWRITE, UPDATE, DELETE, MERGE, TRUNCATE TABLE, RESTORE TABLE .. TO VERSION AS OF, "
+    "OPTIMIZE or CREATE OR REPLACE TABLE"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement that passed: its text for Spark, its target, and new columns if it replaces the table."""
+
+    text: str
+    target: str
+    columns: Columns | None = None
+
+
+def check_statement(text: str, definitions: Mapping[str, Definition]) -> Statement:
+    """The statement, if it writes one base table of the account and reads only such. Raises DefinitionError."""
+    for pattern in (RESTORE, OPTIMIZE):
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return Statement(text.strip().rstrip(";"), _base_table(match["quoted"] or match["plain"], definitions))
+    tree = _parse(text)
+    if isinstance(tree, exp.Create):
+        return _replacing(tree, text, definitions)
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    target = _target(tree)
+    names = [_plain_name(table) for table in tree.find_all(exp.Table)]
+    for name in names:
+        if name not in ctes or name == target:
+            _base_table(name, definitions)
+    ensure_admitted(tree, ADMITTED)
+    target = _base_table(target, definitions)
+    if isinstance(tree, exp.TruncateTable):
+        # Delta has no TRUNCATE.
+        return Statement(f"DELETE FROM `{target}`", target)
+    return Statement(text.strip().rstrip(";"), target)
+
+
+def _parse(text: str) -> exp.Expression:
+    try:
+        _ensure_all_seen(text)
+        parsed = [tree for tree in sqlglot.parse(text, read=SparkText) if tree is not None]
+    except (SqlglotError, RecursionError) as error:
+        raise DefinitionError(f"syntax error in {_short(text)}: {str(error).splitlines()[0]}") from error
+    if len(parsed) != 1 or not isinstance(parsed[0], DML):
+        raise DefinitionError(f"{_short(text)} is refused: a statement is one {STATEMENTS}")
+    return parsed[0]
+
+
+def _ensure_all_seen(text: str) -> None:
+    """Raises DefinitionError for text between the tokens: a comment may end elsewhere in Spark than here."""
+    end = 0
+    for token in SparkText().tokenize(text):
+        if text[end : token.start].strip():
+            raise DefinitionError(f"{_short(text)} is refused: statements take no comments")
+        end = token.end + 1
+    if text[end:].strip():
+        raise DefinitionError(f"{_short(text)} is refused: statements take no comments")
+
+
+def _target(tree: exp.Expression) -> str:
+    target = tree.expressions[0] if isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1 else tree.this
+    if isinstance(target, exp.Schema):
+        target = target.this
+    if not isinstance(target, exp.Table):
+        raise DefinitionError(f"{_short(tree.sql(SparkText))} is refused: a statement writes one base table")
+    return _plain_name(target)
+
+
+def _plain_name(table: exp.Table) -> str:
+    extra = [key for key in ("db", "catalog", "version", "when", "sample") if table.args.get(key) is not None]
+    if not isinstance(table.this, exp.Identifier) or extra:
+        raise DefinitionError(f"{table.sql(SparkText)} is refused: a statement names base tables of its account by their plain names")
+    return table.name.lower()
+
+
+def _base_table(name: str, definitions: Mapping[str, Definition]) -> str:
+    definition = definitions.get(name.lower())
+    if not isinstance(definition, BaseTable):
+        found = "no table of this account" if definition is None else "no base table"
+        raise DefinitionError(f"{name} is {found}; statements read and write base tables")
+    return definition.name
+
+
+def _replacing(tree: exp.Create, text: str, definitions: Mapping[str, Definition]) -> Statement:
+    schema = tree.this
+    plain = {"this", "kind", "replace"} >= {key for key, value in tree.args.items() if value}
+    if not (plain and tree.args.get("replace") and tree.kind == "TABLE" and isinstance(schema, exp.Schema)):
+        raise DefinitionError(f"{_short(text)} is refused: it is CREATE OR REPLACE TABLE name (column type, ...) or nothing")
+    target = _base_table(_plain_name(schema.this), definitions)
+    columns = []
+    for column in schema.expressions:
+        if not isinstance(column, exp.ColumnDef) or column.kind is None or column.args.get("constraints"):
+            raise DefinitionError(f"{_short(text)} is refused: a column is a name and a type")
+        columns.append((column.name, column_type(column.name, column.kind.sql(SparkText))))
+    return Statement(text, target, tuple(columns))
+
+
+def column_type(name: str, text: str) -> Type:
+    """The type of a base table's column. Raises DefinitionError."""
+    type_ = parse_type(text)
+    if type_ is None:
+        raise DefinitionError(
+            f"column {name}: type {text} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
+        )
+    return type_
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:57] + "..."
