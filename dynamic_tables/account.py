@@ -59,7 +59,9 @@ class Account:
 
         return cls(store=DeltaStore(path, spark, clock), clock=clock)
 
-    def create_base_table(self, name: str, columns: Mapping[str, str] | Sequence[tuple[str, str]]) -> BaseTable:
+    def create_base_table(
+        self, name: str, columns: Mapping[str, str] | Sequence[tuple[str, str]]
+    ) -> BaseTable:
         """Adds an empty base table; `columns` gives names and SQL types. Raises DefinitionError."""
         with self.lock:
             pairs = columns.items() if isinstance(columns, Mapping) else columns
@@ -79,7 +81,7 @@ class Account:
 
     def _writable(self) -> WritableStore:
         if not isinstance(self.store, WritableStore):
-            raise DefinitionError("this account's store has no base tables of its own; write them where they live")
+            raise DefinitionError("this account's store keeps no base tables; write them where they live")
         return self.store
 
     def create_view(self, name: str, query: str) -> View:

@@ -1,7 +1,6 @@
 """Shrinking: from a scenario that fails to the smallest one found that fails in the same way.
 
->>> from campaign.shrink import shrink
->>> small = shrink(scenario, lambda s: lane.judge(s).outcome is before.outcome, attempts=600)  # doctest: +SKIP
+`shrink(scenario, lambda s: lane.judge(s).outcome is OutcomeClass.PRODUCT_FAILURE, attempts=600)`
 """
 
 from campaign.shrink.measure import Size, size

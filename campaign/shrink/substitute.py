@@ -85,7 +85,7 @@ def by_column(mapping: Mapping[tuple[str, str], Expr]) -> Change:
 
 
 def with_relation(source: Relation, old: Relation, new: Relation) -> Relation:
-    """A FROM clause with one of its relations replaced; aliases tell them apart. Conditions stay as they are."""
+    """A FROM clause with one of its relations replaced. Conditions stay as they are."""
     if source == old:
         return new
     if isinstance(source, Join):

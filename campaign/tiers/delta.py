@@ -95,7 +95,10 @@ class DeltaPlatform:
     def _versions(self, name: str) -> list[tuple[int, int]]:
         definition = self.account.store.definitions()[name]
         assert isinstance(definition, engine.BaseTable)
-        return [(version.version, version.timestamp) for version in self.account.store.history(definition).versions]
+        return [
+            (version.version, version.timestamp)
+            for version in self.account.store.history(definition).versions
+        ]
 
     def _actions(self, name: str, version: int) -> list[tuple[str, dict[str, object]]]:
         log = self.path / name / "_delta_log" / f"{version:020d}.json"
@@ -165,7 +168,9 @@ def run(
     try:
         account = Account(store=store, clock=clock, rules=rules, protocol=protocol)
         for table in scenario.tables:
-            account.create_base_table(table.name, [(column.name, str(column.type)) for column in table.columns])
+            account.create_base_table(
+                table.name, [(column.name, str(column.type)) for column in table.columns]
+            )
         platform = DeltaPlatform(account, path, {table.name: table for table in scenario.tables})
         return Recorder(account, clock, platform, fresh_wanted).run(scenario)
     finally:

@@ -61,7 +61,8 @@ def _merge(merge: Merge, table: Table) -> tuple[str, ...]:
         clauses.append(f"WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({values})")
     if not (merge.rows and clauses):
         return ()
-    given = f"({_values(table, merge.rows)}) AS {SOURCE}({', '.join(names)})"
+    # MERGE takes no column aliases on its source.
+    given = f"(SELECT * FROM {_values(table, merge.rows)} AS literals({', '.join(names)})) AS {SOURCE}"
     return (f"MERGE INTO {table.name} USING {given} ON {on} {' '.join(clauses)}",)
 
 

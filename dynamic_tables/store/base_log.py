@@ -58,7 +58,8 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptTable(
-            f"{log.name}: the stamp of version {commit.version} cannot be read ({type(error).__name__}: {error})"
+            f"{log.name}: the stamp of version {commit.version} cannot be read "
+            f"({type(error).__name__}: {error})"
         ) from error
 
 
@@ -74,8 +75,8 @@ def versions(log: TableLog, *, simulated: bool) -> tuple[SourceVersion, ...]:
         stamp = stamp_of(log, commit)
         if stamp is None and simulated:
             raise CorruptTable(
-                f"{log.name}: version {commit.version} ({commit.operation}) was written from outside and has no "
-                "place in simulated time; write through the account, or open it with a wall clock"
+                f"{log.name}: version {commit.version} ({commit.operation}) was written from outside and has "
+                "no place in simulated time; write through the account, or open it with a wall clock"
             )
         timestamp = commit.in_commit_ms * 1000 + 999 if stamp is None else stamp.timestamp
         changed = commit.changes_rows and not (stamp is not None and stamp.closing)
@@ -83,7 +84,8 @@ def versions(log: TableLog, *, simulated: bool) -> tuple[SourceVersion, ...]:
         content = result[-1].content if same and not changed else commit.version
         if result and timestamp < result[-1].timestamp:
             raise CorruptTable(
-                f"{log.name}: version {commit.version} is of {timestamp}, before version {commit.version - 1} of {result[-1].timestamp}"
+                f"{log.name}: version {commit.version} is of {timestamp}, "
+                f"before version {commit.version - 1} of {result[-1].timestamp}"
             )
         result.append(SourceVersion(commit.version, timestamp, content, commit.table.id))
     return tuple(result)

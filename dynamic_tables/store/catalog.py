@@ -1,4 +1,4 @@
-"""Definitions as they live in Delta: one JSON property of the table (or of the empty table that is a view)."""
+"""Definitions as they live in Delta: a JSON property of the table, or of the empty table that is a view."""
 
 from __future__ import annotations
 
@@ -47,12 +47,15 @@ def parse_type(text: str) -> Type | None:
     return DELTA_TYPES.get(text)
 
 
-def create_text(target: str, columns: Columns, properties: Mapping[str, str], *, location: str = "", replace: bool = False) -> str:
+def create_text(
+    target: str, columns: Columns, properties: Mapping[str, str], *, location: str = "", replace: bool = False
+) -> str:
     """CREATE TABLE in Spark's SQL; `target` is SQL already."""
     items = ", ".join(f"{SPARK.identifier(name)} {SPARK.type_name(type_)}" for name, type_ in columns)
     pairs = ", ".join(f"{SPARK.string(key)} = {SPARK.string(value)}" for key, value in properties.items())
     place = f" LOCATION {SPARK.string(location)}" if location else ""
-    return f"CREATE {'OR REPLACE ' if replace else ''}TABLE {target} ({items}) USING delta{place} TBLPROPERTIES ({pairs})"
+    create = "CREATE OR REPLACE TABLE" if replace else "CREATE TABLE"
+    return f"{create} {target} ({items}) USING delta{place} TBLPROPERTIES ({pairs})"
 
 
 def to_properties(definition: Definition, order: int) -> dict[str, str]:
@@ -81,11 +84,14 @@ def from_metadata(name: str, metadata: TableMetadata) -> tuple[int, Definition]:
     """Creation order and definition. Raises CorruptTable."""
     text = metadata.properties.get(DEFINITION)
     if text is None:
-        raise CorruptTable(f"{name}: a Delta table without {DEFINITION} is none of this account; move its folder away")
+        raise CorruptTable(
+            f"{name}: a table without {DEFINITION} is none of this account; move its folder away"
+        )
     try:
         return int(metadata.properties.get(ORDER, "0")), _definition(name, json.loads(text), metadata)
     except (ValueError, KeyError, TypeError) as error:
-        raise CorruptTable(f"{name}: its {DEFINITION} cannot be read ({type(error).__name__}: {error})") from error
+        found = f"{type(error).__name__}: {error}"
+        raise CorruptTable(f"{name}: its {DEFINITION} cannot be read ({found})") from error
 
 
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:

@@ -15,7 +15,9 @@ VERSION = "spark.databricks.delta.write.txnVersion"
 
 
 @contextmanager
-def commit_settings(session: SparkSession, metadata: str, txn: tuple[str, int] | None = None) -> Iterator[None]:
+def commit_settings(
+    session: SparkSession, metadata: str, txn: tuple[str, int] | None = None
+) -> Iterator[None]:
     """Every Delta commit of the block carries `metadata` and, if given, `txn` (application id, version).
 
     These are session settings, and Delta silently skips a write to a table that has the pair already:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import uuid
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ from dynamic_tables.store.readable import is_readable
 from dynamic_tables.store.relations import SparkRelation, Workspace, view_names
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement, check_statement
-from dynamic_tables.store.texts import columns_of_text, text_frame
+from dynamic_tables.store.texts import columns_of_text, no_rows, text_frame
 from dynamic_tables.store.transactions import Transactions
 
 if TYPE_CHECKING:
@@ -129,14 +130,17 @@ class DeltaStore:
         return self.transactions.rollback_unfinished()
 
     def _base_logs(self) -> Mapping[str, Any]:
-        definitions = self.definitions()
-        return {name: self.folder.log(name) for name, known in definitions.items() if isinstance(known, BaseTable)}
+        return {
+            name: self.folder.log(name)
+            for name, known in self.definitions().items()
+            if isinstance(known, BaseTable)
+        }
 
     def _replace(self, statement: Statement) -> None:
         assert statement.columns is not None
-        properties = {
-            **{k: v for k, v in self.folder.log(statement.target).newest.table.properties.items() if "rowTracking.mat" not in k}
-        }
+        # All of the old table's but the names of its hidden columns, which are not the new one's.
+        old = self.folder.log(statement.target).newest.table.properties
+        properties = {name: value for name, value in old.items() if not name.startswith("delta.rowTracking.")}
         target = f"{self.folder.database}.{SPARK.identifier(statement.target)}"
         place = self.folder.path_of(statement.target)
         self.session.sql(create_text(target, statement.columns, properties, location=place, replace=True))
@@ -144,7 +148,10 @@ class DeltaStore:
     # Versions
 
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
-        """Commits of a base table, refreshes of a dynamic one. Raises StoreError while a transaction is unfinished."""
+        """Commits of a base table, refreshes of a dynamic one.
+
+        Raises StoreError while a transaction is unfinished: no time at or after it can be read.
+        """
         log = self.folder.polled(definition.name)
         if isinstance(definition, DynamicTable):
             versions = refresh_log.versions(refresh_log.refreshes(log))
@@ -207,9 +214,14 @@ class DeltaStore:
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
         """A query's own text; views in it are expanded over the relations given."""
-        frames = {name: relation.frame for name, relation in relations.items() if isinstance(relation, SparkRelation)}
+        frames = {
+            name: relation.frame
+            for name, relation in relations.items()
+            if isinstance(relation, SparkRelation)
+        }
         with store_errors():
-            return self.workspace.bind(text_frame(self.session, text, frames, self.definitions()), local=False)
+            frame = text_frame(self.session, text, frames, self.definitions())
+            return self.workspace.bind(frame, local=False)
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Names and types of a query's result as Spark sees them. Raises DefinitionError."""
@@ -233,9 +245,8 @@ class DeltaStore:
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """An empty append: with its txn action it makes a version, as an empty write alone would not."""
-        nulls = ", ".join(f"CAST(NULL AS {t}) AS {SPARK.identifier(name)}" for name, t in stored_columns(table))
         path = self.folder.path_of(table.name)
-        empty = self.session.sql(f"SELECT {nulls} WHERE FALSE")
+        empty = no_rows(self.session, stored_columns(table))
         return self._commit(table, record, lambda: empty.write.format("delta").mode("append").save(path))
 
     def _commit(self, table: DynamicTable, record: RefreshRecord, write: Any) -> int:
@@ -246,14 +257,19 @@ class DeltaStore:
         if newest != self.seen.get(table.name, newest):
             raise StoreError(f"{table.name} was refreshed by somebody else meanwhile, in version {newest}")
         metadata = refresh_log.to_metadata(record)
-        with store_errors(table.name), commit_settings(
-            self.session, json.dumps(metadata), (log.newest.table.id, record.frontier.timestamp)
+        with (
+            store_errors(table.name),
+            commit_settings(
+                self.session, json.dumps(metadata), (log.newest.table.id, record.frontier.timestamp)
+            ),
         ):
             write()
         for commit in reversed(log.poll()):
             if commit.metadata is not None and commit.metadata.get("nonce") == metadata["nonce"]:
                 return commit.version
-        raise StoreError(f"{table.name}: a refresh at this data timestamp or a later one was already committed")
+        raise StoreError(
+            f"a refresh of {table.name} at this data timestamp or a later one was already committed"
+        )
 
     def release(self, relations: Sequence[Relation]) -> None:
         """Drops the views of all but the snapshots that are kept."""
@@ -269,4 +285,9 @@ def copy_of(spark: SparkSession) -> SparkSession:
     """A session with the same settings and its own from now on; `newSession` would start from the JVM's."""
     from pyspark.sql import SparkSession
 
-    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())  # noqa: SLF001
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())  # noqa: SLF001
+    # A text with ${...} in it, in a literal too, would be changed between its check and its run.
+    session.conf.set("spark.sql.variable.substitute", "false")
+    # pyspark prints every error with its Java stack to stderr before it raises it.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    return session

@@ -74,7 +74,7 @@ class HadoopFiles:
     def __init__(self, spark: SparkSession) -> None:
         # pyspark has no public way to Hadoop's file systems.
         self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-        self.conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]  # noqa: SLF001
+        self.conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
 
     def folders(self, folder: str) -> Sequence[str]:
         """Names of folders."""
@@ -115,7 +115,8 @@ class HadoopFiles:
         system = path.getFileSystem(self.conf)
         if not system.exists(path):
             return []
-        return [(str(entry.getPath().getName()), bool(entry.isDirectory())) for entry in system.listStatus(path)]
+        found = system.listStatus(path)
+        return [(str(entry.getPath().getName()), bool(entry.isDirectory())) for entry in found]
 
     def _path(self, text: str) -> Any:
         return self.jvm.org.apache.hadoop.fs.Path(text)

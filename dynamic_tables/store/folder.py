@@ -116,9 +116,8 @@ class Folder:
         """Makes a base table known by its plain name in the session's current database."""
         if name not in self.registered:
             with store_errors(name):
-                self.session.sql(
-                    f"CREATE TABLE {self.database}.{SPARK.identifier(name)} USING delta LOCATION {SPARK.string(self.path_of(name))}"
-                )
+                target, place = f"{self.database}.{SPARK.identifier(name)}", SPARK.string(self.path_of(name))
+                self.session.sql(f"CREATE TABLE {target} USING delta LOCATION {place}")
             self.registered.add(name)
 
     def _forget(self, name: str) -> None:
@@ -133,7 +132,7 @@ class Folder:
         return not self.files.files(f"{place}/_delta_log")
 
     def _metadata_at(self, place: str, version: int) -> TableMetadata:
-        """The table's metadata where log cleanup has removed the commit that set it: Delta has a checkpoint."""
+        """The table's metadata where the commit that set it was cleaned up: Delta has a checkpoint."""
         with store_errors(place):
             jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
             log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.session._jsparkSession, place)  # noqa: SLF001
@@ -141,4 +140,5 @@ class Folder:
             if found is None:
                 raise CorruptTable(f"{place}: version {version} has no metadata")
             properties = jvm.scala.jdk.javaapi.CollectionConverters.asJava(found.configuration())
-            return TableMetadata(id=str(found.id()), properties=dict(properties), schema=str(found.schemaString()))
+            schema = str(found.schemaString())
+            return TableMetadata(id=str(found.id()), properties=dict(properties), schema=schema)

@@ -27,9 +27,9 @@ class TableMetadata:
 class LoggedCommit:
     """One commit. `metadata`: ours, None in a commit of anybody else.
 
-    `in_commit_ms`: Delta's own commit time. `changes_rows`: it adds or removes rows, so not OPTIMIZE. `transactions`:
-    application id -> version. `removed`: the files it took out, relative paths as the log writes them,
-    with their deletion vectors.
+    `in_commit_ms`: Delta's own commit time. `changes_rows`: it adds or removes rows, so not OPTIMIZE.
+    `transactions`: application id -> version. `removed`: the files it took out, relative paths as the log
+    writes them, with their deletion vectors.
     """
 
     version: int
@@ -92,7 +92,9 @@ class TableLog:
     def _first(self) -> int:
         versions = [int(match[1]) for match in map(COMMIT.match, self.files.files(self.log_folder)) if match]
         if not versions:
-            raise CorruptTable(f"{self.name}: {self.folder} is no Delta table, its log holds no commit; remove the folder")
+            raise CorruptTable(
+                f"{self.name}: {self.folder} is no Delta table, its log holds no commit; remove the folder"
+            )
         return min(versions)
 
     def _text(self, version: int) -> str | None:
@@ -109,7 +111,9 @@ class TableLog:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise self._corrupt(version, f"{type(error).__name__}: {error}") from error
 
-    def _parsed(self, version: int, actions: list[dict[str, dict[str, object]]], table: TableMetadata | None) -> LoggedCommit:
+    def _parsed(
+        self, version: int, actions: list[dict[str, dict[str, object]]], table: TableMetadata | None
+    ) -> LoggedCommit:
         info: Mapping[str, object] = {}
         transactions: dict[str, int] = {}
         removed: list[tuple[str, str | None]] = []
@@ -142,7 +146,8 @@ class TableLog:
         )
 
     def _corrupt(self, version: int, found: str) -> CorruptTable:
-        return CorruptTable(f"{self.name}: commit {version} of its Delta log cannot be read ({found.splitlines()[0]})")
+        line = found.splitlines()[0]
+        return CorruptTable(f"{self.name}: commit {version} of its Delta log cannot be read ({line})")
 
 
 def _table(body: Mapping[str, object]) -> TableMetadata:

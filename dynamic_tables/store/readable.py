@@ -36,7 +36,7 @@ def absolute(folder: str, path: str) -> str:
 
 
 def vector_file(encoded: str) -> str:
-    """The file of a deletion vector, relative: an optional folder, then a UUID in base 85 (Delta protocol)."""
+    """The file of a deletion vector, relative: an optional folder, then a UUID in base 85 (Delta)."""
     prefix, digits = encoded[:-20], encoded[-20:]
     data = bytearray()
     for start in range(0, 20, 5):

@@ -58,12 +58,14 @@ def _logged(name: str, commit: LoggedCommit, refresh: Mapping[str, object]) -> L
         record = _record(refresh)
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptTable(
-            f"{name}: the refresh in version {commit.version} cannot be read ({type(error).__name__}: {error})"
+            f"{name}: the refresh in version {commit.version} cannot be read "
+            f"({type(error).__name__}: {error})"
         ) from error
     fence = commit.transactions.get(commit.table.id)
     if fence != record.frontier.timestamp:
         raise CorruptTable(
-            f"{name}: version {commit.version} says data timestamp {record.frontier.timestamp}, its txn says {fence}"
+            f"{name}: version {commit.version} says data timestamp {record.frontier.timestamp}, "
+            f"its txn says {fence}"
         )
     return LoggedRefresh(commit.version, record, commit.table.id)
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dynamic_tables.errors import StoreError
 
 LONGEST = 400
+PACKAGES = frozenset({"pyspark", "py4j", "delta"})
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def store_errors(what: str = "") -> Iterator[None]:
         yield
     except Exception as error:
         # py4j's own exceptions may not be imported here, so the module tells.
-        if not isinstance(error, OSError) and type(error).__module__.split(".")[0] not in {"pyspark", "py4j", "delta"}:
+        if not isinstance(error, OSError) and type(error).__module__.split(".")[0] not in PACKAGES:
             raise
         raise StoreError(f"{what}: {one_line(error)}" if what else one_line(error)) from error
 

@@ -18,7 +18,8 @@ from dynamic_tables.plan.types import Type
 from dynamic_tables.store.catalog import parse_type
 
 NAME = r"(?:`(?P<quoted>[A-Za-z]\w*)`|(?P<plain>[A-Za-z]\w*))"
-RESTORE = re.compile(rf"\s*RESTORE\s+(?:TABLE\s+)?{NAME}\s+TO\s+VERSION\s+AS\s+OF\s+\d+\s*;?\s*", re.IGNORECASE | re.ASCII)
+TO_VERSION = r"TO\s+VERSION\s+AS\s+OF\s+\d+"
+RESTORE = re.compile(rf"\s*RESTORE\s+(?:TABLE\s+)?{NAME}\s+{TO_VERSION}\s*;?\s*", re.IGNORECASE | re.ASCII)
 OPTIMIZE = re.compile(rf"\s*OPTIMIZE\s+{NAME}\s*;?\s*", re.IGNORECASE | re.ASCII)
 """These two sqlglot does not know; they are taken whole or not at all."""
 
@@ -39,11 +40,16 @@ class Statement:
 
 
 def check_statement(text: str, definitions: Mapping[str, Definition]) -> Statement:
-    """The statement, if it writes one base table of the account and reads only such. Raises DefinitionError."""
+    """The statement, if it writes one base table of the account and reads only such.
+
+    Raises DefinitionError saying what is refused.
+    """
     for pattern in (RESTORE, OPTIMIZE):
         match = pattern.fullmatch(text)
         if match is not None:
-            return Statement(text.strip().rstrip(";"), _base_table(match["quoted"] or match["plain"], definitions))
+            return Statement(
+                text.strip().rstrip(";"), _base_table(match["quoted"] or match["plain"], definitions)
+            )
     tree = _parse(text)
     if isinstance(tree, exp.Create):
         return _replacing(tree, text, definitions)
@@ -63,12 +69,12 @@ def check_statement(text: str, definitions: Mapping[str, Definition]) -> Stateme
 
 def _parse(text: str) -> exp.Expression:
     try:
-        _ensure_all_seen(text)
-        parsed = [tree for tree in sqlglot.parse(text, read=SparkText) if tree is not None]
+        parsed = [tree for tree in sqlglot.parse(text, read=SparkText) if isinstance(tree, exp.Expression)]
     except (SqlglotError, RecursionError) as error:
         raise DefinitionError(f"syntax error in {_short(text)}: {str(error).splitlines()[0]}") from error
     if len(parsed) != 1 or not isinstance(parsed[0], DML):
         raise DefinitionError(f"{_short(text)} is refused: a statement is one {STATEMENTS}")
+    _ensure_all_seen(text)
     return parsed[0]
 
 
@@ -84,7 +90,9 @@ def _ensure_all_seen(text: str) -> None:
 
 
 def _target(tree: exp.Expression) -> str:
-    target = tree.expressions[0] if isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1 else tree.this
+    target = tree.this
+    if isinstance(tree, exp.TruncateTable) and len(tree.expressions) == 1:
+        target = tree.expressions[0]
     if isinstance(target, exp.Schema):
         target = target.this
     if not isinstance(target, exp.Table):
@@ -94,9 +102,14 @@ def _target(tree: exp.Expression) -> str:
 
 def _plain_name(table: exp.Table) -> str:
     extra = [key for key in ("db", "catalog", "version", "when", "sample") if table.args.get(key) is not None]
-    if not isinstance(table.this, exp.Identifier) or extra:
-        raise DefinitionError(f"{table.sql(SparkText)} is refused: a statement names base tables of its account by their plain names")
-    return table.name.lower()
+    name = table.name.lower()
+    # sqlglot takes IDENTIFIER('any name') for a table of that name with columns.
+    if not isinstance(table.this, exp.Identifier) or extra or name == "identifier":
+        raise DefinitionError(
+            f"{table.sql(SparkText)} is refused: a statement names base tables of its account "
+            "by their plain names"
+        )
+    return name
 
 
 def _base_table(name: str, definitions: Mapping[str, Definition]) -> str:
@@ -111,7 +124,9 @@ def _replacing(tree: exp.Create, text: str, definitions: Mapping[str, Definition
     schema = tree.this
     plain = {"this", "kind", "replace"} >= {key for key, value in tree.args.items() if value}
     if not (plain and tree.args.get("replace") and tree.kind == "TABLE" and isinstance(schema, exp.Schema)):
-        raise DefinitionError(f"{_short(text)} is refused: it is CREATE OR REPLACE TABLE name (column type, ...) or nothing")
+        raise DefinitionError(
+            f"{_short(text)} is refused: it is CREATE OR REPLACE TABLE name (column type, ...) or nothing"
+        )
     target = _base_table(_plain_name(schema.this), definitions)
     columns = []
     for column in schema.expressions:
@@ -126,7 +141,8 @@ def column_type(name: str, text: str) -> Type:
     type_ = parse_type(text)
     if type_ is None:
         raise DefinitionError(
-            f"column {name}: type {text} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
+            f"column {name}: type {text} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, "
+            "STRING, DATE or TIMESTAMP_NTZ"
         )
     return type_
 

@@ -74,7 +74,8 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     """The columns of a text by Spark's analysis. Raises DefinitionError."""
     try:
         with store_errors():
-            empty = {name: _empty(session, name, definitions) for name in read_text(text, _Known(definitions)).sources}
+            sources = read_text(text, _Known(definitions)).sources
+            empty = {name: _empty(session, name, definitions) for name in sources}
             fields = text_frame(session, text, empty, definitions).schema.fields
     except StoreError as error:
         raise DefinitionError(f"Spark refuses the query: {error}") from error
@@ -82,8 +83,9 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     for field in fields:
         type_ = parse_type(field.dataType.simpleString())
         if type_ is None:
+            found = field.dataType.simpleString()
             raise DefinitionError(
-                f"column {field.name} is of type {field.dataType.simpleString()}, which dynamic tables do not hold; cast it"
+                f"column {field.name} is of type {found}, which dynamic tables do not hold; cast it"
             )
         columns.append((field.name, type_))
     return tuple(columns)
@@ -92,5 +94,10 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
 def _empty(session: SparkSession, name: str, definitions: Mapping[str, Definition]) -> DataFrame:
     definition = definitions[name]
     assert not isinstance(definition, View)
-    nulls = ", ".join(f"CAST(NULL AS {type_}) AS {SPARK.identifier(column)}" for column, type_ in definition.columns)
-    return session.sql(f"SELECT {nulls} WHERE FALSE")
+    return no_rows(session, definition.columns)
+
+
+def no_rows(session: SparkSession, columns: Columns) -> DataFrame:
+    """A data frame with these columns and no row."""
+    nulls = (f"CAST(NULL AS {type_}) AS {SPARK.identifier(name)}" for name, type_ in columns)
+    return session.sql(f"SELECT {', '.join(nulls)} WHERE FALSE")

@@ -44,8 +44,8 @@ class Transactions:
         if stamp is not None:
             tables = ", ".join(stamp.before)
             raise StoreError(
-                f"the transaction at {stamp.timestamp} over {tables} is unfinished: part {stamp.part} of {stamp.parts} "
-                "is its last; roll it back, or wait if it is still running"
+                f"the transaction at {stamp.timestamp} over {tables} is unfinished: part {stamp.part} of "
+                f"{stamp.parts} is its last; roll it back, or wait if it is still running"
             )
 
     def rollback_unfinished(self) -> int | None:
@@ -73,7 +73,7 @@ class Transactions:
                 self._run(statement, replace(stamp, part=part))
         except StoreError:
             self._polled()
-            if len(statements) > 1 and any(logs[name].newest.version > old for name, old in stamp.before.items()):
+            if any(logs[name].newest.version > old for name, old in stamp.before.items()):
                 self._rollback(stamp)
             raise
         self._polled()
@@ -91,7 +91,7 @@ class Transactions:
         start = time.monotonic()
         while (now := self.clock.now()) < last:
             if self.clock.simulated or time.monotonic() - start > PATIENCE_S:
-                raise StoreError(f"the clock says {now}, but a commit of {last} exists; set the clock forward")
+                raise StoreError(f"the clock says {now}, but there is a commit of {last}; set it forward")
             time.sleep(0.001)
         return now
 

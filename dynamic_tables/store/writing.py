@@ -18,5 +18,5 @@ class WritableStore(Store, Protocol):
         ...
 
     def write(self, statements: Sequence[str]) -> Mapping[str, int]:
-        """Runs statements as one transaction at one time; returns the newest version of each table written."""
+        """Runs statements as one transaction; returns the newest version of each table written."""
         ...

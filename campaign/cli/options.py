@@ -1,0 +1,39 @@
+"""Option types that several commands share."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from campaign.exit_codes import ExitCode
+from workload.results import OutcomeClass, RunSummary
+
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class Duration(click.ParamType):
+    """A duration such as 90, 90s, 10m or 2h, in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds; fails with one line."""
+        if isinstance(value, float | int):
+            return float(value)
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
+        if match is None or float(match[1]) <= 0:
+            self.fail(f"{value!r} is no duration; write 90s, 10m or 2h", param, ctx)
+        return float(match[1]) * UNITS[match[2]]
+
+
+def exit_code(summary: RunSummary) -> ExitCode:
+    """What a run's summary means for a script: only a clean run that met its floors is 0."""
+    outcomes = summary.outcomes
+    if outcomes[OutcomeClass.PRODUCT_FAILURE.value]:
+        return ExitCode.FAILED
+    doubtful = (OutcomeClass.DIVERGENCE, OutcomeClass.INFRASTRUCTURE_FAILURE, OutcomeClass.GENERATOR_INVALID)
+    if any(outcomes[outcome.value] for outcome in doubtful) or not summary.coverage.floors_met:
+        return ExitCode.UNKNOWN
+    return ExitCode.OK if outcomes[OutcomeClass.PASSED.value] else ExitCode.UNKNOWN
