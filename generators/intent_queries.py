@@ -230,13 +230,59 @@ def diamond(b: ScenarioBuilder, table: TableSketch) -> str:
 
 def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> str:
     """Three inputs joined on their keys."""
-    third = b.choices.pick(b.tables)
+    third = b.choices.pick((first, second, b.choices.pick(b.tables)))
     a, c, d = b.queries.alias(), b.queries.alias(), b.queries.alias()
     inner = Join(JoinKind.INNER, Named(first.name, a), Named(second.name, c), on_keys(a, c))
     kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.LEFT)))
     relation = Join(kind, inner, Named(third.name, d), on_keys(b.choices.pick((a, c)), d))
     terms = scope(b, first.name, a) + scope(b, second.name, c) + scope(b, third.name, d)
     return b.add_dynamic_table(b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))).name
+
+
+def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """l LEFT JOIN r ON l.k = r.k LEFT JOIN r' ON l.k = r'.k: the pads of one join lie below the other."""
+    a, c, d = b.queries.alias(), b.queries.alias(), b.queries.alias()
+    third = b.choices.pick((right, b.choices.pick(b.tables)))
+    inner = Join(b.choices.pick((JoinKind.LEFT, JoinKind.FULL)), Named(left.name, a), Named(right.name, c), on_keys(a, c))
+    relation = Join(JoinKind.LEFT, inner, Named(third.name, d), on_first_column(a, b, left, d))
+    terms = scope(b, left.name, a) + scope(b, right.name, c) + scope(b, third.name, d)
+    return b.add_dynamic_table(b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))).name
+
+
+def on_first_column(left: str, b: ScenarioBuilder, table: TableSketch, right: str) -> Expr:
+    """Another INT column of the left table, where it has one, equals the key of the right one."""
+    others = [column.name for column in table.columns if column.type == INT]
+    name = others[-1] if b.choices.chance(50) else "k"
+    return Call("eq", (ColumnRef(left, name, INT), ColumnRef(right, "k", INT)), BOOLEAN)
+
+
+def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:
+    """Groups of groups: COUNT(*) and sums over a grouped sub-select."""
+    inner_alias, alias = b.queries.alias(), b.queries.alias()
+    terms = scope(b, table.name, inner_alias)
+    keys = [terms[0], b.choices.pick([term for term in terms[1:] if term.key])]
+    count = Term(Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT), 5)
+    items, columns = b.queries.items([*keys, count])
+    inner = Select(items, Named(table.name, inner_alias), None, tuple(key.expr for key in keys))
+    outer = scope_of(alias, columns)
+    aggregates = [count, Term(Aggregate(AggregateFunction.MAX, outer[2].expr, False, BIGINT), 5)]
+    shown, outputs = b.queries.items([outer[0], *aggregates])
+    select = Select(shown, Derived(inner, alias), None, (outer[0].expr,))
+    return b.add_dynamic_table(Generated(select, outputs, 16)).name
+
+
+def padded_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """COUNT(*) and SUM by a left column over a LEFT JOIN: pads count, and sums over pads alone are NULL."""
+    first, second = b.queries.alias(), b.queries.alias()
+    relation = Join(JoinKind.LEFT, Named(left.name, first), Named(right.name, second), on_keys(first, second))
+    key = Term(ColumnRef(first, "k", INT), 3)
+    value = ColumnRef(second, "k", INT)
+    aggregates = [
+        Term(Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT), 6),
+        Term(Aggregate(AggregateFunction.SUM, value, False, BIGINT), 10),
+    ]
+    items, columns = b.queries.items([key, *aggregates])
+    return b.add_dynamic_table(Generated(Select(items, relation, None, (key.expr,)), columns, 16)).name
 
 
 def over_cross(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:

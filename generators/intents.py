@@ -381,6 +381,51 @@ def emptied_cross_join(b: ScenarioBuilder) -> Script:
     )
 
 
+def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
+    """One table in two outer joins: a row padded by the first finds and loses matches in the second."""
+    left, right = shapes.two_tables(b)
+    target = shapes.outer_chain(b, left, right)
+    k = key(b)
+    return Script(
+        target,
+        (
+            ((insert(b, left, k=k), delete(right, "k", k)),),
+            ((insert(b, right, k=key(b)), insert(b, left, k=k)),),
+            ((insert(b, right, k=k),),),
+            ((delete(right, "k", k),),),
+        ),
+    )
+
+
+def groups_of_groups(b: ScenarioBuilder) -> Script:
+    """A second row of a group that exists; a group of one row split in two."""
+    table = b.choices.pick(b.tables)
+    target = shapes.counted_over_groups(b, table)
+    row = b.row(table, k=key(b))
+    return Script(
+        target,
+        (((Insert(table.name, (row,)),),), ((Insert(table.name, (row, row)),),), ((insert(b, table, k=row[0]),),)),
+    )
+
+
+def aggregates_over_pads(b: ScenarioBuilder) -> Script:
+    """Groups over an outer join whose rows are all pads, then matched, then pads again."""
+    left, right = shapes.two_tables(b)
+    target = shapes.padded_groups(b, left, right)
+    k = key(b)
+    position = other_column(b, left)
+    name = left.columns[position].name
+    return Script(
+        target,
+        (
+            ((insert(b, left, k=k), delete(right, "k", k)),),
+            ((set_value(left, name, new_value(b, left, position), is_value(left, "k", k)),), (insert(b, left, k=k),)),
+            ((insert(b, right, k=k),),),
+            ((delete(right, "k", k),),),
+        ),
+    )
+
+
 def awkward_keys(b: ScenarioBuilder) -> Script:
     """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a'."""
     table = b.choices.pick(b.tables)
@@ -420,6 +465,9 @@ INTENTS: Mapping[str, Intent] = {
         replaced_source,
         several_joins,
         emptied_cross_join,
+        outer_joins_in_a_row,
+        groups_of_groups,
+        aggregates_over_pads,
         awkward_keys,
     )
 }

@@ -67,6 +67,18 @@ FLOORS: Mapping[str, int] = {
 
 SMOKE = Profile(name="smoke", floors=FLOORS)
 
+QUICK = Profile(
+    name="quick",
+    tables=(1, 2),
+    dynamic_tables=(1, 2),
+    rounds=(1, 2),
+    commits=(1, 2),
+    intents=(1, 1),
+    query=QueryWeights(depth=1),
+    floors={"action: INITIALIZE": 1000, "action: INCREMENTAL": 300},
+)
+"""Small scenarios, for where each step is slow: Delta in a demo, property tests."""
+
 NIGHTLY = Profile(
     name="nightly",
     columns=5,
@@ -99,7 +111,7 @@ PRODUCTION = Profile(
 )
 """After the paper's section 6.3: over 90 % NO_DATA refreshes, most changes small, joins and aggregates common."""
 
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SMOKE, NIGHTLY, PRODUCTION)}
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SMOKE, QUICK, NIGHTLY, PRODUCTION)}
 
 
 def load_profile(name: str) -> Profile:

@@ -14,6 +14,7 @@ from workload.query import (
     Aggregate,
     AggregateFunction,
     Call,
+    ColumnRef,
     Expr,
     Query,
     Select,
@@ -22,6 +23,8 @@ from workload.query import (
     subexpressions,
 )
 from workload.scenario import Scenario
+from workload.scope import relation_scope
+from workload.types import BIGINT
 
 
 def drop_clauses(scenario: Scenario) -> Iterator[Scenario]:
@@ -113,8 +116,30 @@ def without_outputs(query: Query, positions: frozenset[int]) -> Query:
             return With(ctes, without_outputs(body, positions))
 
 
+def show_plainly(scenario: Scenario) -> Iterator[Scenario]:
+    """A column or COUNT(*) instead of an output of any type that nothing reads."""
+    for site, select in blocks(scenario):
+        keys = select.group_by or ()
+        for number, item in enumerate(select.items):
+            if isinstance(item.expr, ColumnRef) or item.expr in keys:
+                continue
+            for plain in _plain(site, select):
+                shown = replace(item, expr=plain)
+                yield site.put(replace(select, items=put_at(select.items, number, shown)))
+
+
+def _plain(site: Site[Query], select: Select) -> Iterator[Expr]:
+    if select.group_by is not None:
+        yield Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
+        return
+    for alias, columns in relation_scope(select.source, site.catalog).items():
+        name, type_ = next(iter(columns.items()))
+        yield ColumnRef(alias, name, type_)
+
+
 REDUCTIONS = (
     Reduction("drop clauses", drop_clauses),
     Reduction("drop grouping", drop_grouping),
     Reduction("drop unread outputs", drop_outputs),
+    Reduction("show outputs plainly", show_plainly),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from campaign.shrink.definitions import without_definitions
 from campaign.shrink.joins import standing_in
@@ -26,8 +27,8 @@ from workload.query import (
     names_read,
     relations_of,
 )
-from workload.scenario import Scenario
-from workload.scope import Catalog, relation_scope
+from workload.scenario import Definition, Refresh, Scenario
+from workload.scope import relation_scope
 from workload.types import BOOLEAN
 
 
@@ -110,7 +111,10 @@ def _expanded_relation(relation: Relation, name: str, by: Query) -> Relation:
 
 
 def inline_upstream(scenario: Scenario) -> Iterator[Scenario]:
-    """A view or dynamic table as a sub-select of its readers; itself it goes, with its refreshes."""
+    """A view or dynamic table as a sub-select of its readers; itself it goes.
+
+    Its refreshes go with it, or become a reader's.
+    """
     read = {name for definition in scenario.definitions for name in names_read(definition.query)}
     for definition in reversed(scenario.definitions):
         if definition.name in read:
@@ -118,7 +122,46 @@ def inline_upstream(scenario: Scenario) -> Iterator[Scenario]:
                 replace(reader, query=expanded(reader.query, definition.name, definition.query))
                 for reader in scenario.definitions
             )
-            yield without_definitions(replace(scenario, definitions=readers), frozenset({definition.name}))
+            inlined = replace(scenario, definitions=readers)
+            yield without_definitions(inlined, frozenset({definition.name}))
+            yield without_definitions(
+                _refreshing_reader(inlined, scenario, definition), frozenset({definition.name})
+            )
+
+
+def _refreshing_reader(inlined: Scenario, scenario: Scenario, upstream: Definition) -> Scenario:
+    """Refreshes of a reader instead of those of its upstream."""
+    readers = [table.name for table in scenario.dynamic_tables if upstream.name in names_read(table.query)]
+    steps = tuple(
+        replace(step, table=readers[-1])
+        if isinstance(step, Refresh) and step.table == upstream.name and readers
+        else step
+        for step in inlined.steps
+    )
+    return replace(inlined, steps=steps)
+
+
+def bypass_upstream(scenario: Scenario) -> Iterator[Scenario]:
+    """A relation that a view or dynamic table reads, instead of it wherever it is read; itself it goes."""
+    read = {name for definition in scenario.definitions for name in names_read(definition.query)}
+    for definition in reversed(scenario.definitions):
+        if definition.name in read:
+            for below in names_read(definition.query):
+                changed = scenario
+                for number in range(sum(1 for _ in blocks(scenario))):
+                    changed = _block_reading(changed, number, definition, below)
+                yield without_definitions(changed, frozenset({definition.name}))
+
+
+def _block_reading(scenario: Scenario, number: int, upstream: Definition, below: str) -> Scenario:
+    """The scenario with the block of that number reading a relation instead of an upstream that reads it."""
+    while True:
+        site, select = next(islice(blocks(scenario), number, None))
+        sources = (r for r in relations_of(select.source) if isinstance(r, Named) and r.name == upstream.name)
+        source = next(sources, None)
+        if source is None:
+            return scenario
+        scenario = _reading(site, select, source, upstream.query, below)
 
 
 def read_below(scenario: Scenario) -> Iterator[Scenario]:
@@ -142,19 +185,24 @@ def read_below(scenario: Scenario) -> Iterator[Scenario]:
 def _instead(
     site: Site[Query], select: Select, relation: Named | Derived, query: Query
 ) -> Iterator[Scenario]:
-    old = relation_scope(relation, site.catalog)
     for name in names_read(query):
         if name in site.catalog:
-            new = Named(name, relation.alias)
-            mapping = {
-                **standing_in(old, relation_scope(new, site.catalog), None),
-                **_passed(query, new, site.catalog),
-            }
-            smaller = replace(select, source=with_relation(select.source, relation, new))
-            yield site.put(changed_block(smaller, by_column(mapping)))
+            yield _reading(site, select, relation, query, name)
 
 
-def _passed(query: Query, new: Named, catalog: Catalog) -> dict[tuple[str, str], Expr]:
+def _reading(
+    site: Site[Query], select: Select, relation: Named | Derived, query: Query, name: str
+) -> Scenario:
+    """The block with a relation by name instead of one that stands for a query."""
+    new = Named(name, relation.alias)
+    scope = relation_scope(new, site.catalog)
+    mapping = standing_in(relation_scope(relation, site.catalog), scope, None)
+    mapping.update(_passed(query, new))
+    smaller = replace(select, source=with_relation(select.source, relation, new))
+    return site.put(changed_block(smaller, by_column(mapping)))
+
+
+def _passed(query: Query, new: Named) -> dict[tuple[str, str], Expr]:
     """The outputs of a query that are columns of a relation it reads."""
     mapping: dict[tuple[str, str], Expr] = {}
     if isinstance(query, Select):
@@ -220,6 +268,7 @@ def _realiased(relation: Relation, fresh: dict[str, str]) -> Relation:
 
 
 REDUCTIONS = (
+    Reduction("bypass an upstream", bypass_upstream),
     Reduction("read below", read_below),
     Reduction("inline an upstream", inline_upstream),
     Reduction("an inner query", inner_query),

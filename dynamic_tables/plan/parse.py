@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -29,8 +30,12 @@ class SparkText(Spark):
         STRING_ESCAPES = ("\\", "'")
 
 
+@lru_cache(maxsize=512)
 def parse_query(text: str) -> exp.Query:
-    """The syntax tree of one SELECT. Raises DefinitionError with line and column for anything else."""
+    """The syntax tree of one SELECT; callers do not change it, for the next one gets the same tree.
+
+    Raises DefinitionError with line and column for anything else.
+    """
     statements = _parse(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         found = "nothing" if not statements else type(statements[0]).__name__.upper()

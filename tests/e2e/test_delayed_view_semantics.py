@@ -1,0 +1,29 @@
+"""The main property: every refresh of every random dynamic table is its query at the data timestamp."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+
+from campaign.lanes import Lane, LaneSpec, RulesTier
+from generators.strategies import scenarios
+from workload.results import Check, OutcomeClass
+from workload.scenario import Scenario
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scenarios())
+def test_dynamic_tables_are_delayed_views(scenario: Scenario) -> None:
+    outcome = Lane(tier=RulesTier(), fresh_percent=100).judge(scenario)
+    assert outcome.outcome is OutcomeClass.PASSED, (outcome.reason, outcome.findings)
+
+
+def test_the_property_bites() -> None:
+    """A planted fault is found by the same lane within a few dozen scenarios."""
+    from generators.profiles import SMOKE
+    from generators.scenarios import scenario_at
+
+    faulty = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False).build()
+    outcomes = (faulty.judge(scenario_at(3, SMOKE, index)) for index in range(60))
+    found = next(outcome for outcome in outcomes if outcome.outcome is not OutcomeClass.PASSED)
+    assert found.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert found.killer in (Check.INVARIANT_1, Check.INVARIANT_2, Check.INVARIANT_3, Check.EQUALITY)

@@ -1,0 +1,427 @@
+"""The engine on real Delta tables: what is in the commits, what survives, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
+from dynamic_tables.definition import BaseTable, RefreshMode
+from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, StoreError
+from dynamic_tables.refresh.action import Action
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.refresh.frontier import SourceVersion
+from dynamic_tables.schedule.clock import SimulatedClock, WallClock
+from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VERSION
+from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.files import HadoopFiles, LocalFiles
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return open_session(settings=Settings.TUNED)
+
+
+class Shop:
+    """An account in a folder, with a table r(k, v) of two rows at time 10 and its grouping g."""
+
+    def __init__(self, path: Path, spark: SparkSession) -> None:
+        self.path, self.spark, self.clock = path, spark, SimulatedClock()
+        self.account = Account.open(str(path), spark, self.clock)
+
+    def filled(self) -> Shop:
+        self.account.create_base_table("r", {"k": "INT", "v": "STRING"})
+        self.at(10, "INSERT INTO r VALUES (1, 'a'), (2, 'a')")
+        self.account.create_dynamic_table("g", "SELECT v, count(*) AS n FROM r GROUP BY v")
+        return self
+
+    def at(self, time: int, *statements: str) -> None:
+        self.clock.set(time)
+        if statements:
+            self.account.execute(*statements)
+
+    def refresh(self, name: str = "g") -> RefreshResult:
+        return self.account.refresh(name)[-1]
+
+    def rows(self, name: str = "g") -> list[tuple[object, ...]]:
+        table = self.account.dynamic_table(name)
+        rows = self.store.current(table).rows()
+        return sorted((row[:-1] if table.incremental else row for row in rows), key=str)
+
+    def reopened(self) -> Shop:
+        other = Shop(self.path, self.spark)
+        other.clock.set(self.clock.time)
+        return other
+
+    @property
+    def store(self) -> DeltaStore:
+        assert isinstance(self.account.store, DeltaStore)
+        return self.account.store
+
+    def log(self, name: str, version: int) -> dict[str, list[dict[str, object]]]:
+        file = self.path / name / "_delta_log" / f"{version:020d}.json"
+        actions: dict[str, list[dict[str, object]]] = {}
+        for line in file.read_text().splitlines():
+            for kind, body in json.loads(line).items():
+                actions.setdefault(kind, []).append(body)
+        return actions
+
+    def versions(self, name: str) -> int:
+        return len(list((self.path / name / "_delta_log").glob("*.json")))
+
+
+@pytest.fixture
+def shop(tmp_path: Path, spark: SparkSession) -> Iterator[Shop]:
+    shop = Shop(tmp_path / "account", spark)
+    yield shop
+    shop.store.close()
+
+
+def test_definitions_frontier_and_refresh_history_survive_a_restart(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_view("twos", "SELECT k, v FROM r WHERE k > 1")
+    shop.account.create_dynamic_table(
+        "t", "SELECT k, v FROM twos", target_lag=60, refresh_mode=RefreshMode.INCREMENTAL
+    )
+    shop.at(20, "INSERT INTO r VALUES (3, 'it''s ${x}')")
+    shop.refresh("t")
+    again = shop.reopened()
+    assert again.store.definitions() == shop.store.definitions()
+    assert list(again.store.definitions()) == ["r", "g", "twos", "t"]
+    assert again.account.describe("t") == shop.account.describe("t")
+    assert again.account.describe("t").data_timestamp == 20
+    again.at(30, "DELETE FROM r WHERE k = 2")
+    assert again.refresh("t").action is Action.INCREMENTAL
+    assert again.rows("t") == [(3, "it's ${x}")]
+
+
+def test_a_refresh_without_changes_is_a_commit_with_its_frontier_and_fence(shop: Shop) -> None:
+    shop.filled().at(20)
+    result = shop.refresh()
+    assert result.action is Action.NO_DATA
+    actions = shop.log("g", result.version)
+    table_id = shop.log("g", 0)["metaData"][0]["id"]
+    assert [(txn["appId"], txn["version"]) for txn in actions["txn"]] == [(table_id, 20)]
+    metadata = json.loads(str(actions["commitInfo"][0]["userMetadata"]))
+    assert metadata["refresh"]["frontier"]["timestamp"] == 20
+    assert "remove" not in actions
+
+
+def test_an_incremental_refresh_with_an_empty_change_set_is_a_commit_too(shop: Shop) -> None:
+    shop.filled()
+    before = shop.versions("g")
+    shop.at(20, "UPDATE r SET v = v")
+    result = shop.refresh()
+    assert (result.action, result.record.changed) == (Action.INCREMENTAL, False)
+    assert (result.version, shop.versions("g")) == (before, before + 1)
+    shop.at(30)
+    assert shop.refresh().action is Action.NO_DATA
+
+
+def test_optimize_changes_nothing(shop: Shop) -> None:
+    shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')")
+    shop.refresh()
+    shop.at(30, "OPTIMIZE r")
+    assert "OPTIMIZE" in str(shop.log("r", shop.versions("r") - 1)["commitInfo"][0]["operation"])
+    assert shop.refresh().action is Action.NO_DATA
+    shop.spark.sql(f"OPTIMIZE delta.`{shop.path}/g`")
+    shop.at(40, "DELETE FROM r WHERE k = 3")
+    assert shop.refresh().action is Action.INCREMENTAL
+    assert shop.rows() == [("a", 2)]
+
+
+def test_restore_overwrite_and_truncate_are_followed(shop: Shop) -> None:
+    shop.filled().at(20, "MERGE INTO r USING (SELECT 1 AS k) AS s ON r.k <=> s.k WHEN MATCHED THEN DELETE")
+    shop.refresh()
+    assert shop.rows() == [("a", 1)]
+    for time, statement, rows in (
+        (30, "RESTORE TABLE r TO VERSION AS OF 1", [("a", 2)]),
+        (40, "INSERT OVERWRITE r VALUES (7, 'x')", [("x", 1)]),
+        (50, "TRUNCATE TABLE r", []),
+    ):
+        shop.at(time, statement)
+        assert shop.refresh().action is Action.INCREMENTAL
+        assert shop.rows() == rows
+
+
+def test_a_replaced_table_is_another_table(shop: Shop) -> None:
+    shop.filled()
+    tracked = {k: v for k, v in _properties(shop).items() if not k.startswith("delta.rowTracking")}
+    shop.at(20, "CREATE OR REPLACE TABLE r (k INT, v STRING)", "INSERT INTO r VALUES (1, 'new')")
+    result = shop.refresh()
+    assert (result.action, result.record.reason) == (Action.REINITIALIZE, "r was replaced")
+    assert shop.rows() == [("new", 1)]
+    assert {k: v for k, v in _properties(shop).items() if not k.startswith("delta.rowTracking")} == tracked
+    assert list(shop.reopened().store.definitions()) == ["r", "g"]
+
+
+def _properties(shop: Shop) -> dict[str, str]:
+    return dict(shop.store.folder.polled("r").newest.table.properties)
+
+
+def test_settings_of_a_commit_do_not_stay_and_later_writes_are_not_swallowed(shop: Shop) -> None:
+    shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')")
+    shop.refresh()
+    for name in (USER_METADATA, APPLICATION, VERSION):
+        assert shop.store.session.conf.get(name, "unset") == "unset"
+    shop.store.session.sql(f"INSERT INTO delta.`{shop.path}/g` VALUES ('zzz', 1, 'x')")
+    last = shop.log("g", shop.versions("g") - 1)
+    assert "txn" not in last
+    assert "userMetadata" not in last["commitInfo"][0]
+    with pytest.raises(CorruptTable, match=r"g: version 3 \(WRITE\) is no refresh but changed rows"):
+        shop.rows()
+
+
+def test_settings_do_not_stay_after_a_failure(shop: Shop) -> None:
+    shop.filled()
+    with pytest.raises(StoreError, match="DIVIDE_BY_ZERO|Division by zero"):
+        shop.at(20, "UPDATE r SET k = k % (k - k)")
+    for name in (USER_METADATA, APPLICATION, VERSION):
+        assert shop.store.session.conf.get(name, "unset") == "unset"
+
+
+def test_the_same_data_timestamp_cannot_be_committed_twice(shop: Shop) -> None:
+    shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')")
+    other = shop.reopened()
+    stale = other.store.refreshes(other.account.dynamic_table("g"))
+    shop.refresh()
+    table = other.account.dynamic_table("g")
+    with pytest.raises(StoreError, match="was refreshed by somebody else meanwhile"):
+        other.store.touch(table, stale[-1])
+    other.store.refreshes(table)
+    with pytest.raises(StoreError, match="at this data timestamp or a later one was already committed"):
+        other.store.touch(table, stale[-1])
+    assert shop.rows() == [("a", 2), ("b", 1)]
+
+
+def test_a_foreign_commit_has_no_place_in_simulated_time(shop: Shop) -> None:
+    shop.filled().at(20)
+    shop.spark.sql(f"INSERT INTO delta.`{shop.path}/r` VALUES (3, 'b')")
+    with pytest.raises(CorruptTable, match=r"r: version 2 \(WRITE\) was written from outside"):
+        shop.refresh()
+
+
+def test_a_foreign_commit_takes_its_in_commit_time_under_a_wall_clock(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    account = Account.open(str(tmp_path), spark, WallClock())
+    account.create_base_table("r", {"k": "INT"})
+    account.create_dynamic_table("d", "SELECT k FROM r")
+    spark.sql(f"INSERT INTO delta.`{tmp_path}/r` VALUES (3)")
+    in_commit = json.loads((tmp_path / "r/_delta_log" / f"{1:020d}.json").read_text().splitlines()[0])
+    assert account.refresh("d")[-1].record.inserted == 1
+    definition = account.store.definitions()["r"]
+    assert isinstance(definition, BaseTable)
+    newest = account.store.history(definition).versions[-1]
+    assert newest.timestamp // 1000 == in_commit["commitInfo"]["inCommitTimestamp"]
+    assert account.execute("INSERT INTO r VALUES (4)") == {"r": 2}
+
+
+def test_a_failing_query_leaves_the_contents(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_dynamic_table("q", "SELECT 10 % k AS n FROM r")
+    shop.at(20, "INSERT INTO r VALUES (0, 'z')")
+    with pytest.raises(RefreshFailed, match="REMAINDER_BY_ZERO|DIVIDE_BY_ZERO|Division by zero") as caught:
+        shop.refresh("q")
+    assert "\n" not in str(caught.value)
+    assert shop.rows("q") == [(0,), (0,)]
+    assert shop.account.describe("q").data_timestamp == 10
+    shop.at(30, "DELETE FROM r WHERE k = 0")
+    assert shop.refresh("q").action is Action.INCREMENTAL
+
+
+def test_a_transaction_over_tables_is_all_or_nothing(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_base_table("s", {"k": "INT"})
+    with pytest.raises(StoreError):
+        shop.at(20, "INSERT INTO s VALUES (1)", "UPDATE r SET k = k % (k - k)")
+    shop.account.create_dynamic_table("d", "SELECT k FROM s")
+    assert shop.rows("d") == []
+    assert shop.refresh().action is Action.NO_DATA
+
+
+def test_a_last_statement_without_effect_completes_its_transaction(shop: Shop) -> None:
+    shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')", "DELETE FROM r WHERE k = 99")
+    assert shop.refresh().action is Action.INCREMENTAL
+    shop.at(30, "DELETE FROM r WHERE k = 99", "DELETE FROM r WHERE k = 98")
+    assert shop.refresh().action is Action.NO_DATA
+
+
+def test_a_crash_between_the_parts_blocks_reading_until_it_is_rolled_back(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.filled()
+    shop.account.create_base_table("s", {"k": "INT"})
+    shop.account.create_dynamic_table("d", "SELECT k FROM s", refresh_mode=RefreshMode.FULL)
+    run = shop.store.transactions._run
+
+    class Crash(BaseException):
+        pass
+
+    def crashing(statement: object, stamp: object) -> None:
+        if getattr(stamp, "part", 0) == 2:
+            raise Crash
+        run(statement, stamp)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(shop.store.transactions), "_run", lambda self, *args: crashing(*args))
+    with pytest.raises(Crash):
+        shop.at(20, "INSERT INTO r VALUES (3, 'b')", "INSERT INTO s VALUES (1)")
+    monkeypatch.undo()
+    again = shop.reopened()
+    for name in ("g", "d"):
+        with pytest.raises(RefreshFailed, match="the transaction at 20 over r, s is unfinished: part 1 of 2"):
+            again.refresh(name)
+    with pytest.raises(StoreError, match="unfinished"):
+        again.account.execute("INSERT INTO s VALUES (2)")
+    assert again.store.rollback_unfinished() == 20
+    assert again.store.rollback_unfinished() is None
+    again.refresh("g")
+    assert again.rows("g") == [("a", 2)]
+
+
+def test_merge_refuses_what_does_not_fit(shop: Shop) -> None:
+    shop.filled()
+    table = shop.account.dynamic_table("g")
+    record = shop.store.refreshes(table)[-1]
+    record = replace(record, frontier=replace(record.frontier, timestamp=20))
+    plan = shop.account.rules.apply(table.columns)
+    before = shop.versions("g")
+    for row in ("'b', 1L, 'gs1:b', 'DELETE'", "'b', 1L, 'gs1:b', 'UPDATE'", "'a', 3L, 'gs1:a', 'INSERT'"):
+        folded = shop.store.workspace.materialized(
+            f"SELECT * FROM VALUES ({row}) AS t(v, n, `$ROW_ID`, `$OPERATION`)", ()
+        )
+        with pytest.raises(StoreError, match="MERGE refused"):
+            shop.store.merge(table, folded, plan, record)
+    assert shop.versions("g") == before
+    shop.store.strict_merge = False
+    shop.store.merge(table, folded, plan, record)
+    assert shop.rows() == [("a", 3)]
+
+
+def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
+    shop.filled().at(20, "UPDATE r SET v = 'b' WHERE k = 1")
+    old = SourceVersion(1, 10, 1, "")
+    assert shop.store.readable("r", old)
+    removed = shop.log("r", 2)["remove"] if "remove" in shop.log("r", 2) else []
+    assert removed
+    for action in removed:
+        (shop.path / "r" / str(action["path"])).unlink()
+    assert not shop.store.readable("r", old)
+    assert not shop.store.readable("r", SourceVersion(99, 10, 1, ""))
+    result = shop.refresh()
+    assert result.action is Action.REINITIALIZE
+    assert "no longer readable" in result.record.reason
+
+
+def test_corrupt_folders_are_named(shop: Shop) -> None:
+    shop.filled()
+    (shop.path / "stray").mkdir()
+    assert list(shop.reopened().store.definitions()) == ["r", "g"]
+    (shop.path / "stray" / "file.txt").write_text("x")
+    with pytest.raises(CorruptTable, match="stray.*is no Delta table"):
+        shop.reopened().store.definitions()
+    (shop.path / "stray" / "file.txt").unlink()
+    shop.spark.sql(f"CREATE TABLE delta.`{shop.path}/stray` (k INT) USING delta")
+    with pytest.raises(CorruptTable, match="stray: a table without dvs.definition"):
+        shop.reopened().store.definitions()
+    (shop.path / "g" / "_delta_log" / f"{1:020d}.json").write_text("{no json")
+    with pytest.raises(CorruptTable, match="g: commit 1 of its Delta log cannot be read"):
+        shop.reopened().store.folder.polled("g")
+
+
+def test_a_dropped_name_can_be_used_again(shop: Shop) -> None:
+    shop.filled()
+    shop.account.drop("g")
+    assert sorted(path.name for path in shop.path.iterdir()) == ["r"]
+    shop.account.create_dynamic_table("g", "SELECT k FROM r")
+    assert shop.rows() == [(1,), (2,)]
+    shop.account.drop("g")
+    shop.account.drop("r")
+    shop.account.create_base_table("r", {"x": "BIGINT"})
+    shop.at(20, "INSERT INTO r VALUES (5)")
+    shop.account.create_dynamic_table("d", "SELECT x FROM r")
+    assert shop.rows("d") == [(5,)]
+
+
+def test_text_that_no_rule_covers_is_typed_and_run_by_spark(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_view("w", "SELECT k, row_number() OVER (ORDER BY k DESC) AS n FROM r")
+    table = shop.account.create_dynamic_table(
+        "top", "SELECT k, n, CAST(k AS DECIMAL(5,2)) AS d FROM w WHERE n = 1"
+    )
+    assert not table.incremental
+    assert [str(type_) for _, type_ in table.columns] == ["INT", "INT", "DECIMAL(5,2)"]
+    assert str(shop.rows("top")) == "[(2, 1, Decimal('2.00'))]"
+    with pytest.raises(DefinitionError, match="which dynamic tables do not hold"):
+        shop.account.create_dynamic_table("bad", "SELECT collect_list(k) AS l FROM r")
+
+
+def test_a_dynamic_table_reads_another_at_its_data_timestamp(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_dynamic_table("full", "SELECT v, n FROM g", refresh_mode=RefreshMode.FULL)
+    shop.account.create_dynamic_table("top", "SELECT n, count(*) AS c FROM full GROUP BY n")
+    shop.at(20, "INSERT INTO r VALUES (3, 'b')")
+    results = shop.account.refresh("top")
+    assert [(r.table, r.action) for r in results] == [
+        ("g", Action.INCREMENTAL),
+        ("full", Action.FULL),
+        ("top", Action.INCREMENTAL),
+    ]
+    assert shop.rows("top") == [(1, 1), (2, 1)]
+
+
+def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
+    hadoop, local = HadoopFiles(spark), LocalFiles()
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "f.json").write_text("é", encoding="utf-8")
+    for files in (hadoop, local):
+        assert list(files.folders(f"{tmp_path}/a")) == ["b"]
+        assert [name for name in files.files(f"{tmp_path}/a") if not name.startswith(".")] == ["f.json"]
+        assert list(files.folders(f"{tmp_path}/none")) == []
+        assert files.read(f"{tmp_path}/a/f.json") == "é"
+        assert files.read(f"{tmp_path}/a/none") is None
+        assert files.exists(f"{tmp_path}/a/b")
+    hadoop.remove(f"{tmp_path}/a/b")
+    local.remove(f"{tmp_path}/a")
+    assert list(tmp_path.iterdir()) == []
+
+
+REFUSED = (
+    "INSERT INTO r SELECT java_method('java.lang.System', 'exit', 0)",
+    "INSERT INTO r SELECT reflect('java.lang.System', 'getenv', 'HOME'), 'x'",
+    "DELETE FROM delta.`/tmp/x`",
+    "DELETE FROM r WHERE k IN (SELECT k FROM parquet.`/etc`)",
+    "INSERT OVERWRITE DIRECTORY '/tmp/x' SELECT 1",
+    "INSERT INTO IDENTIFIER('r') SELECT 1",
+    "INSERT INTO r SELECT * FROM range(3)",
+    "INSERT INTO r SELECT k, v FROM r VERSION AS OF 1",
+    "DELETE FROM r /* a comment ends */",
+    "DELETE FROM r; DELETE FROM r",
+    "DELETE FROM g",
+    "DELETE FROM nobody",
+    "DROP TABLE r",
+    "CREATE OR REPLACE TABLE r (k INT) LOCATION '/tmp/x'",
+    "CREATE OR REPLACE TABLE r AS SELECT 1 AS k",
+    "OPTIMIZE r ZORDER BY k",
+    "SELECT 1",
+    "",
+)
+
+
+def test_statements_outside_the_account_are_refused(shop: Shop) -> None:
+    shop.filled()
+    before = shop.versions("r")
+    for statement in REFUSED:
+        with pytest.raises(DefinitionError):
+            shop.account.execute(statement)
+    with pytest.raises(DefinitionError):
+        shop.account.execute("DELETE FROM r", "DROP TABLE r")
+    assert shop.versions("r") == before

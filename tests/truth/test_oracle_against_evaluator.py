@@ -1,0 +1,58 @@
+"""The oracle itself, on random scenarios, against the from-scratch evaluator: no shared evaluation code."""
+
+from __future__ import annotations
+
+import pytest
+
+from generators.profiles import QUICK, SMOKE
+from generators.scenarios import scenario_at
+from oracle.compare import compare
+from oracle.delayed_view import DelayedView
+from tests.truth.bag_evaluator import Relation, evaluate
+from tests.truth.statements import apply_statement
+from workload.scenario import Commit, Refresh, Scenario
+from workload.types import Row
+
+SCENARIOS_PER_CHUNK = 25
+CHUNKS = 16
+
+
+def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple[Row, ...]]]]:
+    """(commit time, contents of every base table from then on)."""
+    tables = {table.name: table for table in scenario.tables}
+    states: list[tuple[int, dict[str, tuple[Row, ...]]]] = [(-1, {name: () for name in tables})]
+    for step in scenario.steps:
+        if isinstance(step, Commit):
+            current = dict(states[-1][1])
+            for statement in step.statements:
+                name = statement.table
+                restore = lambda to, name=name: at_time(states, to)[name]  # noqa: E731  # bound per statement
+                current[name] = tuple(apply_statement(statement, tables[name], current[name], restore))
+            states.append((step.at, current))
+    return states
+
+
+def at_time(states: list[tuple[int, dict[str, tuple[Row, ...]]]], timestamp: int) -> dict[str, tuple[Row, ...]]:
+    """The newest state up to a time."""
+    return [state for at, state in states if at <= timestamp][-1]
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_the_oracle_is_right(chunk: int) -> None:
+    checked = 0
+    for index in range(chunk * SCENARIOS_PER_CHUNK, (chunk + 1) * SCENARIOS_PER_CHUNK):
+        scenario = scenario_at(11, SMOKE if chunk % 2 else QUICK, index)
+        states = base_tables_over_time(scenario)
+        times = sorted({step.timestamp for step in scenario.steps if isinstance(step, Refresh)})[-2:]
+        with DelayedView(scenario) as truth:
+            for timestamp in times:
+                rows = at_time(states, timestamp)
+                relations = {table.name: Relation(table.columns, rows[table.name]) for table in scenario.tables}
+                for definition in scenario.definitions:
+                    columns, expected = evaluate(definition.query, relations)
+                    relations[definition.name] = Relation(columns, expected)
+                    actual = truth.contents(definition.name, timestamp)
+                    difference = compare(columns, expected, truth.columns(definition.name), actual)
+                    assert difference is None, (scenario.name, definition.name, timestamp, difference)
+                    checked += 1
+    assert checked > SCENARIOS_PER_CHUNK
