@@ -40,7 +40,8 @@ def keeps_rows(statement: Dml) -> bool:
             return True
         case Update(table, assignments, _):
             return all(
-                isinstance(a.value, ColumnRef) and (a.value.relation, a.value.name) == (table, a.column) for a in assignments
+                isinstance(a.value, ColumnRef) and (a.value.relation, a.value.name) == (table, a.column)
+                for a in assignments
             )
         case _:
             return False
@@ -57,7 +58,9 @@ class SourceHistory:
         definitions = {definition.name: definition for definition in self.scenario.definitions}
         if name not in definitions:
             return frozenset({name})
-        return frozenset().union(*(self.base_tables(source) for source in names_read(definitions[name].query)))
+        return frozenset().union(
+            *(self.base_tables(source) for source in names_read(definitions[name].query))
+        )
 
     def direct_sources(self, name: str) -> frozenset[str]:
         """The base and dynamic tables a definition reads, views looked through."""
@@ -85,15 +88,21 @@ class SourceHistory:
         times = [
             step.at
             for step in self.scenario.steps
-            if isinstance(step, Commit) and step.at <= until and any(s.table == table for s in step.statements)
+            if isinstance(step, Commit)
+            and step.at <= until
+            and any(s.table == table for s in step.statements)
         ]
         return times[-1] if times else -1
 
     def unchanged(self, name: str, after: int, until: int) -> bool:
         """Whether every row behind a relation is surely the same at both times, its identity included."""
-        return all(keeps_rows(statement) for statement in self.statements(self.base_tables(name), after, until))
+        return all(
+            keeps_rows(statement) for statement in self.statements(self.base_tables(name), after, until)
+        )
 
-    def actions_due(self, name: str, incremental: bool, previous: int | None, timestamp: int) -> frozenset[Action]:
+    def actions_due(
+        self, name: str, incremental: bool, previous: int | None, timestamp: int
+    ) -> frozenset[Action]:
         """The actions that may rightly refresh a table from its previous data timestamp to a new one."""
         if previous is None:
             return frozenset({Action.INITIALIZE})

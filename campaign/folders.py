@@ -27,12 +27,14 @@ def write_text(path: Path, text: str) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
-            os.replace(temporary, path)
+            Path(temporary).replace(path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise CampaignError(f"cannot write {path}: {error.strerror or error}; choose another --out") from error
+        raise CampaignError(
+            f"cannot write {path}: {error.strerror or error}; choose another --out"
+        ) from error
 
 
 def ensure_writable(out: Path) -> None:

@@ -69,10 +69,14 @@ def corpus(plan: GatePlan) -> Stage:
 def fuzz(plan: GatePlan) -> Stage:
     """The smoke campaign, floors included."""
     run_plan = Plan(seed=plan.seed, profile=plan.profile, budget=plan.fuzz_budget, workers=plan.workers)
-    summary = run_campaign(run_plan, LaneSpec(tier="rules", fresh_percent=plan.profile.fresh_percent), plan.out)
+    summary = run_campaign(
+        run_plan, LaneSpec(tier="rules", fresh_percent=plan.profile.fresh_percent), plan.out
+    )
     code = exit_code(summary)
     verdicts = {ExitCode.OK: CaseVerdict.PASSED, ExitCode.FAILED: CaseVerdict.FAILED}
-    unmet = ", ".join(f"{name} ({reached} of {wanted})" for name, (reached, wanted) in summary.coverage.unmet.items())
+    unmet = ", ".join(
+        f"{name} ({reached} of {wanted})" for name, (reached, wanted) in summary.coverage.unmet.items()
+    )
     counts = ", ".join(f"{count} {name}" for name, count in summary.outcomes.items() if count)
     said = f"{counts}; floors {'met' if not unmet else f'not met: {unmet}'}"
     case = Case(f"campaign {plan.profile.name}", summary.seconds, verdicts.get(code, CaseVerdict.ERROR), said)
@@ -92,7 +96,12 @@ def faults(plan: GatePlan) -> Stage:
         attempts=0,
     )
     cases = tuple(
-        Case(v.fault, v.seconds, CaseVerdict.PASSED if v.kill else CaseVerdict.FAILED, v.note if v.kill is None else "")
+        Case(
+            v.fault,
+            v.seconds,
+            CaseVerdict.PASSED if v.kill else CaseVerdict.FAILED,
+            v.note if v.kill is None else "",
+        )
         for v in verdicts
     )
     alive = [v.fault for v in verdicts if v.kill is None]
@@ -105,4 +114,10 @@ def faults(plan: GatePlan) -> Stage:
 def verdict_of(stages: list[Stage]) -> ExitCode:
     """The worst: a failure before a doubt before a pass."""
     codes = {stage.verdict for stage in stages}
-    return ExitCode.FAILED if ExitCode.FAILED in codes else ExitCode.UNKNOWN if ExitCode.UNKNOWN in codes else ExitCode.OK
+    return (
+        ExitCode.FAILED
+        if ExitCode.FAILED in codes
+        else ExitCode.UNKNOWN
+        if ExitCode.UNKNOWN in codes
+        else ExitCode.OK
+    )

@@ -95,15 +95,21 @@ class Judgement:
         if due != event.incremental:
             found = "INCREMENTAL" if event.incremental else f"FULL ({event.reason})"
             message = f"{event.name} came out {found}; {'INCREMENTAL' if due else 'FULL'} was due"
-            self._find(Check.REFRESH_MODE, event.name, event.step, self.scenario.steps[event.step].at, message)
+            self._find(
+                Check.REFRESH_MODE, event.name, event.step, self.scenario.steps[event.step].at, message
+            )
 
     def _declared(self, event: Declared) -> None:
         definition = self.scenario.definition(event.name)
         self.unsupported = f"{event.name}: {event.message}"
         self.refused = True
-        if isinstance(definition, DynamicTable) and incremental_due(definition, operators_of(self.scenario, definition.query)):
+        if isinstance(definition, DynamicTable) and incremental_due(
+            definition, operators_of(self.scenario, definition.query)
+        ):
             message = f"{event.name} was refused though every operator in it is supported: {event.message}"
-            self._find(Check.REFRESH_MODE, event.name, event.step, self.scenario.steps[event.step].at, message)
+            self._find(
+                Check.REFRESH_MODE, event.name, event.step, self.scenario.steps[event.step].at, message
+            )
 
     def _refreshed(self, event: Refreshed) -> None:
         previous = self.timestamps.get(event.table)
@@ -116,17 +122,24 @@ class Judgement:
         self.checks += judged.checks
         self.amplification += judged.amplification
         for finding in judged.findings:
-            self._add(self._with_votes(finding, event) if finding.difference is not None and finding.check is Check.EQUALITY else finding)
+            self._add(
+                self._with_votes(finding, event)
+                if finding.difference is not None and finding.check is Check.EQUALITY
+                else finding
+            )
         self.contents[event.table] = event.contents
         self.timestamps[event.table] = event.timestamp
         self.done.setdefault(event.step, []).append((event.table, event.timestamp))
 
     def _action(self, event: Refreshed, previous: int | None) -> None:
         self.checks += 1
-        due = self.sources.actions_due(event.table, self.incremental.get(event.table, False), previous, event.timestamp)
+        due = self.sources.actions_due(
+            event.table, self.incremental.get(event.table, False), previous, event.timestamp
+        )
         if event.effective_action not in due or event.action is not event.effective_action:
             wanted = " or ".join(sorted(action.value for action in due))
-            message = f"{event.table} was refreshed by {event.effective_action.value} (reported: {event.action.value}, {event.reason}); {wanted} was due"
+            found = f"{event.effective_action.value} (reported: {event.action.value}, {event.reason})"
+            message = f"{event.table} was refreshed by {found}; {wanted} was due"
             self._find(Check.REFRESH_MODE, event.table, event.step, event.timestamp, message)
 
     def _refused(self, event: RefreshRefused) -> None:
@@ -166,13 +179,23 @@ class Judgement:
         expected = self.truth.contents(event.table, event.timestamp)
         full = self.vote(event)
         agrees_with_oracle = compare(columns, expected, columns, full) is None
-        agrees_with_engine = compare(columns, full, columns, [stored.row for stored in event.contents]) is None
+        agrees_with_engine = (
+            compare(columns, full, columns, [stored.row for stored in event.contents]) is None
+        )
         if agrees_with_engine:
             self.votes_split = True
-        verdict = "incremental bug" if agrees_with_oracle else "divergence of the engines" if agrees_with_engine else "three different answers"
+        verdict = (
+            "incremental bug"
+            if agrees_with_oracle
+            else "divergence of the engines"
+            if agrees_with_engine
+            else "three different answers"
+        )
         votes = {
             "stored contents": "differ from the oracle",
-            "full recomputation": "agrees with the oracle" if agrees_with_oracle else "differs from the oracle",
+            "full recomputation": "agrees with the oracle"
+            if agrees_with_oracle
+            else "differs from the oracle",
             "verdict": verdict,
         }
         return replace(finding, votes=votes)
@@ -188,7 +211,9 @@ class Judgement:
                 message = f"due: {_listed(due)}; done: {_listed(self.done.get(step, ()))}"
                 self._find(Check.REFRESH_MODE, due[-1][0] if due else "", step, at, message)
 
-    def _find(self, check: Check, table: str, step: int, timestamp: int, message: str, **more: object) -> None:
+    def _find(
+        self, check: Check, table: str, step: int, timestamp: int, message: str, **more: object
+    ) -> None:
         self._add(Finding(check=check, table=table, step=step, timestamp=timestamp, message=message, **more))  # type: ignore[arg-type]
 
     def _add(self, finding: Finding) -> None:
@@ -234,10 +259,11 @@ def classify(judgement: Judgement) -> tuple[OutcomeClass, str]:
         first = min(findings, key=lambda finding: list(Check).index(finding.check))
         only_contents = all(finding.check is Check.EQUALITY and finding.votes for finding in findings)
         if only_contents and judgement.votes_split:
-            return OutcomeClass.DIVERGENCE, "stored contents and full recomputation agree, the oracle does not"
+            return (
+                OutcomeClass.DIVERGENCE,
+                "stored contents and full recomputation agree, the oracle does not",
+            )
         return OutcomeClass.PRODUCT_FAILURE, f"{first.check.value}: {first.message}"
     if judgement.unsupported:
         return OutcomeClass.UNSUPPORTED, judgement.unsupported
     return OutcomeClass.PASSED, ""
-
-

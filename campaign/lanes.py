@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from campaign.engine import Engine
 from campaign.errors import CampaignError
 from campaign.faults import plant
-from campaign.engine import Engine
 from campaign.judge import judge
 from campaign.tiers.recording import FreshWanted
 from campaign.vote import recomputation
@@ -70,11 +70,13 @@ class Lane:
         try:
             trace = self.tier.run(scenario, self.engine, wanted)
             return judge(scenario, trace, self._voter(scenario))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # see below
             # The engine's own errors are events of the trace. What arrives here broke the run itself; it
             # is named in the outcome and is never a pass.
             reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            return Outcome(scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason[:500])
+            return Outcome(
+                scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason[:500]
+            )
 
     def _voter(self, scenario: Scenario) -> Callable[[Refreshed], Sequence[Row]]:
         def vote(refreshed: Refreshed) -> Sequence[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 
@@ -78,7 +78,13 @@ def hunt(task: Hunt) -> Verdict:
             continue
         kill = Kill(killer=after.killer, index=index - 1, reproduction=shrunk, size=size(shrunk))
         return Verdict(fault=task.fault, scenarios=index - task.first, seconds=found, kill=kill, note=note)
-    return Verdict(fault=task.fault, scenarios=index - task.first, seconds=time.perf_counter() - start, kill=None, note=note)
+    return Verdict(
+        fault=task.fault,
+        scenarios=index - task.first,
+        seconds=time.perf_counter() - start,
+        kill=None,
+        note=note,
+    )
 
 
 def hunt_all(
@@ -114,7 +120,9 @@ def hunt_all(
         verdicts[verdict.fault] = verdict
         if verdict.kill is not None:
             progress(verdict)
-    for verdict in _second_chance([v for v in verdicts.values() if v.kill is None], waiting, workers, deadline):
+    for verdict in _second_chance(
+        [v for v in verdicts.values() if v.kill is None], waiting, workers, deadline
+    ):
         before = verdicts[verdict.fault]
         verdicts[verdict.fault] = replace(
             verdict,
@@ -146,7 +154,7 @@ def _in_processes(tasks: Sequence[Hunt], workers: int, deadline: float) -> Itera
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting = list(tasks)
-        running = set()
+        running: set[Future[Verdict]] = set()
         while waiting or running:
             while waiting and len(running) < workers:
                 running.add(pool.submit(hunt, _cut(waiting.pop(0), deadline)))

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -82,7 +89,9 @@ def workers_for(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def run(plan: Plan, spec: LaneSpec, stop: Callable[[Judged], bool] = lambda judged: False) -> Iterator[Judged]:
+def run(
+    plan: Plan, spec: LaneSpec, stop: Callable[[Judged], bool] = lambda judged: False
+) -> Iterator[Judged]:
     """Results as they come, each scenario once. `stop`: end early after this result.
 
     With a budget no chunk starts after it is spent; the chunks under way are finished and counted.

@@ -75,7 +75,9 @@ def _probe(join: Join, catalog: Catalog, number: int) -> tuple[View, View] | Non
     items = tuple(
         Item(ColumnRef(alias, name, type_), f"p{i}")
         for i, (alias, name, type_) in enumerate(
-            (alias, name, type_) for alias, names in relation_scope(kept, catalog).items() for name, type_ in names.items()
+            (alias, name, type_)
+            for alias, names in relation_scope(kept, catalog).items()
+            for name, type_ in names.items()
         )
     )
     columns = relation_scope(other, catalog)[other.alias]
@@ -88,10 +90,14 @@ def _probe(join: Join, catalog: Catalog, number: int) -> tuple[View, View] | Non
     )
     padded = Join(JoinKind.LEFT, kept, Derived(marked, other.alias), join.on)
     unmatched = Call("is_null", (ColumnRef(other.alias, MARKER, BOOLEAN),), BOOLEAN)
-    return View(f"probe{number}", Select(items, kept)), View(f"probe{number + 1}", Select(items, padded, unmatched))
+    return View(f"probe{number}", Select(items, kept)), View(
+        f"probe{number + 1}", Select(items, padded, unmatched)
+    )
 
 
-def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequence[OuterProbe]) -> Counter[str]:
+def reached(
+    scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequence[OuterProbe]
+) -> Counter[str]:
     """How many refreshes reached each state."""
     states: Counter[str] = Counter()
     previous: dict[str, int] = {}
@@ -111,7 +117,9 @@ def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequen
         positions = _key_positions(query)
         if positions is not None:
             rows = [truth.contents(refreshed.table, at) for at in (before, refreshed.timestamp)]
-            states.update(keys[refreshed.table].step(*({tuple(row[i] for i in positions) for row in r} for r in rows)))
+            states.update(
+                keys[refreshed.table].step(*({tuple(row[i] for i in positions) for row in r} for r in rows))
+            )
     return states
 
 
@@ -140,7 +148,9 @@ def _general(refreshed: Refreshed, scenario: Scenario, commits: Sequence[int]) -
 def _both_sides(query: Query, truth: DelayedView, before: int, after: int) -> Iterator[str]:
     for block in blocks(query):
         for join in relations_of(block.source):
-            if isinstance(join, Join) and all(_changed(side, truth, before, after) for side in (join.left, join.right)):
+            if isinstance(join, Join) and all(
+                _changed(side, truth, before, after) for side in (join.left, join.right)
+            ):
                 yield "both join sides changed"
                 return
 
@@ -153,7 +163,9 @@ def _changed(relation: Relation, truth: DelayedView, before: int, after: int) ->
             except KeyError:
                 return False
             types = [column.type for column in columns]
-            if Bag.of(truth.contents(part.name, before), types) != Bag.of(truth.contents(part.name, after), types):
+            if Bag.of(truth.contents(part.name, before), types) != Bag.of(
+                truth.contents(part.name, after), types
+            ):
                 return True
     return False
 

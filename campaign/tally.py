@@ -35,7 +35,7 @@ class Tally:
     busy: float = 0.0
 
     def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
-        """Counts one scenario. Only what passed counts as covered: a failure stops before its states are known."""
+        """Counts one scenario. Only what passed counts as covered: of a failure no states are known."""
         self.scenarios += 1
         self.outcomes[outcome.outcome.value] += 1
         self.definitions += outcome.definitions
@@ -52,7 +52,11 @@ class Tally:
 
         def kind(prefix: str) -> dict[str, int]:
             start = f"{prefix}: "
-            return {name.removeprefix(start): n for name, n in sorted(self.reached.items()) if name.startswith(start)}
+            return {
+                name.removeprefix(start): n
+                for name, n in sorted(self.reached.items())
+                if name.startswith(start)
+            }
 
         return Coverage(
             operators=kind("operator"),

@@ -22,7 +22,9 @@ def recomputation(scenario: Scenario, truth: DelayedView, table: str, timestamp:
         rows = truth.source_rows(base.name, timestamp)
         if rows:
             inserts.append(Insert(base.name, rows))
-    definitions = tuple(_as_source(definition, table) for definition in scenario.definitions if definition.name in needed)
+    definitions = tuple(
+        _as_source(definition, table) for definition in scenario.definitions if definition.name in needed
+    )
     steps: list[Step] = [Commit(1, tuple(inserts))] if inserts else []
     steps.extend(Create(2 + position, definition.name) for position, definition in enumerate(definitions))
     return Scenario(f"{scenario.name}/vote", scenario.tables, definitions, tuple(steps))

@@ -12,7 +12,17 @@ from generators.profiles import Profile
 from generators.queries import Generated, OutputColumn, QueryGenerator, Source
 from workload.dml import Dml, Replace
 from workload.query import names_read
-from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, RefreshMode, Scenario, Step, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    DynamicTable,
+    Refresh,
+    RefreshMode,
+    Scenario,
+    Step,
+    View,
+)
 from workload.schema import Table
 from workload.timeline import Timeline
 from workload.types import Row, Value

@@ -50,7 +50,9 @@ def operator_tree(query: Query, ctes: Mapping[str, Tree] | None = None) -> tuple
         case Select():
             return _select_tree(query, ctes)
         case UnionAll(branches):
-            return (("union all", tuple(tree for branch in branches for tree in operator_tree(branch, ctes))),)
+            return (
+                ("union all", tuple(tree for branch in branches for tree in operator_tree(branch, ctes))),
+            )
         case With(bound, body):
             for cte in bound:
                 ctes = {**ctes, cte.name: ("cte", operator_tree(cte.query, ctes))}

@@ -49,7 +49,10 @@ class DmlGenerator:
 
     def rows(self, table: TableSketch, low: int, high: int) -> tuple[Row, ...]:
         """Random rows, sometimes the same one twice."""
-        rows = [domains.row(self.choices, table, self.null_percent) for _ in range(self.choices.integer(low, high))]
+        rows = [
+            domains.row(self.choices, table, self.null_percent)
+            for _ in range(self.choices.integer(low, high))
+        ]
         if rows and self.choices.chance(30):
             rows.append(self.choices.pick(rows))
         return tuple(rows)
@@ -70,13 +73,19 @@ class DmlGenerator:
         """One or two columns; a constant, an expression of the old row, or the old value (a no-op)."""
         scope = row_scope(table)
         chosen = self.choices.subset(range(len(table.columns)), 1, 2)
-        return Update(table.name, tuple(self.assignment(table, scope, position) for position in chosen), self.condition(table))
+        return Update(
+            table.name,
+            tuple(self.assignment(table, scope, position) for position in chosen),
+            self.condition(table),
+        )
 
     def assignment(self, table: TableSketch, scope: list[Term], position: int) -> Assignment:
         """A new value within the column's domain, so that digits stay bounded however often it is updated."""
         column, domain = table.columns[position], table.domains[position]
         own = scope[position].expr
-        same_type = [i for i, c in enumerate(table.columns) if c.type == column.type and table.domains[i] == domain]
+        same_type = [
+            i for i, c in enumerate(table.columns) if c.type == column.type and table.domains[i] == domain
+        ]
         match self.choices.weighted(((6, "constant"), (1, "same"), (2, "other"), (2, "case"))):
             case "same":
                 value: Expr = own
@@ -107,7 +116,11 @@ class DmlGenerator:
         """A value for every column."""
         terms = row_scope(table)
         parts = [
-            Call("same", (term.expr, Literal(domains.value(self.choices, domain, self.null_percent), term.type)), BOOLEAN)
+            Call(
+                "same",
+                (term.expr, Literal(domains.value(self.choices, domain, self.null_percent), term.type)),
+                BOOLEAN,
+            )
             for term, domain in zip(terms, table.domains, strict=True)
         ]
         return reduce(lambda left, right: Call("and", (left, right), BOOLEAN), parts)
@@ -117,8 +130,12 @@ class DmlGenerator:
         keys: dict[object, Row] = {}
         for row in self.rows(table, 1, 3):
             keys.setdefault(row[0], row)
-        delete_when = expressions.predicate(self.choices, row_scope(table), 0).expr if self.choices.chance(40) else None
-        return Merge(table.name, (table.columns[0].name,), tuple(keys.values()), delete_when, self.choices.chance(70))
+        delete_when = (
+            expressions.predicate(self.choices, row_scope(table), 0).expr if self.choices.chance(40) else None
+        )
+        return Merge(
+            table.name, (table.columns[0].name,), tuple(keys.values()), delete_when, self.choices.chance(70)
+        )
 
     def truncate(self, table: TableSketch) -> Dml:
         """All rows go."""

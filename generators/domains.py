@@ -9,7 +9,19 @@ from decimal import Decimal
 
 from generators.choices import Choices
 from workload.schema import Column
-from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, Kind, SqlType, Value, decimal
+from workload.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP_NTZ,
+    Kind,
+    SqlType,
+    Value,
+    decimal,
+)
 
 NO_ARITHMETIC = 99
 """Digits of a column whose values are too large, or not exact enough, to calculate with."""
@@ -34,7 +46,9 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (6, Domain((0, 1, 2, 5, -5, 7), 3)),
         (1, Domain((0, 1, 2**62, -(2**63), 2**63 - 1))),
     ),
-    Kind.DECIMAL: ((1, Domain(tuple(Decimal(v) for v in ("0.00", "1.50", "-1.50", "2.25", "10.01", "0.01")), 0)),),
+    Kind.DECIMAL: (
+        (1, Domain(tuple(Decimal(v) for v in ("0.00", "1.50", "-1.50", "2.25", "10.01", "0.01")), 0)),
+    ),
     Kind.DOUBLE: (
         (4, Domain((0.0, 1.5, -0.0, 0.25, -1.5, 2.0), 4)),
         (2, Domain((0.0, -0.0, float("nan"), 1.0, -2.5), 4)),
@@ -44,9 +58,31 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (3, Domain(("a", "b", "", "A", "ab"))),
         (1, Domain(("a|b", "b", "a", "it's", "a ", "%", "é"))),
     ),
-    Kind.DATE: ((1, Domain((dt.date(2024, 2, 28), dt.date(2024, 2, 29), dt.date(2023, 12, 31), dt.date(1, 2, 1), dt.date(9998, 12, 31)))),),
+    Kind.DATE: (
+        (
+            1,
+            Domain(
+                (
+                    dt.date(2024, 2, 28),
+                    dt.date(2024, 2, 29),
+                    dt.date(2023, 12, 31),
+                    dt.date(1, 2, 1),
+                    dt.date(9998, 12, 31),
+                )
+            ),
+        ),
+    ),
     Kind.TIMESTAMP_NTZ: (
-        (1, Domain((dt.datetime(2024, 3, 31, 2, 30), dt.datetime(2024, 3, 31, 2, 30, 0, 1), dt.datetime(1969, 12, 31, 23, 59, 59)))),
+        (
+            1,
+            Domain(
+                (
+                    dt.datetime.fromisoformat("2024-03-31T02:30:00"),
+                    dt.datetime.fromisoformat("2024-03-31T02:30:00.000001"),
+                    dt.datetime.fromisoformat("1969-12-31T23:59:59"),
+                )
+            ),
+        ),
     ),
 }
 """Per type, weighted domains. Doubles are dyadic, so that sums are exact in any order."""

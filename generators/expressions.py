@@ -92,9 +92,13 @@ def arithmetic(type_: SqlType) -> Callable[[Choices, Scope, int], Term]:
         name = choices.weighted(((3, "add"), (2, "sub"), (1, "mul"), (1, "neg"), (1, "abs"), (1, "mod")))
         width = WIDTH[type_.kind]
         if name in ("neg", "abs"):
-            return first if first.digits > width else Term(Call(name, (first.expr,), type_), first.digits, first.key)
+            return (
+                first
+                if first.digits > width
+                else Term(Call(name, (first.expr,), type_), first.digits, first.key)
+            )
         if name == "mod":
-            # A positive constant divisor: no division by zero, no MIN % -1. Not on doubles: NaN is enough there.
+            # A positive constant divisor: no division by zero, no MIN % -1. Not on doubles.
             if type_ == DOUBLE:
                 return first
             divisor = Literal(choices.pick((2, 3)), type_)
@@ -111,7 +115,9 @@ def double(choices: Choices, scope: Scope, depth: int) -> Term:
     """A DOUBLE: arithmetic, or a guarded quotient, which is no multiple of a power of two any more."""
     if choices.chance(25):
         over, under = expression(choices, scope, INT, depth - 1), expression(choices, scope, INT, depth - 1)
-        return Term(Call("div_guarded", (over.expr, under.expr), DOUBLE), NO_ARITHMETIC, over.key and under.key)
+        return Term(
+            Call("div_guarded", (over.expr, under.expr), DOUBLE), NO_ARITHMETIC, over.key and under.key
+        )
     return arithmetic(DOUBLE)(choices, scope, depth)
 
 
@@ -156,13 +162,17 @@ def string(choices: Choices, scope: Scope, depth: int) -> Term:
     match choices.integer(0, 4):
         case 0:
             other = expression(choices, scope, STRING, 0)
-            return Term(Call("concat", (inner.expr, other.expr), STRING), NO_ARITHMETIC, inner.key and other.key)
+            return Term(
+                Call("concat", (inner.expr, other.expr), STRING), NO_ARITHMETIC, inner.key and other.key
+            )
         case 1:
             name = choices.pick(("upper", "lower", "trim"))
             return Term(Call(name, (inner.expr,), STRING), NO_ARITHMETIC, inner.key)
         case 2:
             start = Literal(choices.pick((1, 2, -1)), INT)
-            return Term(Call("substring", (inner.expr, start, Literal(1, INT)), STRING), NO_ARITHMETIC, inner.key)
+            return Term(
+                Call("substring", (inner.expr, start, Literal(1, INT)), STRING), NO_ARITHMETIC, inner.key
+            )
         case 3:
             pair = (Literal("a", STRING), Literal(choices.pick(("b", "", "aa")), STRING))
             return Term(Call("replace", (inner.expr, *pair), STRING), NO_ARITHMETIC, inner.key)
@@ -174,7 +184,11 @@ def string(choices: Choices, scope: Scope, depth: int) -> Term:
 def date(choices: Choices, scope: Scope, depth: int) -> Term:
     """A DATE some days away; the domain leaves room at both ends of the calendar."""
     columns = of_type(scope, DATE)
-    start = choices.pick(columns) if columns and all(isinstance(c.expr, ColumnRef) for c in columns) else literal(choices, DATE)
+    start = (
+        choices.pick(columns)
+        if columns and all(isinstance(c.expr, ColumnRef) for c in columns)
+        else literal(choices, DATE)
+    )
     if start.digits == 0:
         return start
     return Term(Call("date_add", (start.expr, Literal(choices.integer(-1, 3), INT)), DATE), 0, start.key)
@@ -227,8 +241,14 @@ def _operand(choices: Choices, scope: Scope, depth: int) -> Term:
 
 def _compare(choices: Choices, scope: Scope, depth: int) -> Term:
     left = _operand(choices, scope, depth)
-    right = literal(choices, left.type) if choices.chance(50) else expression(choices, scope, left.type, max(0, depth - 1))
-    return Term(Call(choices.weighted(COMPARISONS), (left.expr, right.expr), BOOLEAN), key=left.key and right.key)
+    right = (
+        literal(choices, left.type)
+        if choices.chance(50)
+        else expression(choices, scope, left.type, max(0, depth - 1))
+    )
+    return Term(
+        Call(choices.weighted(COMPARISONS), (left.expr, right.expr), BOOLEAN), key=left.key and right.key
+    )
 
 
 def _null(choices: Choices, scope: Scope, depth: int) -> Term:
@@ -250,7 +270,9 @@ def _between(choices: Choices, scope: Scope, depth: int) -> Term:
 
 def _connective(choices: Choices, scope: Scope, depth: int) -> Term:
     left, right = predicate(choices, scope, depth - 1), predicate(choices, scope, depth - 1)
-    return Term(Call(choices.pick(("and", "or")), (left.expr, right.expr), BOOLEAN), key=left.key and right.key)
+    return Term(
+        Call(choices.pick(("and", "or")), (left.expr, right.expr), BOOLEAN), key=left.key and right.key
+    )
 
 
 def _not(choices: Choices, scope: Scope, depth: int) -> Term:

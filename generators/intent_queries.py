@@ -87,15 +87,21 @@ def grouped(b: ScenarioBuilder, table: TableSketch) -> str:
     alias = b.queries.alias()
     terms = scope(b, table.name, alias)
     if b.choices.chance(25):
-        return b.add_dynamic_table(b.queries.plain(Named(table.name, alias), terms[:2], None, 8, distinct=True)).name
-    generated = b.queries.aggregated(Named(table.name, alias), terms, None, (terms[0],), b.choices.integer(1, 3), 16)
+        return b.add_dynamic_table(
+            b.queries.plain(Named(table.name, alias), terms[:2], None, 8, distinct=True)
+        ).name
+    generated = b.queries.aggregated(
+        Named(table.name, alias), terms, None, (terms[0],), b.choices.integer(1, 3), 16
+    )
     return b.add_dynamic_table(generated).name
 
 
 def scalar(b: ScenarioBuilder, table: TableSketch) -> str:
     """Aggregates over all rows."""
     alias = b.queries.alias()
-    return b.add_dynamic_table(b.queries.over(Named(table.name, alias), scope(b, table.name, alias), 16, "scalar")).name
+    return b.add_dynamic_table(
+        b.queries.over(Named(table.name, alias), scope(b, table.name, alias), 16, "scalar")
+    ).name
 
 
 def by_all_columns(b: ScenarioBuilder, table: TableSketch) -> str:
@@ -104,8 +110,12 @@ def by_all_columns(b: ScenarioBuilder, table: TableSketch) -> str:
     terms = scope(b, table.name, alias)
     items, columns = b.queries.items(terms)
     if b.choices.chance(40):
-        return b.add_dynamic_table(Generated(Select(items, Named(table.name, alias), distinct=True), columns, 16)).name
-    return b.add_dynamic_table(b.queries.aggregated(Named(table.name, alias), terms, None, tuple(terms[1:]), 1, 16)).name
+        return b.add_dynamic_table(
+            Generated(Select(items, Named(table.name, alias), distinct=True), columns, 16)
+        ).name
+    return b.add_dynamic_table(
+        b.queries.aggregated(Named(table.name, alias), terms, None, tuple(terms[1:]), 1, 16)
+    ).name
 
 
 def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
@@ -135,8 +145,10 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
         Term(Aggregate(AggregateFunction.COUNT, value.expr, b.choices.chance(50), BIGINT), 5),
     ]
     summable = [term for term in terms if summed_type(term, 5) is not None]
-    for function in (AggregateFunction.SUM, AggregateFunction.AVG):
-        aggregates.append(b.queries.sum_or_average(function, b.choices.pick(summable), 5, b.choices.chance(20)))
+    aggregates.extend(
+        b.queries.sum_or_average(function, b.choices.pick(summable), 5, b.choices.chance(20))
+        for function in (AggregateFunction.SUM, AggregateFunction.AVG)
+    )
     items, columns = b.queries.items([terms[0], *aggregates])
     return b.add_dynamic_table(
         Generated(Select(items, Named(table.name, alias), None, (terms[0].expr,)), columns, 16)
@@ -158,12 +170,16 @@ def boundary(b: ScenarioBuilder, table: TableSketch) -> str:
             sum_ = Term(Aggregate(AggregateFunction.SUM, case_, False, BIGINT), 10)
             keys = (b.choices.pick([term for term in terms if term.key]),)
             items, columns = b.queries.items([*keys, sum_])
-            return b.add_dynamic_table(Generated(Select(items, relation, None, (keys[0].expr,)), columns, 8)).name
+            return b.add_dynamic_table(
+                Generated(Select(items, relation, None, (keys[0].expr,)), columns, 8)
+            ).name
         case _:
             count = Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
             having = Call("gt", (count, literal_one()), BOOLEAN)
             items, columns = b.queries.items([terms[0], Term(count, 5)])
-            return b.add_dynamic_table(Generated(Select(items, relation, None, (terms[0].expr,), having), columns, 8)).name
+            return b.add_dynamic_table(
+                Generated(Select(items, relation, None, (terms[0].expr,), having), columns, 8)
+            ).name
 
 
 def literal_two() -> Expr:
@@ -190,20 +206,27 @@ def twice(b: ScenarioBuilder, table: TableSketch) -> str:
             return b.add_dynamic_table(Generated(UnionAll(branches), columns, 16)).name
         case _:
             inner_alias = b.queries.alias()
-            items = tuple(Item(t.expr, c.name) for t, c in zip(scope(b, table.name, inner_alias), table.columns, strict=True))
+            items = tuple(
+                Item(t.expr, c.name)
+                for t, c in zip(scope(b, table.name, inner_alias), table.columns, strict=True)
+            )
             inner = Select(items, Named(table.name, inner_alias))
             scopes = scope(b, table.name, first), scope(b, table.name, second)
             name = f"c{b.queries.aliases}"
             relation = Join(kind, Named(name, first), Named(name, second), on_keys(first, second))
             body = b.queries.over(relation, scopes[0] + scopes[1], 64, "plain")
-            return b.add_dynamic_table(Generated(With((Cte(name, inner),), body.query), body.columns, body.rows)).name
+            return b.add_dynamic_table(
+                Generated(With((Cte(name, inner),), body.query), body.columns, body.rows)
+            ).name
 
 
 def plain_copy(b: ScenarioBuilder, table: TableSketch, where: Expr | None, alias: str) -> str:
     """A dynamic table with the columns of a base table."""
     terms = scope(b, table.name, alias)
     items = tuple(Item(term.expr, column.name) for term, column in zip(terms, table.columns, strict=True))
-    return b.add_dynamic_table(Generated(Select(items, Named(table.name, alias), where), b.source(table.name).columns, 8)).name
+    return b.add_dynamic_table(
+        Generated(Select(items, Named(table.name, alias), where), b.source(table.name).columns, 8)
+    ).name
 
 
 def stacked(b: ScenarioBuilder, table: TableSketch) -> str:
@@ -236,17 +259,26 @@ def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> st
     kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.LEFT)))
     relation = Join(kind, inner, Named(third.name, d), on_keys(b.choices.pick((a, c)), d))
     terms = scope(b, first.name, a) + scope(b, second.name, c) + scope(b, third.name, d)
-    return b.add_dynamic_table(b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))).name
+    return b.add_dynamic_table(
+        b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))
+    ).name
 
 
 def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
     """l LEFT JOIN r ON l.k = r.k LEFT JOIN r' ON l.k = r'.k: the pads of one join lie below the other."""
     a, c, d = b.queries.alias(), b.queries.alias(), b.queries.alias()
     third = b.choices.pick((right, b.choices.pick(b.tables)))
-    inner = Join(b.choices.pick((JoinKind.LEFT, JoinKind.FULL)), Named(left.name, a), Named(right.name, c), on_keys(a, c))
+    inner = Join(
+        b.choices.pick((JoinKind.LEFT, JoinKind.FULL)),
+        Named(left.name, a),
+        Named(right.name, c),
+        on_keys(a, c),
+    )
     relation = Join(JoinKind.LEFT, inner, Named(third.name, d), on_first_column(a, b, left, d))
     terms = scope(b, left.name, a) + scope(b, right.name, c) + scope(b, third.name, d)
-    return b.add_dynamic_table(b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))).name
+    return b.add_dynamic_table(
+        b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))
+    ).name
 
 
 def on_first_column(left: str, b: ScenarioBuilder, table: TableSketch, right: str) -> Expr:
@@ -292,5 +324,9 @@ def over_cross(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str
     items = (Item(ColumnRef(c, "k", INT), "k"), Item(ColumnRef(d, "k", INT), "l"))
     derived = Derived(Select(items, inner), alias)
     relation = Join(JoinKind.LEFT, Named(left.name, a), derived, on_keys(a, alias))
-    terms = [*scope(b, left.name, a), Term(ColumnRef(alias, "k", INT), 3), Term(ColumnRef(alias, "l", INT), 3)]
+    terms = [
+        *scope(b, left.name, a),
+        Term(ColumnRef(alias, "k", INT), 3),
+        Term(ColumnRef(alias, "l", INT), 3),
+    ]
     return b.add_dynamic_table(b.queries.over(relation, terms, 128, "plain")).name

@@ -13,7 +13,19 @@ from dataclasses import dataclass
 from generators import intent_queries as shapes
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from workload.dml import Assignment, Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.dml import (
+    Assignment,
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+)
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.types import BOOLEAN, Value
 
@@ -81,7 +93,10 @@ def both_join_sides_change(b: ScenarioBuilder) -> Script:
     target = shapes.join(b, left, right)
     k, other = key(b), key(b)
     arrive = (insert(b, left, k=k), insert(b, right, k=k))
-    move = (set_value(left, "k", other, is_value(left, "k", k)), set_value(right, "k", other, is_value(right, "k", k)))
+    move = (
+        set_value(left, "k", other, is_value(left, "k", k)),
+        set_value(right, "k", other, is_value(right, "k", k)),
+    )
     leave = (delete(left, "k", other), delete(right, "k", other))
     return Script(target, ((arrive,), (move[:1], move[1:]) if b.choices.chance(50) else (move,), (leave,)))
 
@@ -113,7 +128,11 @@ def there_and_back(b: ScenarioBuilder) -> Script:
         (
             ((insert(b, table, k=k, **{name: first}), set_value(table, name, first, where)),),
             ((set_value(table, name, second, where),), (set_value(table, name, first, where),)),
-            ((insert(b, table, k=-1),), (set_value(table, name, second, is_value(table, "k", -1)),), (delete(table, "k", -1),)),
+            (
+                (insert(b, table, k=-1),),
+                (set_value(table, name, second, is_value(table, "k", -1)),),
+                (delete(table, "k", -1),),
+            ),
         ),
     )
 
@@ -137,14 +156,19 @@ def table_emptied_and_refilled(b: ScenarioBuilder) -> Script:
     """All rows go, by DELETE, TRUNCATE or overwrite, and come back."""
     table = b.choices.pick(b.tables)
     target = shapes.grouped(b, table) if b.choices.chance(50) else shapes.scalar(b, table)
-    emptied = b.choices.pick((Delete(table.name, None), Truncate(table.name), Overwrite(table.name, ())))
+    ways: tuple[Dml, ...] = (Delete(table.name, None), Truncate(table.name), Overwrite(table.name, ()))
+    emptied = b.choices.pick(ways)
     return Script(target, (((emptied,),), ((insert(b, table, k=key(b)),),)))
 
 
 def null_keys(b: ScenarioBuilder) -> Script:
     """NULL keys are born and vanish."""
     table = b.choices.pick(b.tables)
-    target = shapes.grouped(b, table) if b.choices.chance(60) else shapes.outer_join(b, table, shapes.partner(b, table))
+    target = (
+        shapes.grouped(b, table)
+        if b.choices.chance(60)
+        else shapes.outer_join(b, table, shapes.partner(b, table))
+    )
     k = key(b)
     return Script(
         target,
@@ -179,13 +203,20 @@ def extremum_deleted(b: ScenarioBuilder) -> Script:
     target = shapes.extremes(b, table)
     k = key(b)
     position = other_column(b, table)
-    name, values = table.columns[position].name, [v for v in table.domains[position].values]
+    name, values = table.columns[position].name, list(table.domains[position].values)
     low, high = values[0], values[-1]
     return Script(
         target,
         (
             ((insert(b, table, k=k, **{name: low}), insert(b, table, k=k, **{name: high})),),
-            ((Delete(table.name, Call("and", (is_value(table, "k", k), is_value(table, name, high)), BOOLEAN)),),),
+            (
+                (
+                    Delete(
+                        table.name,
+                        Call("and", (is_value(table, "k", k), is_value(table, name, high)), BOOLEAN),
+                    ),
+                ),
+            ),
             ((set_value(table, name, high, is_value(table, name, low)),),),
         ),
     )
@@ -212,12 +243,18 @@ def last_match_leaves_and_returns(b: ScenarioBuilder) -> Script:
     left, right = shapes.two_tables(b)
     target = shapes.outer_join(b, left, right)
     k = key(b)
-    away = b.choices.pick((delete(right, "k", k), set_value(right, "k", -1, is_value(right, "k", k))))
+    away: Dml = b.choices.pick((delete(right, "k", k), set_value(right, "k", -1, is_value(right, "k", k))))
     lone = b.row(left, k=k)
     return Script(
         target,
         (
-            ((Delete(right.name, is_value(right, "k", k)), Insert(left.name, (lone, lone)), insert(b, right, k=k)),),
+            (
+                (
+                    Delete(right.name, is_value(right, "k", k)),
+                    Insert(left.name, (lone, lone)),
+                    insert(b, right, k=k),
+                ),
+            ),
             ((away,),),
             ((insert(b, right, k=k), insert(b, right, k=k)),),
             ((delete(right, "k", k), insert(b, right, k=k)),),
@@ -235,7 +272,12 @@ def unmatched_row_updated(b: ScenarioBuilder) -> Script:
         target,
         (
             ((insert(b, left, k=-1), delete(right, "k", -1)),),
-            ((set_value(left, name, new_value(b, left, position), is_value(left, "k", -1)), insert(b, right, k=key(b))),),
+            (
+                (
+                    set_value(left, name, new_value(b, left, position), is_value(left, "k", -1)),
+                    insert(b, right, k=key(b)),
+                ),
+            ),
             ((insert(b, left, k=-1), insert(b, right, k=2)),),
         ),
     )
@@ -322,7 +364,9 @@ def no_op_update(b: ScenarioBuilder) -> Script:
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     touch = Update(table.name, tuple(Assignment(c.name, column(table, c.name)) for c in table.columns), None)
-    return Script(target, (((insert(b, table, k=key(b)),),), ((touch,),), ((touch,), (insert(b, table, k=key(b)),))))
+    return Script(
+        target, (((insert(b, table, k=key(b)),),), ((touch,),), ((touch,), (insert(b, table, k=key(b)),)))
+    )
 
 
 def one_merge_updates_and_deletes(b: ScenarioBuilder) -> Script:
@@ -331,7 +375,9 @@ def one_merge_updates_and_deletes(b: ScenarioBuilder) -> Script:
     target = shapes.anything(b, table)
     rows = (b.row(table, k=0), b.row(table, k=1), b.row(table, k=4))
     merge = Merge(table.name, ("k",), rows, is_value(table, "k", 1), True)
-    return Script(target, (((insert(b, table, k=0), insert(b, table, k=1), delete(table, "k", 4)),), ((merge,),)))
+    return Script(
+        target, (((insert(b, table, k=0), insert(b, table, k=1), delete(table, "k", 4)),), ((merge,),))
+    )
 
 
 def changed_and_changed_again(b: ScenarioBuilder) -> Script:
@@ -341,7 +387,9 @@ def changed_and_changed_again(b: ScenarioBuilder) -> Script:
     position = other_column(b, table)
     name = table.columns[position].name
     k = key(b)
-    updates = tuple((set_value(table, name, new_value(b, table, position), is_value(table, "k", k)),) for _ in range(2))
+    updates = tuple(
+        (set_value(table, name, new_value(b, table, position), is_value(table, "k", k)),) for _ in range(2)
+    )
     return Script(target, (((insert(b, table, k=k),), *updates), updates))
 
 
@@ -349,7 +397,9 @@ def replaced_source(b: ScenarioBuilder) -> Script:
     """A base table is replaced by another of the same columns."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
-    return Script(target, (((Replace(table.name, b.dml.rows(table, 0, 3)),),), ((insert(b, table, k=key(b)),),)))
+    return Script(
+        target, (((Replace(table.name, b.dml.rows(table, 0, 3)),),), ((insert(b, table, k=key(b)),),))
+    )
 
 
 def several_joins(b: ScenarioBuilder) -> Script:
@@ -404,7 +454,11 @@ def groups_of_groups(b: ScenarioBuilder) -> Script:
     row = b.row(table, k=key(b))
     return Script(
         target,
-        (((Insert(table.name, (row,)),),), ((Insert(table.name, (row, row)),),), ((insert(b, table, k=row[0]),),)),
+        (
+            ((Insert(table.name, (row,)),),),
+            ((Insert(table.name, (row, row)),),),
+            ((insert(b, table, k=row[0]),),),
+        ),
     )
 
 
@@ -419,7 +473,10 @@ def aggregates_over_pads(b: ScenarioBuilder) -> Script:
         target,
         (
             ((insert(b, left, k=k), delete(right, "k", k)),),
-            ((set_value(left, name, new_value(b, left, position), is_value(left, "k", k)),), (insert(b, left, k=k),)),
+            (
+                (set_value(left, name, new_value(b, left, position), is_value(left, "k", k)),),
+                (insert(b, left, k=k),),
+            ),
             ((insert(b, right, k=k),),),
             ((delete(right, "k", k),),),
         ),
@@ -436,7 +493,12 @@ def awkward_keys(b: ScenarioBuilder) -> Script:
     inserts = tuple(insert(b, table, k=1, **{name: value}) for value in values)
     return Script(
         target,
-        ((inserts,), ((delete(table, name, values[0]),),), ((insert(b, table, k=1, **{name: values[0]}),),), ((delete(table, name, values[-1]),),)),
+        (
+            (inserts,),
+            ((delete(table, name, values[0]),),),
+            ((insert(b, table, k=1, **{name: values[0]}),),),
+            ((delete(table, name, values[-1]),),),
+        ),
     )
 
 
@@ -472,4 +534,3 @@ INTENTS: Mapping[str, Intent] = {
     )
 }
 """Every intent by the name that coverage counts."""
-

@@ -48,8 +48,14 @@ class Profile:
 
 
 FLOORS: Mapping[str, int] = {
-    **{f"operator: {name}": 100 for name in ("filter", "inner join", "left join", "full join", "grouped aggregation")},
-    **{f"operator: {name}": 40 for name in ("right join", "cross join", "distinct", "union all", "scalar aggregation")},
+    **{
+        f"operator: {name}": 100
+        for name in ("filter", "inner join", "left join", "full join", "grouped aggregation")
+    },
+    **{
+        f"operator: {name}": 40
+        for name in ("right join", "cross join", "distinct", "union all", "scalar aggregation")
+    },
     **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
     "action: REINITIALIZE": 5,
     "state: retraction": 500,
@@ -107,9 +113,14 @@ PRODUCTION = Profile(
         shapes=((4, "plain"), (7, "grouped"), (1, "distinct"), (1, "union")),
     ),
     dml={"insert": 8, "update_one": 10, "delete_one": 4, "merge": 6, "update": 2, "delete": 1, "optimize": 1},
-    floors={"action: NO_DATA": 8000, "action: INCREMENTAL": 300, "operator: inner join": 100, "operator: grouped aggregation": 100},
+    floors={
+        "action: NO_DATA": 8000,
+        "action: INCREMENTAL": 300,
+        "operator: inner join": 100,
+        "operator: grouped aggregation": 100,
+    },
 )
-"""After the paper's section 6.3: over 90 % NO_DATA refreshes, most changes small, joins and aggregates common."""
+"""After the paper's section 6.3: over 90 % NO_DATA, most changes small, joins and aggregates common."""
 
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SMOKE, QUICK, NIGHTLY, PRODUCTION)}
 
@@ -135,7 +146,9 @@ def load_profile(name: str) -> Profile:
     changes: dict[str, Any] = {"name": path.stem}
     for key, value in data.items():
         if key not in known or key == "query":
-            raise WorkloadError(f"profile {name}: unknown key {key!r}; known: {', '.join(k for k in known if k != 'query')}")
+            raise WorkloadError(
+                f"profile {name}: unknown key {key!r}; known: {', '.join(k for k in known if k != 'query')}"
+            )
         changes[key] = _checked(name, key, value, getattr(PROFILES[base], key))
     return replace(PROFILES[base], **changes)
 
@@ -143,7 +156,12 @@ def load_profile(name: str) -> Profile:
 def _checked(profile: str, key: str, value: object, default: object) -> object:
     match default:
         case tuple():
-            good = isinstance(value, list) and len(value) == 2 and all(type(v) is int for v in value) and 0 <= value[0] <= value[1]
+            good = (
+                isinstance(value, list)
+                and len(value) == 2
+                and all(type(v) is int for v in value)
+                and 0 <= value[0] <= value[1]
+            )
             value = tuple(value) if isinstance(value, list) else value
         case int():
             good = type(value) is int and value >= 0
@@ -152,5 +170,6 @@ def _checked(profile: str, key: str, value: object, default: object) -> object:
         case _:
             good = isinstance(value, str)
     if not good:
-        raise WorkloadError(f"profile {profile}: {key} = {value!r} does not fit; it looks like {default!r}")
+        found = f"{key} = {value!r}"
+        raise WorkloadError(f"profile {profile}: {found} does not fit; it looks like {default!r}")
     return value

@@ -97,7 +97,11 @@ class QueryGenerator:
     def query(self, sources: Sequence[Source], depth: int | None = None) -> Generated:
         """A random query."""
         depth = self.weights.depth if depth is None else depth
-        shapes = self.weights.shapes if depth > 0 else [(w, s) for w, s in self.weights.shapes if s not in ("union", "cte")]
+        shapes = (
+            self.weights.shapes
+            if depth > 0
+            else [(w, s) for w, s in self.weights.shapes if s not in ("union", "cte")]
+        )
         shape = self.choices.weighted(list(shapes))
         match shape:
             case "union":
@@ -154,15 +158,19 @@ class QueryGenerator:
         source = self.choices.pick(sources)
         return Named(source.name, alias), scope_of(alias, source.columns), source.rows
 
-    def join(self, kind: JoinKind, left: Relation, right: Relation, left_scope: list[Term], right_scope: list[Term]) -> Join:
+    def join(
+        self, kind: JoinKind, left: Relation, right: Relation, left_scope: list[Term], right_scope: list[Term]
+    ) -> Join:
         """A join with a condition that usually equates two columns."""
         if kind is JoinKind.CROSS:
             return Join(kind, left, right, None)
         return Join(kind, left, right, self.condition(left_scope, right_scope))
 
     def condition(self, left: list[Term], right: list[Term]) -> Expr:
-        """An ON condition: an equality, sometimes null-safe, with or without a second conjunct, or any condition."""
-        pairs = [(a, b) for a in left for b in right if a.type == b.type and a.key and b.key and a.type != BOOLEAN]
+        """An ON condition: usually an equality, sometimes with a second conjunct."""
+        pairs = [
+            (a, b) for a in left for b in right if a.type == b.type and a.key and b.key and a.type != BOOLEAN
+        ]
         if not pairs or self.choices.chance(8):
             keys = [term for term in left + right if term.key]
             return expressions.predicate(self.choices, keys, 0).expr if keys else TRUE
@@ -178,7 +186,9 @@ class QueryGenerator:
             condition = Call("and", (condition, second), BOOLEAN)
         return condition
 
-    def plain(self, relation: Relation, scope: list[Term], where: Expr | None, rows: int, *, distinct: bool) -> Generated:
+    def plain(
+        self, relation: Relation, scope: list[Term], where: Expr | None, rows: int, *, distinct: bool
+    ) -> Generated:
         """A projection, perhaps DISTINCT."""
         usable = [term for term in scope if term.key] if distinct else scope
         terms = self.choices.subset(usable, 1, 3) or [expressions.literal(self.choices, INT)]
@@ -198,12 +208,22 @@ class QueryGenerator:
         keys = self.choices.subset(usable, 1, 2)
         if self.choices.chance(20):
             computed = expressions.expression(self.choices, usable, self.choices.pick(usable).type, 1)
-            if computed.key and any(isinstance(part, ColumnRef) for part in _parts(computed.expr)) and computed not in keys:
+            if (
+                computed.key
+                and any(isinstance(part, ColumnRef) for part in _parts(computed.expr))
+                and computed not in keys
+            ):
                 keys.append(computed)
         return self.aggregated(relation, scope, where, tuple(keys), self.choices.integer(1, 3), rows)
 
     def aggregated(
-        self, relation: Relation, scope: list[Term], where: Expr | None, keys: tuple[Term, ...], count: int, rows: int
+        self,
+        relation: Relation,
+        scope: list[Term],
+        where: Expr | None,
+        keys: tuple[Term, ...],
+        count: int,
+        rows: int,
     ) -> Generated:
         """Aggregates over groups, or over all rows where there are no keys; sometimes HAVING."""
         aggregates = [self.aggregate(scope, rows) for _ in range(max(1, count))]
@@ -252,7 +272,11 @@ class QueryGenerator:
         """SUM or AVG; a float result is no key, and an average no multiple of a power of two."""
         if self.choices.chance(25) and arg.type in (INT, BIGINT):
             when = Call("is_not_null", (arg.expr,), BOOLEAN)
-            arg = Term(Call("case", (when, arg.expr, expressions.literal(self.choices, arg.type).expr), arg.type), max(3, arg.digits), arg.key)
+            arg = Term(
+                Call("case", (when, arg.expr, expressions.literal(self.choices, arg.type).expr), arg.type),
+                max(3, arg.digits),
+                arg.key,
+            )
         if function is AggregateFunction.AVG and arg.type.kind is not Kind.DECIMAL:
             return Term(Aggregate(function, arg.expr, distinct, DOUBLE), key=False)
         type_ = summed_type(arg, growth)
@@ -272,7 +296,8 @@ class QueryGenerator:
             branches.append(Select(items, relation, where))
             rows += more
             columns = [
-                OutputColumn(c.name, c.type, max(c.digits, t.digits), c.key and t.key) for c, t in zip(columns, terms, strict=True)
+                OutputColumn(c.name, c.type, max(c.digits, t.digits), c.key and t.key)
+                for c, t in zip(columns, terms, strict=True)
             ]
         return Generated(UnionAll(tuple(branches)), tuple(columns), rows)
 

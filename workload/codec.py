@@ -67,7 +67,7 @@ def scenario_to_json(value: Scenario) -> str:
 
 
 def scenario_from_json(text: str) -> Scenario:
-    """The scenario of a JSON text. Raises WorkloadError: not JSON, not a scenario, another version, bad field."""
+    """The scenario of a JSON text. Raises WorkloadError naming what is wrong."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -76,7 +76,8 @@ def scenario_from_json(text: str) -> Scenario:
         raise WorkloadError('not a scenario: the top object lacks "format": "dvs-scenario"')
     if type(document.get("version")) is not int or document["version"] != SCENARIO_VERSION:
         raise WorkloadError(
-            f"scenario of version {document.get('version')!r}; this program reads version {SCENARIO_VERSION}: generate it again"
+            f"scenario of version {document.get('version')!r}; this program reads version "
+            f"{SCENARIO_VERSION}: generate it again"
         )
     try:
         value = decode(document.get("scenario"), Scenario, "scenario")
@@ -161,7 +162,8 @@ def _decode_union(data: Any, expected: Any, where: str) -> Any:
     rest = [member for member in members if member is not type(None) and member not in classes]
     if len(rest) == 1:
         return decode(data, rest[0], where)
-    raise WorkloadError(f"{where}: expected {' or '.join(c.__name__ for c in classes)}, found {_kind(data)}")
+    names = " or ".join(str(getattr(c, "__name__", c)) for c in classes)
+    raise WorkloadError(f"{where}: expected {names}, found {_kind(data)}")
 
 
 def _decode_object(data: Any, classes: tuple[Any, ...], where: str) -> Any:
@@ -202,4 +204,6 @@ def _decode_value(data: Any, where: str) -> Value:
 
 
 def _kind(data: Any) -> str:
-    return {dict: "an object", list: "a list", str: "a string", type(None): "null"}.get(type(data), type(data).__name__)
+    return {dict: "an object", list: "a list", str: "a string", type(None): "null"}.get(
+        type(data), type(data).__name__
+    )

@@ -1,4 +1,4 @@
-"""Words that cannot be names: rendered SQL quotes nothing, and one of the engines would read them otherwise."""
+"""Words that cannot be names: names are rendered without quotes, and an engine would misread them."""
 
 KEYWORDS: frozenset[str] = frozenset(
     (

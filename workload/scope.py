@@ -120,7 +120,9 @@ def relation_scope(relation: Relation, catalog: Catalog) -> Scope:
     match relation:
         case Named(name, alias):
             if name not in catalog:
-                raise WorkloadError(f"no relation named {name}; known: {', '.join(sorted(catalog)) or 'none'}")
+                raise WorkloadError(
+                    f"no relation named {name}; known: {', '.join(sorted(catalog)) or 'none'}"
+                )
             return {alias: {column.name: column.type for column in catalog[name]}}
         case Derived(query, alias):
             return {alias: {column.name: column.type for column in output_columns(query, catalog)}}
@@ -165,7 +167,9 @@ def check_call(call: Call) -> None:
             fits_shape = count >= 2
         case name:
             function = functions.FUNCTIONS.get(name)
-            fits_shape = function is not None and (count == function.arity or (function.arity == -1 and count > 0))
+            fits_shape = function is not None and (
+                count == function.arity or (function.arity == -1 and count > 0)
+            )
     if not fits_shape:
         raise WorkloadError(f"no function {call.function!r} of {count} arguments; see workload.sql.functions")
 

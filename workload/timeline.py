@@ -56,7 +56,9 @@ class Timeline:
 
     def refresh(self, name: str, timestamp: int) -> tuple[Due, ...]:
         """Notes a refresh, upstreams first; what was due. Raises WorkloadError if it is not possible."""
-        due = [table for table in (*self.upstream(name), name) if timestamp not in self.timestamps.get(table, ())]
+        due = [
+            table for table in (*self.upstream(name), name) if timestamp not in self.timestamps.get(table, ())
+        ]
         for table in due:
             if timestamp <= self.last(table):
                 raise WorkloadError(f"{table} is at {self.last(table)} and has no version at {timestamp}")

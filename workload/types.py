@@ -56,7 +56,9 @@ type_pattern = re.compile(r"^(?P<kind>[A-Z_]+)(?:\((?P<precision>\d{1,4}),\s*(?P
 def decimal(precision: int, scale: int) -> SqlType:
     """DECIMAL(precision, scale). Raises WorkloadError where SQL allows no such type."""
     if not (0 <= scale <= precision and 1 <= precision <= MAX_DECIMAL_PRECISION):
-        raise WorkloadError(f"no such type: DECIMAL({precision},{scale}); use 1 <= precision <= 38, scale <= precision")
+        raise WorkloadError(
+            f"no such type: DECIMAL({precision},{scale}); use 1 <= precision <= 38, scale <= precision"
+        )
     return SqlType(Kind.DECIMAL, precision, scale)
 
 

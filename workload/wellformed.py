@@ -6,13 +6,25 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
-from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.dml import (
+    Assignment,
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+)
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
 from workload.query import Derived, Expr, Named, Query, Select, UnionAll, With, names_read, relations_of
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.scope import Catalog, check_expression, output_columns
+from workload.scope import Catalog, Scope, check_expression, output_columns
 from workload.types import BOOLEAN, Row, Value, fits
 
 name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -31,7 +43,9 @@ def check_scenario(scenario: Scenario) -> Catalog:
             _check_name(name, f"definition {definition.name}")
         for name in names_read(definition.query):
             if name not in catalog:
-                raise WorkloadError(f"{definition.name} reads {name}, which is not defined before it (cycles are not allowed)")
+                raise WorkloadError(
+                    f"{definition.name} reads {name}, which is not defined before it (cycles are not allowed)"
+                )
         try:
             catalog[definition.name] = output_columns(definition.query, catalog)
         except WorkloadError as error:
@@ -61,9 +75,13 @@ def _check_steps(scenario: Scenario) -> None:
                 _check_create(scenario, name, created, where)
             case Refresh(at, name, timestamp):
                 if name not in created or name not in {d.name for d in scenario.dynamic_tables}:
-                    raise WorkloadError(f"{where}: refresh of {name}, which is no dynamic table created before")
+                    raise WorkloadError(
+                        f"{where}: refresh of {name}, which is no dynamic table created before"
+                    )
                 if not 0 <= timestamp <= at:
-                    raise WorkloadError(f"{where}: data timestamp {timestamp} does not lie between 0 and the refresh, at {at}")
+                    raise WorkloadError(
+                        f"{where}: data timestamp {timestamp} does not lie between 0 and the refresh, at {at}"
+                    )
             case _:
                 assert_never(step)
 
@@ -80,7 +98,11 @@ def _check_create(scenario: Scenario, name: str, created: set[str], where: str) 
         if upstream in names and upstream not in created:
             raise WorkloadError(f"{where}: {name} is created before {upstream}, which it reads")
     created.add(name)
-    if isinstance(definition, DynamicTable) and definition.target_lag is not None and definition.target_lag <= 0:
+    if (
+        isinstance(definition, DynamicTable)
+        and definition.target_lag is not None
+        and definition.target_lag <= 0
+    ):
         raise WorkloadError(f"{name}: a target lag of {definition.target_lag}; it must be positive")
 
 
@@ -99,23 +121,13 @@ def _check_statement(statement: Dml, table: Table, where: str, commit_times: set
             _check_rows(rows, table, where)
         case Update(_, assignments, condition):
             check(condition)
-            if len({a.column for a in assignments}) != len(assignments) or not assignments:
-                raise WorkloadError(f"{where}: sets no column, or one twice")
-            for assignment in assignments:
-                if scope[table.name].get(assignment.column) != assignment.value.type:
-                    raise WorkloadError(f"{where}: cannot set {assignment.column} to a {assignment.value.type}")
-                check_expression(assignment.value, scope)
+            _check_assignments(assignments, scope, table, where)
         case Delete(_, condition):
             check(condition)
-        case Merge(_, keys, rows, delete_when, _):
+        case Merge(_, _, rows, delete_when, _):
             _check_rows(rows, table, where)
             check(delete_when)
-            if not keys or any(key not in scope[table.name] for key in keys):
-                raise WorkloadError(f"{where}: keys {keys} are not columns")
-            positions = [table.position(key) for key in dict.fromkeys(keys)]
-            matched = [tuple(_comparable(row[i]) for i in positions) for row in rows]
-            if len(positions) != len(keys) or len(set(matched)) != len(matched):
-                raise WorkloadError(f"{where}: two source rows, or two keys, are the same")
+            _check_merge_keys(statement, table, where)
         case Restore(_, to):
             if to not in commit_times:
                 raise WorkloadError(f"{where}: no earlier commit at {to}")
@@ -123,6 +135,26 @@ def _check_statement(statement: Dml, table: Table, where: str, commit_times: set
             pass
         case _:
             assert_never(statement)
+
+
+def _check_assignments(assignments: tuple[Assignment, ...], scope: Scope, table: Table, where: str) -> None:
+    names = [assignment.column for assignment in assignments]
+    if len(set(names)) != len(names) or not names:
+        raise WorkloadError(f"{where}: sets no column, or one twice ({', '.join(names)})")
+    for assignment in assignments:
+        if scope[table.name].get(assignment.column) != assignment.value.type:
+            raise WorkloadError(f"{where}: cannot set {assignment.column} to a {assignment.value.type}")
+        check_expression(assignment.value, scope)
+
+
+def _check_merge_keys(merge: Merge, table: Table, where: str) -> None:
+    names = {column.name for column in table.columns}
+    if not merge.keys or any(key not in names for key in merge.keys):
+        raise WorkloadError(f"{where}: keys {merge.keys} are not columns")
+    positions = [table.position(key) for key in dict.fromkeys(merge.keys)]
+    matched = [tuple(_comparable(row[i]) for i in positions) for row in merge.rows]
+    if len(positions) != len(merge.keys) or len(set(matched)) != len(matched):
+        raise WorkloadError(f"{where}: two source rows have one key, or a key is listed twice")
 
 
 def _comparable(value: Value) -> object:

@@ -22,14 +22,26 @@ from workload.results import RunSummary
 
 
 @click.command()
-@click.option("--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True, help="Where scenarios run.")
+@click.option(
+    "--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True, help="Where scenarios run."
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Which scenarios there are.")
 @click.option("--scenarios", type=click.IntRange(1), help="How many to run.")
 @click.option("--budget", type=Duration(), help="How long to run, such as 90s, 10m or 2h.")
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
-@click.option("--profile", default="smoke", show_default=True, help=f"One of {', '.join(PROFILES)}, or a TOML file.")
-@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Index of the first scenario.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/run"), show_default=True, help="Folder for report and failures.")
+@click.option(
+    "--profile", default="smoke", show_default=True, help=f"One of {', '.join(PROFILES)}, or a TOML file."
+)
+@click.option(
+    "--first", type=click.IntRange(0), default=0, show_default=True, help="Index of the first scenario."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path(".dvs/run"),
+    show_default=True,
+    help="Folder for report and failures.",
+)
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")
 def command(
     tier: str,
@@ -48,7 +60,9 @@ def command(
     were not met, engines diverged, or something could not be judged; 2: the request or set-up is wrong.
     """
     if scenarios is not None and budget is not None:
-        raise CampaignError("--scenarios and --budget exclude each other: one says how many, the other how long")
+        raise CampaignError(
+            "--scenarios and --budget exclude each other: one says how many, the other how long"
+        )
     plan = Plan(
         seed=seed,
         profile=load_profile(profile),
@@ -78,13 +92,22 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     table.add_row("checks", str(summary.checks))
     for name, count in summary.outcomes.items():
         if count or name == "passed":
-            table.add_row(name.replace("_", " "), str(count), style="green" if name == "passed" else "bold red")
-    table.add_row("floors", "met" if summary.coverage.floors_met else f"{len(summary.coverage.unmet)} not met")
+            table.add_row(
+                name.replace("_", " "), str(count), style="green" if name == "passed" else "bold red"
+            )
+    table.add_row(
+        "floors", "met" if summary.coverage.floors_met else f"{len(summary.coverage.unmet)} not met"
+    )
     table.add_row("seconds", f"{summary.seconds:.1f}")
     console.print(table)
     for name, (reached, wanted) in summary.coverage.unmet.items():
         console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
     for failure in summary.failures:
-        console.print(f"{failure.outcome.outcome.value}: {failure.outcome.reason}", highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            f"{failure.outcome.outcome.value}: {failure.outcome.reason}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
         console.print(f"  dvs replay {failure.folder}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"report: {out / 'report.html'}", highlight=False, soft_wrap=True)

@@ -15,16 +15,28 @@ from campaign.gate import GatePlan, run_gate, verdict_of
 from generators.profiles import load_profile
 from reports.junit import Suite, junit_xml
 
-WORDS = {ExitCode.OK: "[green]passed[/]", ExitCode.FAILED: "[bold red]failed[/]", ExitCode.UNKNOWN: "[yellow]undecided[/]"}
+WORDS = {
+    ExitCode.OK: "[green]passed[/]",
+    ExitCode.FAILED: "[bold red]failed[/]",
+    ExitCode.UNKNOWN: "[yellow]undecided[/]",
+}
 
 
 @click.command()
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--profile", default="smoke", show_default=True)
 @click.option("--budget", type=Duration(), default="60s", show_default=True, help="For the campaign.")
-@click.option("--fault-budget", type=Duration(), default="4m", show_default=True, help="For the planted faults.")
+@click.option(
+    "--fault-budget", type=Duration(), default="4m", show_default=True, help="For the planted faults."
+)
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
-@click.option("--corpus", type=click.Path(path_type=Path), default=Path("corpus"), show_default=True, help="Folder of kept scenarios.")
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path),
+    default=Path("corpus"),
+    show_default=True,
+    help="Folder of kept scenarios.",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), show_default=True)
 def command(
     seed: int, profile: str, budget: float, fault_budget: float, workers: int, corpus: Path, out: Path

@@ -27,8 +27,19 @@ from workload.codec import scenario_to_json
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
 @click.option("--profile", default="smoke", show_default=True)
-@click.option("--attempts", type=click.IntRange(0), default=300, show_default=True, help="Runs that shrinking one kill may take.")
-@click.option("--validations/--no-validations", default=False, show_default=True, help="The engine's own validations; off proves ours.")
+@click.option(
+    "--attempts",
+    type=click.IntRange(0),
+    default=300,
+    show_default=True,
+    help="Runs that shrinking one kill may take.",
+)
+@click.option(
+    "--validations/--no-validations",
+    default=False,
+    show_default=True,
+    help="The engine's own validations; off proves ours.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the shrunk reproductions.")
 @click.option("--list", "listing", is_flag=True, help="List the planted faults and stop.")
 @click.option("--json", "as_json", is_flag=True)
@@ -80,15 +91,20 @@ def command(
 
 def line(verdict: Verdict) -> str:
     """One line of progress."""
+    work = f"({verdict.scenarios} scenarios, {verdict.seconds:.1f} s)"
     if verdict.kill is None:
-        return f"survived {verdict.fault} ({verdict.scenarios} scenarios, {verdict.seconds:.0f} s) {verdict.note}"
-    return f"killed   {verdict.fault} by {verdict.kill.killer.value} ({verdict.scenarios} scenarios, {verdict.seconds:.1f} s)"
+        return f"survived {verdict.fault} {work} {verdict.note}"
+    return f"killed   {verdict.fault} by {verdict.kill.killer.value} {work}"
 
 
 def as_object(verdict: Verdict) -> dict[str, object]:
     """A verdict as a JSON object."""
     kill = verdict.kill
-    size = None if kill is None else {"operators": kill.size.operators, "rows": kill.size.rows, "dml": kill.size.dml}
+    size = (
+        None
+        if kill is None
+        else {"operators": kill.size.operators, "rows": kill.size.rows, "dml": kill.size.dml}
+    )
     return {
         "fault": verdict.fault,
         "verdict": "survived" if kill is None else "killed",
@@ -110,8 +126,21 @@ def as_table(verdicts: list[Verdict]) -> Table:
     for verdict in verdicts:
         kill = verdict.kill
         if kill is None:
-            table.add_row(verdict.fault, "[bold red]survived[/]", verdict.note, str(verdict.scenarios), f"{verdict.seconds:.1f}")
+            table.add_row(
+                verdict.fault,
+                "[bold red]survived[/]",
+                verdict.note,
+                str(verdict.scenarios),
+                f"{verdict.seconds:.1f}",
+            )
             continue
         sizes = (str(kill.size.operators), str(kill.size.rows), str(kill.size.dml))
-        table.add_row(verdict.fault, "killed", kill.killer.value, str(verdict.scenarios), f"{verdict.seconds:.1f}", *sizes)
+        table.add_row(
+            verdict.fault,
+            "killed",
+            kill.killer.value,
+            str(verdict.scenarios),
+            f"{verdict.seconds:.1f}",
+            *sizes,
+        )
     return table

@@ -13,7 +13,7 @@ from workload.results import OutcomeClass, RunSummary
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """A duration such as 90, 90s, 10m or 2h, in seconds."""
 
     name = "duration"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -24,7 +25,9 @@ def failures(tally: Tally) -> int:
 
 
 @contextmanager
-def progress_of(scenarios: int | None, budget: float | None, quiet: bool) -> Iterator[Callable[[Tally], None]]:
+def progress_of(
+    scenarios: int | None, budget: float | None, quiet: bool
+) -> Iterator[Callable[[Tally], None]]:
     """A function to be told of every step; draws on stderr, so that stdout stays clean."""
     if quiet:
         yield lambda tally: None
@@ -63,7 +66,7 @@ def _lines(scenarios: int | None) -> Iterator[Callable[[Tally], None]]:
         now = time.monotonic()
         if now - last >= LINE_EVERY:
             last = now
-            print(f"  {_figures(tally, now - start)}", file=sys.stderr, flush=True)
+            click.echo(f"  {_figures(tally, now - start)}", err=True)
 
     yield update
 

@@ -26,7 +26,9 @@ CODES = {
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True)
 @click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
-@click.option("--validations/--no-validations", default=True, help="The engine's own validations of change sets.")
+@click.option(
+    "--validations/--no-validations", default=True, help="The engine's own validations of change sets."
+)
 @click.option("--json", "as_json", is_flag=True)
 def command(path: Path, tier: str, fault: tuple[str, ...], validations: bool, as_json: bool) -> ExitCode:
     """Run the scenario of a file or failure folder again.
@@ -53,7 +55,13 @@ def as_object(outcome: Outcome) -> dict[str, object]:
         "refreshes": outcome.refreshes,
         "checks": outcome.checks,
         "findings": [
-            {"check": f.check.value, "table": f.table, "step": f.step, "timestamp": f.timestamp, "message": f.message}
+            {
+                "check": f.check.value,
+                "table": f.table,
+                "step": f.step,
+                "timestamp": f.timestamp,
+                "message": f.message,
+            }
             for f in by_diagnosis(outcome)
         ],
     }
@@ -65,7 +73,7 @@ def show(outcome: Outcome) -> None:
     console.print(summary_text(outcome), highlight=False, markup=False, soft_wrap=True)
     for finding in by_diagnosis(outcome):
         console.print(
-            f"\n{finding.check.value}: {finding.table}, data timestamp {finding.timestamp}: {finding.message}",
+            f"\n{finding.check.value}: {finding.table} at {finding.timestamp}: {finding.message}",
             highlight=False,
             markup=False,
             soft_wrap=True,

@@ -49,13 +49,19 @@ def with_groups_at_t1(change: At1) -> Callable[[Aggregate, bool, Differentiation
     def rule(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
         affected = affected_keys(d.delta(node.child, False), keys_of(node))
         return outer_join.both_ends(
-            lambda at: change(node, affected, want_ids, d) if at is At.T1 else groups_at(node, affected, at, want_ids, d)
+            lambda at: (
+                change(node, affected, want_ids, d)
+                if at is At.T1
+                else groups_at(node, affected, at, want_ids, d)
+            )
         )
 
     return rule
 
 
-def with_key_match(match: Callable[[Expr, Col, Aggregate], Expr]) -> Callable[[Aggregate, bool, Differentiation], Plan]:
+def with_key_match(
+    match: Callable[[Expr, Col, Aggregate], Expr],
+) -> Callable[[Aggregate, bool, Differentiation], Plan]:
     """The derivative with affected groups found in another way."""
 
     def rule(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
@@ -94,12 +100,18 @@ def replaced(node: Aggregate, change: Callable[[Agg], Agg]) -> Aggregate:
     return Aggregate(node.child, node.keys, tuple((name, change(agg)) for name, agg in node.aggregates))
 
 
-def computed(node: Aggregate, rows: Plan, change: Callable[[str, Agg], Expr], want_ids: bool, d: Differentiation) -> Plan:
+def computed(
+    node: Aggregate, rows: Plan, change: Callable[[str, Agg], Expr], want_ids: bool, d: Differentiation
+) -> Plan:
     """Groups whose aggregate columns go through an expression."""
     result = grouped(node, rows, want_ids, d)
     aggregates = dict(node.aggregates)
     return Project(
-        result, tuple((c.name, change(c.name, aggregates[c.name]) if c.name in aggregates else c) for c in columns(result))
+        result,
+        tuple(
+            (c.name, change(c.name, aggregates[c.name]) if c.name in aggregates else c)
+            for c in columns(result)
+        ),
     )
 
 
@@ -151,7 +163,12 @@ def sum_of_pads_zero(node: Aggregate, affected: Plan, want_ids: bool, d: Differe
 def count_star_zeroed(node: Aggregate, affected: Plan, want_ids: bool, d: Differentiation) -> Plan:
     """COUNT(*) over a left join counts a column of the padded side."""
     visible = {column.name: column for column in columns(node.child)}
-    padded = [c for join in joins_in(node.child, frozenset({JoinKind.LEFT})) for c in columns(join.right) if c.name in visible]
+    padded = [
+        c
+        for join in joins_in(node.child, frozenset({JoinKind.LEFT}))
+        for c in columns(join.right)
+        if c.name in visible
+    ]
     if not padded:
         return groups_at(node, affected, At.T1, want_ids, d)
     counted = replaced(node, lambda agg: replace(agg, arg=padded[0]) if agg.arg is None else agg)
@@ -168,10 +185,18 @@ def extremum_not_rescanned(node: Aggregate, affected: Plan, want_ids: bool, d: D
     new = Project(inserts(d.delta(node.child, False)), same(node.child))
     stale = Aggregate(UnionAll((old, new)), tuple((f"$OLD_{name}", key) for name, key in node.keys), extremes)
     groups = grouped(node, rows_at_t1(node, affected, d), want_ids, d)
-    on = all_of([Fn("is not distinct from", (Col(n, k.type), Col(f"$OLD_{n}", k.type)), BOOLEAN) for n, k in node.keys])
+    on = all_of(
+        [
+            Fn("is not distinct from", (Col(n, k.type), Col(f"$OLD_{n}", k.type)), BOOLEAN)
+            for n, k in node.keys
+        ]
+    )
     joined = Join(JoinKind.INNER, groups, stale, on)
     taken = {name.removeprefix("$OLD_") for name, _ in extremes}
-    return Project(joined, tuple((c.name, Col(f"$OLD_{c.name}", c.type) if c.name in taken else c) for c in columns(groups)))
+    return Project(
+        joined,
+        tuple((c.name, Col(f"$OLD_{c.name}", c.type) if c.name in taken else c) for c in columns(groups)),
+    )
 
 
 def average_of_averages(node: Aggregate, affected: Plan, want_ids: bool, d: Differentiation) -> Plan:
@@ -182,16 +207,26 @@ def average_of_averages(node: Aggregate, affected: Plan, want_ids: bool, d: Diff
     keys = keys_of(node)
     new = Project(inserts(d.delta(node.child, False)), same(node.child))
     parts = []
-    for prefix, rows in (("$OLD_", only_groups(d.state(node.child, At.T0, False), keys, affected)), ("$NEW_", new)):
+    for prefix, rows in (
+        ("$OLD_", only_groups(d.state(node.child, At.T0, False), keys, affected)),
+        ("$NEW_", new),
+    ):
         parts.append(
             Aggregate(
-                rows, tuple((prefix + n, k) for n, k in node.keys), tuple((prefix + n, agg) for n, agg in averages)
+                rows,
+                tuple((prefix + n, k) for n, k in node.keys),
+                tuple((prefix + n, agg) for n, agg in averages),
             )
         )
     groups: Plan = grouped(node, rows_at_t1(node, affected, d), want_ids, d)
     joined: Plan = groups
     for prefix, part in zip(("$OLD_", "$NEW_"), parts, strict=True):
-        on = all_of([Fn("is not distinct from", (Col(n, k.type), Col(prefix + n, k.type)), BOOLEAN) for n, k in node.keys])
+        on = all_of(
+            [
+                Fn("is not distinct from", (Col(n, k.type), Col(prefix + n, k.type)), BOOLEAN)
+                for n, k in node.keys
+            ]
+        )
         joined = Join(JoinKind.LEFT, joined, part, on)
 
     def mean(name: str) -> Expr:
@@ -207,7 +242,11 @@ def case_sum_new_branch(node: Aggregate, affected: Plan, want_ids: bool, d: Diff
     """SUM(CASE ..) takes an updated row's old half off with the branch of its new half: the sum stays."""
 
     def over_case(agg: Agg) -> bool:
-        return agg.name == "SUM" and agg.arg is not None and any(isinstance(p, Fn) and p.name == CASE for p in walk(agg.arg))
+        return (
+            agg.name == "SUM"
+            and agg.arg is not None
+            and any(isinstance(p, Fn) and p.name == CASE for p in walk(agg.arg))
+        )
 
     if not any(over_case(agg) for _, agg in node.aggregates):
         return groups_at(node, affected, At.T1, want_ids, d)
@@ -233,7 +272,9 @@ def ungrouped(plan: Plan) -> Plan | None:
             flat = ungrouped(child)
             return None if flat is None else Project(flat, items)
         case Aggregate(child, keys, aggregates) if keys:
-            nulls: tuple[tuple[str, Expr], ...] = tuple((name, Lit(None, agg.type)) for name, agg in aggregates)
+            nulls: tuple[tuple[str, Expr], ...] = tuple(
+                (name, Lit(None, agg.type)) for name, agg in aggregates
+            )
             return Project(child, keys + nulls)
         case _:
             return None
@@ -256,7 +297,9 @@ def stored_under_other_ids(node: Aggregate, want_ids: bool, d: Differentiation) 
     changes = grouping.delta_aggregate(node, want_ids, d)
     if not want_ids:
         return changes
-    return Project(changes, tuple((c.name, concat(text("h"), ID) if c.name == ID.name else c) for c in columns(changes)))
+    return Project(
+        changes, tuple((c.name, concat(text("h"), ID) if c.name == ID.name else c) for c in columns(changes))
+    )
 
 
 def value_lingers(node: Distinct, want_ids: bool, d: Differentiation) -> Plan:
@@ -268,7 +311,9 @@ def value_lingers(node: Distinct, want_ids: bool, d: Differentiation) -> Plan:
     def part(at: At, rows: Plan) -> Plan:
         return grouping.distinct(node, only_groups(d.state(node.child, at, False), keys, rows), want_ids, d)
 
-    return UnionAll((outer_join.marked(part(At.T0, alive), "DELETE"), outer_join.marked(part(At.T1, affected), "INSERT")))
+    return UnionAll(
+        (outer_join.marked(part(At.T0, alive), "DELETE"), outer_join.marked(part(At.T1, affected), "INSERT"))
+    )
 
 
 def scalar_row_lost(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
@@ -284,7 +329,13 @@ def scalar_row_lost(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan
     return outer_join.both_ends(part)
 
 
-def _group(name: str, wrong: str, rule: Callable[[Aggregate, bool, Differentiation], Plan], *checks: Check, core: bool = True) -> Fault:
+def _group(
+    name: str,
+    wrong: str,
+    rule: Callable[[Aggregate, bool, Differentiation], Plan],
+    *checks: Check,
+    core: bool = True,
+) -> Fault:
     plant = in_operator("grouped aggregation", delta=rule)
     return Fault(name=name, area="aggregates", wrong=wrong, plant=plant, caught_by=checks, core=core)
 
@@ -298,14 +349,24 @@ FAULTS: Mapping[str, Fault] = {
             with_groups_at_t1(dropped_at_zero_sum),
             Check.EQUALITY,
         ),
-        _group("empty-group-kept", "a group that lost its last row gets no DELETE", emptied_group_kept, Check.EQUALITY),
+        _group(
+            "empty-group-kept",
+            "a group that lost its last row gets no DELETE",
+            emptied_group_kept,
+            Check.EQUALITY,
+        ),
         _group(
             "extremum-not-rescanned",
             "MIN and MAX combine the old value with the inserted rows only",
             with_groups_at_t1(extremum_not_rescanned),
             Check.EQUALITY,
         ),
-        _group("null-group-by-equality", "the group of key NULL is looked up with =", with_key_match(by_equality), Check.EQUALITY),
+        _group(
+            "null-group-by-equality",
+            "the group of key NULL is looked up with =",
+            with_key_match(by_equality),
+            Check.EQUALITY,
+        ),
         _group(
             "padded-group-key-by-equality",
             "a group whose key comes from a pad is looked up with =",

@@ -43,7 +43,9 @@ def update_becomes_insert(source: str, schema: Columns) -> Plan:
 def actions_exchanged(source: str, schema: Columns) -> Plan:
     """Where rows were deleted, the actions of updates' halves are exchanged."""
     right = changes.capture(source, schema)
-    updated = SemiJoin(ids(deletes(right)), _renamed(ids(inserts(right)), "$OTHER"), equal(OTHER, Col("$OTHER", STRING)))
+    updated = SemiJoin(
+        ids(deletes(right)), _renamed(ids(inserts(right)), "$OTHER"), equal(OTHER, Col("$OTHER", STRING))
+    )
     gone = among(deletes(right), ids(inserts(right)), anti=True)
     any_gone = Distinct(Project(gone, (("$ANY", Lit(1, BIGINT)),)))
     exchanged = Project(Join(JoinKind.CROSS, updated, any_gone, None), ((OTHER.name, OTHER),))
@@ -127,10 +129,12 @@ def case_folded(keys: list[Expr]) -> Expr:
 
 
 def _row_ids(**change: Callable[..., Expr]) -> Callable[[Rules], Rules]:
-    return lambda rules: replace(rules, row_ids=replace(rules.row_ids, **change))  # type: ignore[arg-type]  # one field each
+    return lambda rules: replace(rules, row_ids=replace(rules.row_ids, **change))
 
 
-def _fault(name: str, wrong: str, change: Callable[[Rules], Rules], *checks: Check, core: bool = True) -> Fault:
+def _fault(
+    name: str, wrong: str, change: Callable[[Rules], Rules], *checks: Check, core: bool = True
+) -> Fault:
     return Fault(name=name, area="changes", wrong=wrong, plant=in_rules(change), caught_by=checks, core=core)
 
 

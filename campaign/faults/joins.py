@@ -22,8 +22,12 @@ def two_terms(node: Join, right_at: At, left_at: At, want_ids: bool, d: Differen
     """dL x R + L x dR, with the ends chosen."""
     return UnionAll(
         (
-            changed_pairs(node, d.delta(node.left, want_ids), d.state(node.right, right_at, want_ids), want_ids, d),
-            changed_pairs(node, d.state(node.left, left_at, want_ids), d.delta(node.right, want_ids), want_ids, d),
+            changed_pairs(
+                node, d.delta(node.left, want_ids), d.state(node.right, right_at, want_ids), want_ids, d
+            ),
+            changed_pairs(
+                node, d.state(node.left, left_at, want_ids), d.delta(node.right, want_ids), want_ids, d
+            ),
         )
     )
 
@@ -43,7 +47,9 @@ def join_leaves_at_t1(node: Join, want_ids: bool, d: Differentiation) -> Plan:
     left = mixed_ends(node.left, want_ids, d)
     return UnionAll(
         (
-            changed_pairs(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, want_ids), want_ids, d),
+            changed_pairs(
+                node, d.delta(node.left, want_ids), d.state(node.right, At.T1, want_ids), want_ids, d
+            ),
             changed_pairs(node, left, d.delta(node.right, want_ids), want_ids, d),
         )
     )
@@ -88,9 +94,9 @@ def keys_in_text_order(node: Join) -> Expr | None:
             case Fn("and", (first, second), type_):
                 return Fn("and", (rewrite(first), rewrite(second)), type_)
             case Fn("=", (Col(a, _), Col(b, _)), _) if a in right_names and b not in right_names:
-                first, second = left.get(_base(a)), right.get(_base(b))
-                if first is not None and second is not None and first.type == second.type:
-                    return equal(first, second)
+                own, other = left.get(_base(a)), right.get(_base(b))
+                if own is not None and other is not None and own.type == other.type:
+                    return equal(own, other)
             case _:
                 pass
         return expr
@@ -111,14 +117,22 @@ def second_conjunct_lost(node: Join, want_ids: bool, d: Differentiation) -> Plan
             return delta_inner_join(node, want_ids, d)
     return UnionAll(
         (
-            changed_pairs(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, want_ids), want_ids, d),
-            changed_pairs(weaker, d.state(node.left, At.T0, want_ids), d.delta(node.right, want_ids), want_ids, d),
+            changed_pairs(
+                node, d.delta(node.left, want_ids), d.state(node.right, At.T1, want_ids), want_ids, d
+            ),
+            changed_pairs(
+                weaker, d.state(node.left, At.T0, want_ids), d.delta(node.right, want_ids), want_ids, d
+            ),
         )
     )
 
 
-def _fault(name: str, wrong: str, rule: Callable[[Join, bool, Differentiation], Plan], *checks: Check) -> Fault:
-    return Fault(name=name, area="joins", wrong=wrong, plant=in_operator(*INNER, delta=rule), caught_by=checks)
+def _fault(
+    name: str, wrong: str, rule: Callable[[Join, bool, Differentiation], Plan], *checks: Check
+) -> Fault:
+    return Fault(
+        name=name, area="joins", wrong=wrong, plant=in_operator(*INNER, delta=rule), caught_by=checks
+    )
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -144,7 +158,12 @@ FAULTS: Mapping[str, Fault] = {
             join_leaves_at_t1,
             Check.EQUALITY,
         ),
-        _fault("self-join-one-leaf", "two references to one source are differentiated as one", self_join_one_leaf, Check.EQUALITY),
+        _fault(
+            "self-join-one-leaf",
+            "two references to one source are differentiated as one",
+            self_join_one_leaf,
+            Check.EQUALITY,
+        ),
         _fault(
             "join-keys-in-text-order",
             "the operands of an equality are taken left, right as written",

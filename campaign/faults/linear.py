@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.faults.fault import Fault, in_operator, in_rules
-from campaign.faults.pieces import among, below_filters, deletes, full_delta, ids, inserts, negated, without_id
+from campaign.faults.pieces import (
+    among,
+    below_filters,
+    deletes,
+    full_delta,
+    ids,
+    inserts,
+    negated,
+    without_id,
+)
 from dynamic_tables.differentiate import linear
 from dynamic_tables.differentiate.differentiation import Differentiation
 from dynamic_tables.plan.expressions import Col, Expr
@@ -46,7 +55,11 @@ def _swapped(items: tuple[tuple[str, Expr], ...], right: set[str]) -> tuple[tupl
     places = [i for i, (_, expr) in enumerate(items) if isinstance(expr, Col) and expr.name in right]
     for first in places:
         for second in places:
-            if first < second and items[first][1].type == items[second][1].type and items[first][1] != items[second][1]:
+            if (
+                first < second
+                and items[first][1].type == items[second][1].type
+                and items[first][1] != items[second][1]
+            ):
                 changed = list(items)
                 changed[first] = (items[first][0], items[second][1])
                 changed[second] = (items[second][0], items[first][1])
@@ -84,7 +97,9 @@ FAULTS: Mapping[str, Fault] = {
             name="union-branch-not-in-id",
             area="set operations",
             wrong="the row id of UNION ALL does not name the branch",
-            plant=in_rules(lambda rules: replace(rules, row_ids=replace(rules.row_ids, branch=lambda _, child: child))),
+            plant=in_rules(
+                lambda rules: replace(rules, row_ids=replace(rules.row_ids, branch=lambda _, child: child))
+            ),
             caught_by=(Check.ROW_IDS, Check.INVARIANT_1),
         ),
     )

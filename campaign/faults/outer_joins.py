@@ -6,9 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from campaign.faults.fault import Fault, in_operator
-from campaign.faults.pieces import OTHER, OUTER, all_of, among, deletes, equal, full_delta, ids, inserts, joins_in
+from campaign.faults.pieces import (
+    OTHER,
+    OUTER,
+    all_of,
+    among,
+    deletes,
+    equal,
+    full_delta,
+    ids,
+    inserts,
+    joins_in,
+)
 from dynamic_tables.differentiate import inner_join, outer_join
-from dynamic_tables.differentiate.differentiation import At, Differentiation
+from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
 from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, with_id_as
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import AFFECTED, condition, marked, only_affected
@@ -57,12 +68,14 @@ def second_order_padded(node: Join, want_ids: bool, d: Differentiation) -> Plan:
     """The pad of a new left row is made twice when the right side changes too."""
     right = outer_join.delta_left_join(node, want_ids, d)
     any_change = Distinct(Project(d.delta(node.right, False), (("$ANY", Lit(1, INT)),)))
-    new = Project(inserts(full_delta(node.left, d)), ((AFFECTED.name, outer_join.ID),))
+    new = Project(inserts(full_delta(node.left, d)), ((AFFECTED.name, ID),))
     rows = Project(Join(JoinKind.CROSS, new, any_change, None), ((AFFECTED.name, AFFECTED),))
     left = only_affected(with_id_as(d.state(node.left, At.T1, True), LEFT_ID), LEFT_ID, rows)
     alone = SemiJoin(left, d.state(node.right, At.T1, False), condition(node), anti=True)
     nulls: tuple[tuple[str, Expr], ...] = tuple((c.name, Lit(None, c.type)) for c in columns(node.right))
-    pad = Project(alone, same(node.left) + nulls + id_item(want_ids, d.row_ids.pair(LEFT_ID, Lit(None, STRING))))
+    pad = Project(
+        alone, same(node.left) + nulls + id_item(want_ids, d.row_ids.pair(LEFT_ID, Lit(None, STRING)))
+    )
     return UnionAll((right, marked(pad, INSERT)))
 
 
@@ -88,10 +101,15 @@ def pad_to_match_as_update(node: Join, affected: Plan, at: At, want_ids: bool, d
     if at is At.T0 or not want_ids:
         return _part(node, affected, at, want_ids, d)
     before = with_id_as(d.state(node.left, At.T0, True), OTHER)
-    lone = Project(SemiJoin(before, d.state(node.right, At.T0, False), condition(node), anti=True), ((OTHER.name, OTHER),))
+    lone = Project(
+        SemiJoin(before, d.state(node.right, At.T0, False), condition(node), anti=True),
+        ((OTHER.name, OTHER),),
+    )
     left = only_affected(with_id_as(d.state(node.left, at, True), LEFT_ID), LEFT_ID, affected)
     right = with_id_as(d.state(node.right, at, True), RIGHT_ID)
-    joined = Join(JoinKind.LEFT, Join(JoinKind.LEFT, left, right, condition(node)), lone, equal(LEFT_ID, OTHER))
+    joined = Join(
+        JoinKind.LEFT, Join(JoinKind.LEFT, left, right, condition(node)), lone, equal(LEFT_ID, OTHER)
+    )
     pad, match = d.row_ids.pair(LEFT_ID, Lit(None, STRING)), d.row_ids.pair(LEFT_ID, RIGHT_ID)
     chosen = Fn(CASE, (Fn("is null", (OTHER,), BOOLEAN), match, pad), STRING)
     return Project(joined, same(node) + id_item(True, chosen))
@@ -99,7 +117,7 @@ def pad_to_match_as_update(node: Join, affected: Plan, at: At, want_ids: bool, d
 
 def old_half_of_update_ignored(node: Join, d: Differentiation) -> Plan:
     """The old image of an updated right row does not make the left rows it matched affected."""
-    changed = Project(full_delta(node.left, d), ((AFFECTED.name, outer_join.ID),))
+    changed = Project(full_delta(node.left, d), ((AFFECTED.name, ID),))
     changes = full_delta(node.right, d)
     seen = UnionAll((inserts(changes), among(deletes(changes), ids(inserts(changes)), anti=True)))
     content = Project(seen, same(node.right))
@@ -127,11 +145,13 @@ def cross_join_first_input_only(node: Join, d: Differentiation) -> Plan:
 
     def first_term(join: Join, want_ids: bool, inner: Differentiation) -> Plan:
         changed = inner.delta(join.left, want_ids)
-        return inner_join.changed_pairs(join, changed, inner.state(join.right, At.T1, want_ids), want_ids, inner)
+        return inner_join.changed_pairs(
+            join, changed, inner.state(join.right, At.T1, want_ids), want_ids, inner
+        )
 
     operators = {**d.operators, "cross join": replace(d.operators["cross join"], delta=first_term)}
     blind = Differentiation(operators, d.row_ids)
-    changed = Project(full_delta(node.left, d), ((AFFECTED.name, outer_join.ID),))
+    changed = Project(full_delta(node.left, d), ((AFFECTED.name, ID),))
     before = with_id_as(d.state(node.left, At.T0, True), AFFECTED)
     matched = Join(JoinKind.INNER, before, blind.delta(node.right, False), condition(node))
     return UnionAll((changed, Project(matched, ((AFFECTED.name, AFFECTED),))))
@@ -142,8 +162,17 @@ def right_as_left(node: Join, want_ids: bool, d: Differentiation) -> Plan:
     return outer_join.delta_left_join(Join(JoinKind.LEFT, node.left, node.right, node.on), want_ids, d)
 
 
-def _fault(name: str, wrong: str, rule: Rule, *checks: Check, operator: str = "left join", core: bool = True) -> Fault:
-    return Fault(name=name, area="outer joins", wrong=wrong, plant=in_operator(operator, delta=rule), caught_by=checks, core=core)
+def _fault(
+    name: str, wrong: str, rule: Rule, *checks: Check, operator: str = "left join", core: bool = True
+) -> Fault:
+    return Fault(
+        name=name,
+        area="outer joins",
+        wrong=wrong,
+        plant=in_operator(operator, delta=rule),
+        caught_by=checks,
+        core=core,
+    )
 
 
 FAULTS: Mapping[str, Fault] = {

@@ -40,27 +40,45 @@ def one_version_early(before: Frontier, source: str) -> SourceVersion:
     return replace(version, version=max(0, version.version - 1))
 
 
-def always_full(before: Frontier | None, after: Frontier, incremental: bool, readable: Readable) -> tuple[Action, str]:
+def always_full(
+    before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
+) -> tuple[Action, str]:
     """An INCREMENTAL refresh runs FULL."""
     action, reason = decide(before, after, incremental, readable)
     return (Action.FULL, reason) if action is Action.INCREMENTAL else (action, reason)
 
 
-def replacement_ignored(before: Frontier | None, after: Frontier, incremental: bool, readable: Readable) -> tuple[Action, str]:
+def replacement_ignored(
+    before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
+) -> tuple[Action, str]:
     """A replaced source is refreshed from incrementally."""
     action, reason = decide(before, after, incremental, readable)
     return (Action.INCREMENTAL, "changed") if action is Action.REINITIALIZE else (action, reason)
 
 
-def upstream_changes_unseen(before: Frontier | None, after: Frontier, incremental: bool, readable: Readable) -> tuple[Action, str]:
+def upstream_changes_unseen(
+    before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
+) -> tuple[Action, str]:
     """A table over dynamic tables alone sees no change: its sources count as unchanged."""
     action, reason = decide(before, after, incremental, readable)
     moved_alone = all(source.timestamp == after.timestamp for source in after.sources.values())
-    return (Action.NO_DATA, "no source changed") if action is Action.INCREMENTAL and moved_alone else (action, reason)
+    return (
+        (Action.NO_DATA, "no source changed")
+        if action is Action.INCREMENTAL and moved_alone
+        else (action, reason)
+    )
 
 
-def _fault(name: str, wrong: str, change: Callable[[RefreshProtocol], RefreshProtocol], *checks: Check, core: bool = False) -> Fault:
-    return Fault(name=name, area="frontier", wrong=wrong, plant=in_protocol(change), caught_by=checks, core=core)
+def _fault(
+    name: str,
+    wrong: str,
+    change: Callable[[RefreshProtocol], RefreshProtocol],
+    *checks: Check,
+    core: bool = False,
+) -> Fault:
+    return Fault(
+        name=name, area="frontier", wrong=wrong, plant=in_protocol(change), caught_by=checks, core=core
+    )
 
 
 FAULTS: Mapping[str, Fault] = {

@@ -75,7 +75,9 @@ class Applier:
         stored = self.store.tables[table.name]
         names = ", ".join(column.name for column in table.columns)
         number = len(stored.physical)
-        physical = self.store.store_as(table.name, f"SELECT {names}, 'b' || {ID} AS {ROW_ID} FROM live.{table.name}")
+        physical = self.store.store_as(
+            table.name, f"SELECT {names}, 'b' || {ID} AS {ROW_ID} FROM live.{table.name}"
+        )
         content = number if changed or not stored.versions else stored.versions[-1].content
         self.store.add_version(table.name, physical, SourceVersion(number, at, content, stored.identity))
 
@@ -118,14 +120,18 @@ class Applier:
             return
         names = [column.name for column in table.columns]
         on = " AND ".join(f"{table.name}.{key} IS NOT DISTINCT FROM s.{key}" for key in merge.keys)
-        text = f"MERGE INTO live.{table.name} AS {table.name} USING (VALUES {_values(table, merge.rows)}) AS s({', '.join(names)}) ON {on}"
+        text = f"MERGE INTO live.{table.name} AS {table.name} USING (VALUES {_values(table, merge.rows)})"
+        text += f" AS s({', '.join(names)}) ON {on}"
         if merge.delete_when is not None:
             text += f" WHEN MATCHED AND {_text(merge.delete_when)} THEN DELETE"
         sets = ", ".join(f"{name} = s.{name}" for name in names if name not in merge.keys)
         if sets:
             text += f" WHEN MATCHED THEN UPDATE SET {sets}"
         if merge.insert_unmatched:
-            text += f" WHEN NOT MATCHED THEN INSERT ({', '.join(names)}, {ID}) VALUES ({', '.join(f's.{n}' for n in names)}, nextval('ids'))"
+            values = ", ".join(f"s.{name}" for name in names)
+            text += (
+                f" WHEN NOT MATCHED THEN INSERT ({', '.join(names)}, {ID}) VALUES ({values}, nextval('ids'))"
+            )
         if " WHEN " in text:
             self._run(text)
 

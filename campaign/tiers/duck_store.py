@@ -121,7 +121,9 @@ class DuckStore:
 
     def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Relation:
         """A temporary table, or the query itself."""
-        names = {leaf: relation.name for leaf, relation in leaves.items() if isinstance(relation, DuckRelation)}
+        names = {
+            leaf: relation.name for leaf, relation in leaves.items() if isinstance(relation, DuckRelation)
+        }
         query = render(plan, DUCKDB, names).text()
         if not once:
             return DuckRelation(self.connection, "", query)
@@ -165,7 +167,9 @@ class DuckStore:
         stored.physical.append(physical)
         stored.versions.append(version)
 
-    def _commit(self, table: DynamicTable, contents: Relation, record: RefreshRecord, operation: Operation) -> int:
+    def _commit(
+        self, table: DynamicTable, contents: Relation, record: RefreshRecord, operation: Operation
+    ) -> int:
         assert isinstance(contents, DuckRelation)
         stored = self.tables[table.name]
         number = len(stored.physical)

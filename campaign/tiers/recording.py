@@ -73,10 +73,13 @@ class Recorder:
                 case Create(_, name):
                     self._create(scenario, name)
                 case Refresh(_, table, timestamp):
-                    self._guarded(table, timestamp, lambda t=table, at=timestamp: self.account.refresh(t, at, observe=self._observe))
+                    self._refresh(table, timestamp)
                 case _:
                     assert_never(step)
         return Trace(tuple(self.events))
+
+    def _refresh(self, table: str, timestamp: int) -> None:
+        self._guarded(table, timestamp, lambda: self.account.refresh(table, timestamp, observe=self._observe))
 
     def _create(self, scenario: Scenario, name: str) -> None:
         definition = scenario.definition(name)
@@ -115,8 +118,12 @@ class Recorder:
         except DefinitionError as error:
             self.events.append(Declared(self.step, name, f"refresh at {timestamp}: {error}"))
 
-    def _refused(self, error: RefreshFailed, kind: RefreshError, changes: tuple[ChangeRow, ...] | None) -> None:
-        self.events.append(RefreshRefused(self.step, error.table, error.timestamp, kind, error.reason, changes))
+    def _refused(
+        self, error: RefreshFailed, kind: RefreshError, changes: tuple[ChangeRow, ...] | None
+    ) -> None:
+        self.events.append(
+            RefreshRefused(self.step, error.table, error.timestamp, kind, error.reason, changes)
+        )
 
     def _observe(self, result: RefreshResult) -> None:
         table = self.account.dynamic_table(result.table)
@@ -142,12 +149,16 @@ class Recorder:
     def _fresh(self, table: engine.DynamicTable) -> tuple[StoredRow, ...] | None:
         if not table.incremental or not self.fresh_wanted(self.step, table.name):
             return None
-        return tuple(StoredRow(str(row[-1]), workload_row(row[:-1])) for row in self.account.fresh_contents(table.name).rows())
+        return tuple(
+            StoredRow(str(row[-1]), workload_row(row[:-1]))
+            for row in self.account.fresh_contents(table.name).rows()
+        )
 
     @staticmethod
     def _change_rows(changes: ChangeSet) -> tuple[ChangeRow, ...]:
         return tuple(
-            ChangeRow(ChangeAction(str(row[-2])), str(row[-1]), workload_row(row[:-2])) for row in changes.rows()
+            ChangeRow(ChangeAction(str(row[-2])), str(row[-1]), workload_row(row[:-2]))
+            for row in changes.rows()
         )
 
 

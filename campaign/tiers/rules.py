@@ -62,7 +62,9 @@ class DuckPlatform:
 
     def stored(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
         """A version's rows."""
-        rows = self.store.connection.execute(f'SELECT * FROM "{self.store.tables[table.name].physical[version]}"').fetchall()
+        rows = self.store.connection.execute(
+            f'SELECT * FROM "{self.store.tables[table.name].physical[version]}"'
+        ).fetchall()
         if not table.incremental:
             return tuple(StoredRow(None, workload_row(row)) for row in rows)
         return tuple(StoredRow(row[-1], workload_row(row[:-1])) for row in rows)
@@ -75,11 +77,19 @@ class DuckPlatform:
             case Operation.TOUCH:
                 return reported if reported in (Action.NO_DATA, Action.INCREMENTAL) else Action.NO_DATA
             case Operation.OVERWRITE:
-                return reported if reported in (Action.FULL, Action.INITIALIZE, Action.REINITIALIZE) else Action.FULL
+                return (
+                    reported
+                    if reported in (Action.FULL, Action.INITIALIZE, Action.REINITIALIZE)
+                    else Action.FULL
+                )
 
 
 def run(
-    scenario: Scenario, *, rules: Rules = RULES, protocol: RefreshProtocol = PROTOCOL, fresh_wanted: FreshWanted
+    scenario: Scenario,
+    *,
+    rules: Rules = RULES,
+    protocol: RefreshProtocol = PROTOCOL,
+    fresh_wanted: FreshWanted,
 ) -> Trace:
     """Runs a well-formed scenario. Raises duckdb.Error only where the DML itself fails."""
     with open_connection() as connection:

@@ -60,12 +60,15 @@ SAME_ID: Expr = Fn("=", (ID, OTHER_ID), BOOLEAN)
 def validate(schema: Columns) -> Plan:
     """One query for the validations of the paper's section 6.1 and the size of a change set.
 
-    Columns `check`, `rows`, `example`: a row per action, and a row per broken validation. More than one row with one `$ROW_ID` and `$ACTION`; a DELETE of an
+    Columns `check`, `rows`, `example`: a row per action, and a row per broken validation. Broken is: more
+    than one row with one `$ROW_ID` and `$ACTION`; a DELETE of an
     absent row; and, beyond the paper, an INSERT of a row that is there and is not deleted by the same set.
     """
     changes = change_leaf(schema)
     contents = stored(CONTENTS, schema)
-    counted = Aggregate(changes, ((ROW_ID, ID), (ACTION, ACT)), (("$COUNT", Agg("COUNT", None, False, BIGINT)),))
+    counted = Aggregate(
+        changes, ((ROW_ID, ID), (ACTION, ACT)), (("$COUNT", Agg("COUNT", None, False, BIGINT)),)
+    )
     duplicated = Filter(counted, Fn(">", (Col("$COUNT", BIGINT), Lit(1, BIGINT)), BOOLEAN))
     deletes, inserts = having_action(changes, DELETE), having_action(changes, INSERT)
     absent = SemiJoin(deletes, other_ids(contents), SAME_ID, anti=True)

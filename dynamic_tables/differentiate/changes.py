@@ -58,7 +58,11 @@ def capture(source: str, schema: Columns) -> Plan:
         other = ends[opposite[at]]
         renamed = Project(other, tuple((OTHER + column.name, column) for column in columns(other)))
         equal: list[Expr] = [
-            Fn("=" if column.name == ROW_ID else "is not distinct from", (column, Col(OTHER + column.name, column.type)), BOOLEAN)
+            Fn(
+                "=" if column.name == ROW_ID else "is not distinct from",
+                (column, Col(OTHER + column.name, column.type)),
+                BOOLEAN,
+            )
             for column in reversed(columns(other))
         ]
         return SemiJoin(ends[at], renamed, conjunction(equal), anti=True)
@@ -68,7 +72,9 @@ def capture(source: str, schema: Columns) -> Plan:
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
     """The rows of a relation that keeps no ids (a FULL table): content and occurrence number."""
-    leaf = Leaf(f"{leaf_name(source, at)}/rows", tuple((column, Col(column, type_)) for column, type_ in schema))
+    leaf = Leaf(
+        f"{leaf_name(source, at)}/rows", tuple((column, Col(column, type_)) for column, type_ in schema)
+    )
     values = list(columns(leaf))
     numbered = Numbered(leaf, tuple(values), "$OCCURRENCE")
     items: tuple[tuple[str, Expr], ...] = tuple((column.name, column) for column in values)

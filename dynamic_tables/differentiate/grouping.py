@@ -42,7 +42,9 @@ def delta_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
     """
     keys = [key for _, key in node.keys]
     affected = affected_keys(d.delta(node.child, False), keys)
-    return both_ends(lambda at: grouped(node, only_groups(d.state(node.child, at, False), keys, affected), ids, d))
+    return both_ends(
+        lambda at: grouped(node, only_groups(d.state(node.child, at, False), keys, affected), ids, d)
+    )
 
 
 def delta_scalar_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
@@ -78,4 +80,6 @@ def delta_distinct(node: Distinct, ids: bool, d: Differentiation) -> Plan:
     """As grouping by all columns without an aggregate."""
     keys: list[Expr] = list(columns(node))
     affected = affected_keys(d.delta(node.child, False), keys)
-    return both_ends(lambda at: distinct(node, only_groups(d.state(node.child, at, False), keys, affected), ids, d))
+    return both_ends(
+        lambda at: distinct(node, only_groups(d.state(node.child, at, False), keys, affected), ids, d)
+    )

@@ -14,7 +14,9 @@ RIGHT_ID = Col("$RIGHT_ID", STRING)
 
 def with_id_as(plan: Plan, name: Col) -> Plan:
     """A plan with its `$ROW_ID` renamed, so that it can be joined with another that has one."""
-    return Project(plan, tuple((name.name if column.name == ROW_ID else column.name, column) for column in columns(plan)))
+    return Project(
+        plan, tuple((name.name if column.name == ROW_ID else column.name, column) for column in columns(plan))
+    )
 
 
 def sides(left: Plan, right: Plan, ids: bool) -> tuple[Plan, Plan]:
@@ -25,7 +27,9 @@ def sides(left: Plan, right: Plan, ids: bool) -> tuple[Plan, Plan]:
 def state_inner_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
     """L join R, identified by the pair of ids."""
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
-    return Project(Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
+    return Project(
+        Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
+    )
 
 
 def delta_inner_join(node: Join, ids: bool, d: Differentiation) -> Plan:
@@ -50,4 +54,12 @@ def changed_pairs(node: Join, left: Plan, right: Plan, ids: bool, d: Differentia
     return Project(joined, items)
 
 
-__all__ = ["LEFT_ID", "RIGHT_ID", "changed_pairs", "delta_inner_join", "sides", "state_inner_join", "with_id_as"]
+__all__ = [
+    "LEFT_ID",
+    "RIGHT_ID",
+    "changed_pairs",
+    "delta_inner_join",
+    "sides",
+    "state_inner_join",
+    "with_id_as",
+]

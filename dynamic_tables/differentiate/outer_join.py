@@ -42,7 +42,9 @@ def condition(node: Join) -> Expr:
 def state_outer_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
     """The outer join; a padded side is the NULL component of the pair's id."""
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
-    return Project(Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
+    return Project(
+        Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
+    )
 
 
 def delta_left_join(node: Join, ids: bool, d: Differentiation) -> Plan:
@@ -119,7 +121,9 @@ def both_ends(part: Callable[[At], Plan]) -> Plan:
 
 def marked(plan: Plan, action: str) -> Plan:
     """The rows with `$ACTION` added (before `$ROW_ID`)."""
-    items: list[tuple[str, Expr]] = [(column.name, column) for column in columns(plan) if column.name != ROW_ID]
+    items: list[tuple[str, Expr]] = [
+        (column.name, column) for column in columns(plan) if column.name != ROW_ID
+    ]
     items.append((ACTION, text(action)))
     items.extend((column.name, column) for column in columns(plan) if column.name == ROW_ID)
     return Project(plan, tuple(items))

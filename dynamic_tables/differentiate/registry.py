@@ -19,7 +19,7 @@ OPERATORS: Mapping[str, OperatorRule] = {
             operator="scan",
             state=linear.state_scan,
             delta=linear.delta_scan,
-            row_id="base table: Delta's row-tracking id; dynamic table: its stored id, or content and occurrence",
+            row_id="base table: row-tracking id; dynamic table: stored id, or content and occurrence",
             algebra="old and new images between two versions",
             source="DVS paper, section 5.5",
         ),
@@ -123,7 +123,7 @@ NOT_YET: Mapping[str, str] = {
     "LATERAL, explode": "no differentiation rule yet",
     "ORDER BY, LIMIT": "no differentiation rule yet",
     "recursive CTE": "no differentiation rule yet",
-    "float aggregate as join or group key": "its last bits depend on the order of summation (DVS paper, section 3.4)",
+    "float aggregate as join or group key": "its last bits depend on the order of summation",
     "AVG of DECIMAL": "its digits depend on the engine",
 }
 """Constructs that resolve to FULL under AUTO, with the reason."""

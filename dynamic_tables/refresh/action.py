@@ -22,7 +22,9 @@ Readable = Callable[[str, SourceVersion], bool]
 """Whether a source's version can still be read."""
 
 
-def decide(before: Frontier | None, after: Frontier, incremental: bool, readable: Readable) -> tuple[Action, str]:
+def decide(
+    before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
+) -> tuple[Action, str]:
     """The action and its reason.
 
     Order matters: a replaced source may hold other rows under equal versions, so it is looked at before
@@ -33,7 +35,9 @@ def decide(before: Frontier | None, after: Frontier, incremental: bool, readable
     evolved = _evolution(before, after)
     if evolved:
         return (Action.REINITIALIZE if incremental else Action.FULL), evolved
-    changed = [name for name, source in after.sources.items() if source.content != before.sources[name].content]
+    changed = [
+        name for name, source in after.sources.items() if source.content != before.sources[name].content
+    ]
     if not changed:
         return Action.NO_DATA, "no source changed"
     if not incremental:

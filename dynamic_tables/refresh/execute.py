@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable
-from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, FOLDED
+from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.differentiate.registry import RULES, Rules, change_plan, initial_plan
@@ -40,7 +40,7 @@ PROTOCOL = RefreshProtocol()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshResult:
-    """A committed refresh. `version`: the table's version that holds it; `reported` is what the record says."""
+    """A committed refresh. `version`: the table's version that holds it."""
 
     table: str
     version: int
@@ -76,12 +76,20 @@ class Refreshing:
         """Refreshes to a data timestamp. Raises RefreshFailed with nothing committed."""
         before = self._frontier()
         if before is not None and timestamp <= before.timestamp:
-            raise RefreshFailed(self.table.name, timestamp, f"its data timestamp is {before.timestamp}, and time does not go back")
+            raise RefreshFailed(
+                self.table.name,
+                timestamp,
+                f"its data timestamp is {before.timestamp}, and time does not go back",
+            )
         try:
             with self._timed("resolve"):
                 after = self._resolve(timestamp)
-                action, reason = self.protocol.decide(before, after, self.table.incremental, self.store.readable)
-            record = RefreshRecord(action=action, reason=reason, frontier=after, changed=True, seconds=self.seconds)
+                action, reason = self.protocol.decide(
+                    before, after, self.table.incremental, self.store.readable
+                )
+            record = RefreshRecord(
+                action=action, reason=reason, frontier=after, changed=True, seconds=self.seconds
+            )
             return self._take(action, before, record)
         except StoreError as error:
             raise RefreshFailed(self.table.name, timestamp, str(error)) from error
@@ -94,7 +102,11 @@ class Refreshing:
                 return self._commit(replace(record, changed=False, inserted=0, deleted=0), self.store.touch)
             case Action.INCREMENTAL:
                 if before is None:
-                    raise RefreshFailed(self.table.name, record.frontier.timestamp, "an interval needs a frontier to start from")
+                    raise RefreshFailed(
+                        self.table.name,
+                        record.frontier.timestamp,
+                        "an interval needs a frontier to start from",
+                    )
                 return self._incremental(before, record)
             case Action.INITIALIZE | Action.REINITIALIZE | Action.FULL:
                 return self._anew(record)
@@ -107,7 +119,9 @@ class Refreshing:
 
     def _resolve(self, timestamp: int) -> Frontier:
         sources = {
-            name: self.protocol.resolve(self.store.history(self.definitions[name]), timestamp, self.table.name)
+            name: self.protocol.resolve(
+                self.store.history(self.definitions[name]), timestamp, self.table.name
+            )
             for name in self.table.sources
         }
         return Frontier(timestamp, sources, self.table.expanded)
@@ -120,16 +134,22 @@ class Refreshing:
     def fresh(self, frontier: Frontier) -> Relation:
         """The defining query at a frontier, with row ids if the table keeps them."""
         if self.bound is None:
-            relations = {name: self._snapshot(name, source.version) for name, source in frontier.sources.items()}
+            relations = {
+                name: self._snapshot(name, source.version) for name, source in frontier.sources.items()
+            }
             return self.store.compute_text(self.table.text, relations)
         leaves: dict[str, Relation] = {}
         for name, source in frontier.sources.items():
             self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
-        return self.store.compute(initial_plan(self.bound, self.rules, ids=self.table.incremental), leaves, once=False)
+        return self.store.compute(
+            initial_plan(self.bound, self.rules, ids=self.table.incremental), leaves, once=False
+        )
 
     def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:
         if self.bound is None:
-            raise RefreshFailed(self.table.name, record.frontier.timestamp, "the query has no plan to differentiate")
+            raise RefreshFailed(
+                self.table.name, record.frontier.timestamp, "the query has no plan to differentiate"
+            )
         with self._timed("changes"):
             leaves: dict[str, Relation] = {}
             for name, source in record.frontier.sources.items():
@@ -158,7 +178,9 @@ class Refreshing:
         result = self._commit(record, lambda table, record: self.store.merge(table, folded, apply, record))
         return replace(result, change_set=change_set)
 
-    def _bind_interval(self, leaves: dict[str, Relation], name: str, start: SourceVersion, end: SourceVersion) -> None:
+    def _bind_interval(
+        self, leaves: dict[str, Relation], name: str, start: SourceVersion, end: SourceVersion
+    ) -> None:
         self._bind_end(leaves, name, start.version, At.T0, True)
         self._bind_end(leaves, name, end.version, At.T1, True)
         captured = self.rules.capture(name, self.definitions[name].columns)
@@ -177,7 +199,9 @@ class Refreshing:
     def _snapshot(self, name: str, version: int) -> Relation:
         return self._keep(self.store.snapshot(name, version, ids=False))
 
-    def _commit(self, record: RefreshRecord, write: Callable[[DynamicTable, RefreshRecord], int]) -> RefreshResult:
+    def _commit(
+        self, record: RefreshRecord, write: Callable[[DynamicTable, RefreshRecord], int]
+    ) -> RefreshResult:
         with self._timed("commit"):
             version = write(self.table, record)
         return RefreshResult(table=self.table.name, version=version, record=record)

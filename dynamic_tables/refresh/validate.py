@@ -17,7 +17,13 @@ MESSAGES = {
 
 
 def validate(
-    table: DynamicTable, timestamp: int, changes: ChangeSet, contents: Relation, store: Store, rules: Rules, enforce: bool
+    table: DynamicTable,
+    timestamp: int,
+    changes: ChangeSet,
+    contents: Relation,
+    store: Store,
+    rules: Rules,
+    enforce: bool,
 ) -> tuple[int, int]:
     """How many rows a change set inserts and deletes.
 

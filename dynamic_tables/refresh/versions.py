@@ -35,5 +35,7 @@ def resolve(history: SourceHistory, timestamp: int, table: str) -> SourceVersion
         )
     earlier = [version for version in history.versions if version.timestamp <= timestamp]
     if not earlier:
-        raise RefreshFailed(table, timestamp, f"{history.name} did not exist at that time, or its log no longer reaches back")
+        raise RefreshFailed(
+            table, timestamp, f"{history.name} did not exist at that time, or its log no longer reaches back"
+        )
     return earlier[-1]

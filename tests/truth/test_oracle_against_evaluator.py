@@ -20,7 +20,7 @@ CHUNKS = 16
 def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple[Row, ...]]]]:
     """(commit time, contents of every base table from then on)."""
     tables = {table.name: table for table in scenario.tables}
-    states: list[tuple[int, dict[str, tuple[Row, ...]]]] = [(-1, {name: () for name in tables})]
+    states: list[tuple[int, dict[str, tuple[Row, ...]]]] = [(-1, dict.fromkeys(tables, ()))]
     for step in scenario.steps:
         if isinstance(step, Commit):
             current = dict(states[-1][1])
@@ -32,7 +32,9 @@ def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple
     return states
 
 
-def at_time(states: list[tuple[int, dict[str, tuple[Row, ...]]]], timestamp: int) -> dict[str, tuple[Row, ...]]:
+def at_time(
+    states: list[tuple[int, dict[str, tuple[Row, ...]]]], timestamp: int
+) -> dict[str, tuple[Row, ...]]:
     """The newest state up to a time."""
     return [state for at, state in states if at <= timestamp][-1]
 
@@ -47,7 +49,9 @@ def test_the_oracle_is_right(chunk: int) -> None:
         with DelayedView(scenario) as truth:
             for timestamp in times:
                 rows = at_time(states, timestamp)
-                relations = {table.name: Relation(table.columns, rows[table.name]) for table in scenario.tables}
+                relations = {
+                    table.name: Relation(table.columns, rows[table.name]) for table in scenario.tables
+                }
                 for definition in scenario.definitions:
                     columns, expected = evaluate(definition.query, relations)
                     relations[definition.name] = Relation(columns, expected)
