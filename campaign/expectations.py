@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from generators.coverage import operators
@@ -49,9 +50,14 @@ def keeps_rows(statement: Dml) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """What happened to the base tables of a scenario, for deciding which actions are due."""
+    """What happened to the base tables of a scenario, for deciding which actions are due.
+
+    `written`: per table, the times at which the platform made a new version of it. A statement without any
+    effect makes one in memory and none on Delta; neither is wrong.
+    """
 
     scenario: Scenario
+    written: Mapping[str, Collection[int]]
 
     def base_tables(self, name: str) -> frozenset[str]:
         """The base tables behind a relation, at any depth."""
@@ -80,19 +86,12 @@ class SourceHistory:
             for step in self.scenario.steps
             if isinstance(step, Commit) and after < step.at <= until
             for statement in step.statements
-            if statement.table in tables
+            if statement.table in tables and step.at in self.written.get(statement.table, ())
         ]
 
     def last_commit(self, table: str, until: int) -> int:
-        """The time of the newest commit to a base table up to a time; -1 if there is none."""
-        times = [
-            step.at
-            for step in self.scenario.steps
-            if isinstance(step, Commit)
-            and step.at <= until
-            and any(s.table == table for s in step.statements)
-        ]
-        return times[-1] if times else -1
+        """The time of the newest version of a base table up to a time; -1 if nothing was written yet."""
+        return max((at for at in self.written.get(table, ()) if at <= until), default=-1)
 
     def unchanged(self, name: str, after: int, until: int) -> bool:
         """Whether every row behind a relation is surely the same at both times, its identity included."""

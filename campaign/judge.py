@@ -50,6 +50,8 @@ class Judgement:
     incremental: dict[str, bool] = field(default_factory=dict)
     done: dict[int, list[Due]] = field(default_factory=dict)
     refused: bool = False
+    versions: dict[str, int] = field(default_factory=dict)
+    written: dict[str, list[int]] = field(default_factory=dict)
 
     def run(self, trace: Trace) -> None:
         """Judges every event."""
@@ -72,11 +74,14 @@ class Judgement:
     @property
     def sources(self) -> SourceHistory:
         """What happened to the base tables."""
-        return SourceHistory(self.scenario)
+        return SourceHistory(self.scenario, self.written)
 
     def _source(self, event: SourceWritten) -> None:
         """Sources first: if they differ, what is built on them says nothing about the engine."""
         self.checks += 1
+        if event.version > self.versions.get(event.table, 0):
+            self.versions[event.table] = event.version
+            self.written.setdefault(event.table, []).append(self.scenario.steps[event.step].at)
         expected = self.truth.source_rows(event.table, self.scenario.steps[event.step].at)
         difference = compare(event.columns, expected, event.columns, event.rows)
         if difference is not None:

@@ -22,8 +22,9 @@ from dynamic_tables.plan.nodes import (
     Project,
     Scan,
     UnionAll,
+    children,
 )
-from dynamic_tables.plan.parse import ensure_deterministic, parse_query
+from dynamic_tables.plan.parse import TOO_DEEP, ensure_deterministic, ensure_plain_table, parse_query
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.types import BOOLEAN, Type, common_of
 
@@ -54,13 +55,34 @@ def bind_query(query: str, relations: Relations) -> BoundQuery:
     """The plan of a defining query. Raises DefinitionError (wrong) or UnsupportedError (no rule)."""
     tree = parse_query(query)
     ensure_deterministic(tree)
-    bound = QueryBinder(relations).query(tree, {})
+    try:
+        bound = QueryBinder(relations).query(tree, {})
+    except RecursionError as error:
+        raise DefinitionError(TOO_DEEP) from error
+    if _depth(bound.plan) > MAX_DEPTH:
+        raise UnsupportedError(
+            f"plan deeper than {MAX_DEPTH} operators", "split the query over several dynamic tables"
+        )
     names: set[str] = set()
     for name, _ in bound.outputs:
         if name.lower() in names:
             raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
         names.add(name.lower())
     return BoundQuery(bound.plan, bound.outputs)
+
+
+MAX_SCANS = 500
+"""Relations that a query may read, counted after views and CTEs are expanded: each use is an input."""
+
+MAX_DEPTH = 50
+"""Operators above one another. Plans are walked recursively, and Spark does so too, on less stack."""
+
+
+def _depth(plan: Plan) -> int:
+    depth, level = 0, [plan]
+    while level:
+        depth, level = depth + 1, [child for node in level for child in children(node)]
+    return depth
 
 
 @dataclass(slots=True)
@@ -70,8 +92,9 @@ class QueryBinder:
     relations: Relations
     names: Names = field(default_factory=Names)
     expanding: tuple[str, ...] = ()
+    scans: int = 0
 
-    def query(self, node: exp.Expression, ctes: Mapping[str, exp.Expression]) -> Bound:
+    def query(self, node: exp.Expr, ctes: Mapping[str, exp.Expr]) -> Bound:
         """A SELECT or UNION with what its CTEs mean around it."""
         _refuse_modifiers(node)
         with_ = node.args.get("with_")
@@ -85,15 +108,17 @@ class QueryBinder:
             case exp.Subquery() if not node.alias:
                 return self.query(node.this, ctes)
             case exp.Except() | exp.Intersect():
-                raise UnsupportedError(type(node).__name__.lower(), "no differentiation rule yet")
+                raise UnsupportedError(type(node).__name__.upper(), NO_RULE)
             case _:
-                raise UnsupportedError(type(node).__name__.lower(), "not a SELECT or UNION ALL")
+                raise UnsupportedError(type(node).__name__.upper(), "not a SELECT or UNION ALL")
 
-    def _with(
-        self, with_: exp.Expression, ctes: Mapping[str, exp.Expression]
-    ) -> Mapping[str, exp.Expression]:
+    def _with(self, with_: exp.Expr, ctes: Mapping[str, exp.Expr]) -> Mapping[str, exp.Expr]:
         if with_.args.get("recursive"):
-            raise UnsupportedError("recursive CTE", "no differentiation rule yet")
+            raise UnsupportedError("recursive CTE", NO_RULE)
+        names = [cte.alias.lower() for cte in with_.expressions]
+        for name in names:
+            if names.count(name) > 1:
+                raise DefinitionError(f"two CTEs are named {name}; rename one of them")
         for cte in with_.expressions:
             if cte.args["alias"].columns:
                 raise UnsupportedError("CTE with a column list", "alias the columns inside it")
@@ -101,10 +126,8 @@ class QueryBinder:
             ctes = {**ctes, cte.alias.lower(): _Closure(this=cte.this, ctes=ctes)}
         return ctes
 
-    def union(self, node: exp.Union, ctes: Mapping[str, exp.Expression]) -> Bound:
+    def union(self, node: exp.Union, ctes: Mapping[str, exp.Expr]) -> Bound:
         """UNION ALL, or DISTINCT over it for UNION; types are brought together by casts."""
-        if node.args.get("by_name"):
-            raise UnsupportedError("UNION BY NAME", "list the columns in one order")
         branches = [self.query(branch, ctes) for branch in _flatten(node)]
         widths = {len(branch.outputs) for branch in branches}
         if len(widths) != 1:
@@ -131,7 +154,7 @@ class QueryBinder:
                 self.names.float_aggregates.add(target.name)
         return Project(branch.plan, tuple(items))
 
-    def select(self, node: exp.Select, ctes: Mapping[str, exp.Expression]) -> Bound:
+    def select(self, node: exp.Select, ctes: Mapping[str, exp.Expr]) -> Bound:
         """One SELECT block."""
         from_ = node.args.get("from_")
         if from_ is None:
@@ -150,29 +173,30 @@ class QueryBinder:
             return Bound(Distinct(bound.plan), bound.outputs)
         return bound
 
-    def source(self, node: exp.Expression, ctes: Mapping[str, exp.Expression]) -> tuple[Plan, Scope]:
+    def source(self, node: exp.Expr, ctes: Mapping[str, exp.Expr]) -> tuple[Plan, Scope]:
         """A FROM item with the joins hanging on it."""
         match node:
-            case exp.Table() if isinstance(node.this, exp.Identifier):
-                _refuse_table_parts(node)
+            case exp.Table():
+                ensure_plain_table(node)
+                _refuse_parts(node, node.name)
                 plan, outputs = self.named(node.name, ctes)
                 scope = Scope(((node.alias_or_name.lower(), outputs),))
             case exp.Subquery() if isinstance(node.this, exp.Table):
+                if node.alias:
+                    raise UnsupportedError("alias of relations in parentheses", "alias each inside them")
+                _refuse_parts(node, "relations in parentheses")
                 plan, scope = self.source(node.this, ctes)
             case exp.Subquery():
+                _refuse_parts(node, node.alias or "a sub-select")
                 bound = self.query(node.this, ctes)
                 plan, scope = bound.plan, Scope(((node.alias.lower(), bound.outputs),))
-            case exp.Table():
-                raise UnsupportedError("table function", "a dynamic table reads relations of its account")
             case _:
-                raise UnsupportedError(
-                    f"{type(node).__name__.lower()} in FROM", "no differentiation rule yet"
-                )
+                raise UnsupportedError(f"{type(node).__name__.upper()} in FROM", NO_RULE)
         for join in node.args.get("joins") or ():
             plan, scope = self.join(plan, scope, join, ctes)
         return plan, scope
 
-    def named(self, name: str, ctes: Mapping[str, exp.Expression]) -> tuple[Plan, Outputs]:
+    def named(self, name: str, ctes: Mapping[str, exp.Expr]) -> tuple[Plan, Outputs]:
         """A CTE, view or stored relation by name."""
         closure = ctes.get(name.lower())
         if closure is not None:
@@ -192,11 +216,16 @@ class QueryBinder:
                 self.expanding = self.expanding[:-1]
                 return bound.plan, bound.outputs
             case StoredRelation(columns):
+                self.scans += 1
+                if self.scans > MAX_SCANS:
+                    raise UnsupportedError(
+                        f"more than {MAX_SCANS} inputs", "split the query over several dynamic tables"
+                    )
                 outputs = tuple((column, Col(self.names.fresh(column), type_)) for column, type_ in columns)
                 return Scan(name.lower(), outputs), outputs
 
     def join(
-        self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, exp.Expression]
+        self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, exp.Expr]
     ) -> tuple[Plan, Scope]:
         """One more join on what has been joined so far."""
         kind = _join_kind(node)
@@ -230,7 +259,7 @@ class _Closure(exp.Expression):
     arg_types = {"this": True, "ctes": True}  # noqa: RUF012  # sqlglot's own protocol
 
 
-def _flatten(node: exp.Union) -> Iterator[exp.Expression]:
+def _flatten(node: exp.Union) -> Iterator[exp.Expr]:
     left = node.this
     same = (
         isinstance(left, exp.Union)
@@ -255,7 +284,7 @@ def _join_kind(node: exp.Join) -> JoinKind:
         raise UnsupportedError("JOIN with USING or NATURAL", "write the condition with ON")
     side, kind = (node.side or "").upper(), (node.kind or "").upper()
     if kind in ("SEMI", "ANTI"):
-        raise UnsupportedError(f"{kind.lower()} join", "no differentiation rule yet")
+        raise UnsupportedError(f"{kind.lower()} join", NO_RULE)
     match side, kind:
         case "", "" | "INNER":
             return JoinKind.INNER
@@ -264,8 +293,10 @@ def _join_kind(node: exp.Join) -> JoinKind:
         case "LEFT" | "RIGHT" | "FULL", "" | "OUTER":
             return JoinKind[side]
         case _:
-            raise UnsupportedError(f"{side} {kind} join".lower(), "no differentiation rule yet")
+            raise UnsupportedError(f"{side} {kind} join".lower(), NO_RULE)
 
+
+NO_RULE = "no differentiation rule yet"
 
 CLAUSES = frozenset(
     {
@@ -286,21 +317,36 @@ CLAUSES = frozenset(
 )
 
 
-def _refuse_modifiers(node: exp.Expression) -> None:
+CLAUSE_NAMES: Mapping[str, str] = {
+    "by_name": "UNION BY NAME",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "laterals": "LATERAL VIEW",
+    "order": "ORDER BY",
+    "pivots": "PIVOT or UNPIVOT",
+    "sample": "TABLESAMPLE",
+    "sort": "SORT BY",
+    "windows": "WINDOW",
+}
+"""sqlglot's words for clauses, where they are not the clause's own."""
+
+
+def _clause(name: str) -> str:
+    return CLAUSE_NAMES.get(name, name.strip("_").replace("_", " ").upper())
+
+
+def _refuse_modifiers(node: exp.Expr) -> None:
     for name, value in node.args.items():
         if value in (None, False, []) or name in CLAUSES:
             continue
-        raise UnsupportedError(name.strip("_").replace("_", " ").upper(), "no differentiation rule yet")
+        raise UnsupportedError(_clause(name), NO_RULE)
 
 
-def _refuse_table_parts(node: exp.Table) -> None:
-    if node.args.get("db") is not None or node.args.get("catalog") is not None:
-        raise DefinitionError(
-            f"{node.sql()} is refused: a query reads relations of its account, by their plain names"
-        )
-    for name, value in node.args.items():
-        if value not in (None, False, []) and name not in ("this", "alias", "joins"):
-            raise UnsupportedError(f"{name.replace('_', ' ')} on {node.name}", "no rule for this form")
+def _refuse_parts(node: exp.Expr, relation: str) -> None:
+    """Refuses what hangs on a FROM item besides its alias and joins."""
     alias = node.args.get("alias")
     if alias is not None and alias.columns:
-        raise UnsupportedError("alias with a column list", "alias the columns inside a sub-select")
+        raise UnsupportedError(f"column list in the alias of {relation}", "alias the columns in a sub-select")
+    for name, value in node.args.items():
+        if value not in (None, False, []) and name not in ("this", "alias", "joins", "with_"):
+            raise UnsupportedError(_clause(name), f"{NO_RULE} (on {relation})")

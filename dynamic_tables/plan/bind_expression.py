@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -32,7 +34,7 @@ from dynamic_tables.plan.types import (
 
 ResolveColumn = Callable[[exp.Column], Expr]
 
-BINARY: Mapping[type[exp.Expression], str] = {
+BINARY: Mapping[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
     exp.Mul: "*",
@@ -52,8 +54,7 @@ BINARY: Mapping[type[exp.Expression], str] = {
     exp.Nullif: "nullif",
 }
 
-UNARY: Mapping[type[exp.Expression], str] = {
-    exp.Neg: "negate",
+UNARY: Mapping[type[exp.Expr], str] = {
     exp.Not: "not",
     exp.Abs: "abs",
     exp.Upper: "upper",
@@ -65,13 +66,13 @@ UNARY: Mapping[type[exp.Expression], str] = {
     exp.Day: "day",
 }
 
-NARY: Mapping[type[exp.Expression], str] = {
+NARY: Mapping[type[exp.Expr], str] = {
     exp.Coalesce: "coalesce",
     exp.Greatest: "greatest",
     exp.Least: "least",
 }
 
-AGGREGATES: Mapping[type[exp.Expression], str] = {
+AGGREGATES: Mapping[type[exp.Expr], str] = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
     exp.Avg: "AVG",
@@ -107,9 +108,8 @@ def to_type(node: exp.DataType) -> Type:
             return type_
     if name in TYPES:
         return TYPES[name]
-    raise DefinitionError(
-        f"type {node.sql(SparkText)} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
-    )
+    known = "INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
+    raise DefinitionError(f"type {node.sql(SparkText)} is not supported; use {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +119,18 @@ class ExpressionBinder:
     resolve: ResolveColumn
     aggregates: bool = False
 
-    def bind(self, node: exp.Expression) -> Expr:
+    def bind(self, node: exp.Expr) -> Expr:
         """The typed expression. Raises DefinitionError (wrong) or UnsupportedError (no rule for it)."""
         kind = type(node)
         if kind in BINARY:
             _only(node, "this", "expression")
-            return self._call(BINARY[kind], node.this, node.expression)
+            return self.apply(BINARY[kind], node.this, node.expression)
         if kind in UNARY:
             _only(node, "this")
-            return self._call(UNARY[kind], _without_date_wrapper(node.this))
+            return self.apply(UNARY[kind], _without_date_wrapper(node.this))
         if kind in NARY:
             _only(node, "this", "expressions")
-            return self._call(NARY[kind], node.this, *node.expressions)
+            return self.apply(NARY[kind], node.this, *node.expressions)
         if kind in AGGREGATES:
             return self._aggregate(AGGREGATES[kind], node)
         special = SPECIAL.get(kind)
@@ -138,28 +138,31 @@ class ExpressionBinder:
             return special(self, node)
         raise _not_admitted(node)
 
-    def _call(self, name: str, *nodes: exp.Expression) -> Expr:
+    def apply(self, name: str, *nodes: exp.Expr) -> Expr:
+        """A function of the registry over what is yet to be bound."""
         return call(name, *(self.bind(node) for node in nodes))
 
-    def _aggregate(self, name: str, node: exp.Expression) -> Expr:
-        _only(node, "this")
+    def _aggregate(self, name: str, node: exp.Expr) -> Expr:
         if not self.aggregates:
             raise DefinitionError(
                 f"{name} stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
             )
+        if node.expressions:
+            raise UnsupportedError(f"{name} of several columns", NO_RULE)
+        _only(node, "this")
         inner = node.this
         if isinstance(inner, exp.Star):
             return Agg("COUNT", None, False, BIGINT)
         distinct = isinstance(inner, exp.Distinct)
         if distinct:
             if len(inner.expressions) != 1 or inner.args.get("on"):
-                raise UnsupportedError(f"{name}(DISTINCT ..)", "over several columns")
+                raise UnsupportedError(f"{name} of several columns", NO_RULE)
             inner = inner.expressions[0]
         return aggregate(name, ExpressionBinder(self.resolve).bind(inner), distinct)
 
 
 def call(name: str, *args: Expr) -> Expr:
-    """A function applied to typed arguments. Raises DefinitionError where it is not defined for their types."""
+    """A function applied to typed arguments. Raises DefinitionError where it has none for their types."""
     if name in ("+", "-", "*", "%"):
         args = _exact_literals(args)
     result = FUNCTIONS[name].result(tuple(arg.type for arg in args))
@@ -220,17 +223,33 @@ def _fold_literal(literal: Lit, to: Type) -> Lit | None:
             return None
 
 
+PLAIN: Mapping[Kind, str] = {
+    Kind.DOUBLE: r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity",
+    Kind.INT: r"[+-]?\d+",
+    Kind.BIGINT: r"[+-]?\d+",
+    Kind.DATE: r"\d{4}-\d{2}-\d{2}",
+    Kind.TIMESTAMP_NTZ: r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?",
+}
+"""How the text of a constant is written for Python to read it as Spark does, and in full."""
+
+
 def _parse_literal(value: str, to: Type) -> Expr:
     try:
         match to.kind:
+            case kind if kind in PLAIN and not re.fullmatch(PLAIN[kind], value, re.ASCII):
+                raise ValueError(value)
             case Kind.DOUBLE:
                 return Lit(float(value), to)
             case Kind.INT | Kind.BIGINT:
-                return Lit(int(value), to)
+                number = int(value)
+                bits = 31 if to.kind is Kind.INT else 63
+                if not -(2**bits) <= number < 2**bits:
+                    raise ValueError(value)
+                return Lit(number, to)
             case Kind.DATE:
                 return Lit(dt.date.fromisoformat(value), to)
             case Kind.TIMESTAMP_NTZ:
-                return Lit(dt.datetime.fromisoformat(value).replace(tzinfo=None), to)
+                return Lit(dt.datetime.fromisoformat(value), to)
             case Kind.BOOLEAN if value in ("true", "false"):
                 return Lit(value == "true", to)
             case _:
@@ -252,7 +271,7 @@ def _exact_literals(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     )
 
 
-def _only(node: exp.Expression, *names: str) -> None:
+def _only(node: exp.Expr, *names: str) -> None:
     """Refuses a construct with parts that the binding below would silently drop."""
     for name, value in node.args.items():
         if value not in (None, False, []) and name not in names and name not in SYNTAX_ONLY:
@@ -261,11 +280,28 @@ def _only(node: exp.Expression, *names: str) -> None:
             )
 
 
-def _not_admitted(node: exp.Expression) -> Exception:
-    if isinstance(node, exp.Window):
-        return UnsupportedError("window function", "no differentiation rule yet")
-    if isinstance(node, exp.Subquery | exp.Exists | exp.Select | exp.Any | exp.All):
-        return UnsupportedError("subquery in an expression", "no differentiation rule yet")
+NO_RULE = "no differentiation rule yet"
+
+NAMES: Mapping[type[exp.Expr], str] = {
+    exp.All: "ALL",
+    exp.Any: "ANY",
+    exp.Cube: "CUBE",
+    exp.Exists: "EXISTS",
+    exp.Filter: "aggregate with FILTER",
+    exp.GroupingSets: "GROUPING SETS",
+    exp.IntDiv: "DIV",
+    exp.QueryTransform: "TRANSFORM",
+    exp.Rollup: "ROLLUP",
+    exp.Select: "scalar subquery",
+    exp.Subquery: "scalar subquery",
+    exp.Window: "window function",
+}
+"""What cannot be bound, by the name a user knows it by."""
+
+
+def _not_admitted(node: exp.Expr) -> Exception:
+    if type(node) in NAMES:
+        return UnsupportedError(NAMES[type(node)], NO_RULE)
     if isinstance(node, exp.Func):
         name = function_name(node)
         if name in NON_DETERMINISTIC:
@@ -274,21 +310,20 @@ def _not_admitted(node: exp.Expression) -> Exception:
     return UnsupportedError(type(node).__name__.lower(), "no rule for this expression")
 
 
-def _without_date_wrapper(node: exp.Expression) -> exp.Expression:
+def _without_date_wrapper(node: exp.Expr) -> exp.Expr:
     # sqlglot wraps the argument of year(), datediff() ... in a marker of its own.
     return node.this if isinstance(node, exp.TsOrDsToDate) else node
 
 
-def _literal(_: ExpressionBinder, node: exp.Expression) -> Expr:
+def _literal(_: ExpressionBinder, node: exp.Expr) -> Expr:
     value = str(node.this)
     if node.args.get("is_string"):
         return text(value)
     if value.isdigit():
-        number = int(value)
-        if number < 2**63:
-            return Lit(number, INT if number < 2**31 else BIGINT)
-        raise DefinitionError(f"literal {value} is larger than any BIGINT")
+        return _integer(int(value))
     if "e" in value.lower():
+        if math.isinf(float(value)):
+            raise DefinitionError(f"literal {value} is larger than any DOUBLE")
         return Lit(float(value), DOUBLE)
     exact = Decimal(value)
     scale = -int(exact.as_tuple().exponent)
@@ -298,7 +333,23 @@ def _literal(_: ExpressionBinder, node: exp.Expression) -> Expr:
     return Lit(exact, type_)
 
 
-def _is(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _integer(number: int) -> Expr:
+    if -(2**31) <= number < 2**31:
+        return Lit(number, INT)
+    if -(2**63) <= number < 2**63:
+        return Lit(number, BIGINT)
+    raise DefinitionError(f"literal {number} is outside BIGINT")
+
+
+def _negate(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    _only(node, "this")
+    # The sign belongs to a literal: -2147483648 is an INT, though 2147483648 is not.
+    if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
+        return _integer(-int(str(node.this.this)))
+    return binder.apply("negate", node.this)
+
+
+def _is(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     operand = binder.bind(node.this)
     match node.expression:
         case exp.Null():
@@ -309,10 +360,12 @@ def _is(binder: ExpressionBinder, node: exp.Expression) -> Expr:
             raise _not_admitted(node)
 
 
-def _in(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _in(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    if node.args.get("query") is not None:
+        raise UnsupportedError("IN (subquery)", NO_RULE)
     _only(node, "this", "expressions")
     if not node.expressions:
-        raise UnsupportedError("IN (subquery)", "no differentiation rule yet")
+        raise DefinitionError("IN () compares with nothing; list at least one value")
     args = tuple(binder.bind(part) for part in (node.this, *node.expressions))
     if common_of(tuple(arg.type for arg in args)) is None:
         raise DefinitionError(
@@ -321,7 +374,7 @@ def _in(binder: ExpressionBinder, node: exp.Expression) -> Expr:
     return Fn(IN, args, BOOLEAN)
 
 
-def _case(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _case(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     args: list[Expr] = []
     for branch in node.args["ifs"]:
         condition = binder.bind(branch.this)
@@ -330,15 +383,15 @@ def _case(binder: ExpressionBinder, node: exp.Expression) -> Expr:
     return _finish_case(binder, args, node.args.get("default"))
 
 
-def _if(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _if(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     args = [binder.bind(node.this), binder.bind(node.args["true"])]
     return _finish_case(binder, args, node.args.get("false"))
 
 
-def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expression | None) -> Expr:
-    default = Lit(None, args[1].type) if otherwise is None else binder.bind(otherwise)
-    values = [value for value in (*args[1::2], default) if not _untyped_null(value)]
-    type_ = common_of(tuple(value.type for value in values)) if values else None
+def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr | None) -> Expr:
+    untyped = otherwise is None or isinstance(otherwise, exp.Null)
+    default = Lit(None, args[1].type) if otherwise is None or untyped else binder.bind(otherwise)
+    type_ = common_of(tuple(value.type for value in (*args[1::2], default)))
     if type_ is None:
         raise DefinitionError("the branches of a CASE have types that do not meet; cast them")
     args = [_retype(arg, type_) if i % 2 else arg for i, arg in enumerate(args)]
@@ -348,19 +401,15 @@ def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr
     return Fn(CASE, result, type_)
 
 
-def _untyped_null(expr: Expr) -> bool:
-    return isinstance(expr, Lit) and expr.value is None
-
-
 def _retype(expr: Expr, type_: Type) -> Expr:
     if isinstance(expr, Lit) and expr.value is None:
         return Lit(None, type_)
     return cast(expr, type_) if expr.type != type_ and common(expr.type, type_) == type_ else expr
 
 
-def _cast(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _cast(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     if node.args.get("safe"):
-        raise UnsupportedError("try_cast", "no differentiation rule yet")
+        raise UnsupportedError("try_cast", NO_RULE)
     _only(node, "this", "to")
     to = to_type(node.args["to"])
     if isinstance(node.this, exp.Null):
@@ -368,31 +417,32 @@ def _cast(binder: ExpressionBinder, node: exp.Expression) -> Expr:
     return cast(binder.bind(node.this), to)
 
 
-def _like(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _like(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     like, escape = (
         (node.this, node.expression) if isinstance(node, exp.Escape) else (node, exp.Literal.string("\\"))
     )
     if not isinstance(like, exp.Like):
         raise _not_admitted(like)
-    _only(like, "this", "expression")
-    return binder._call("like", like.this, like.expression, escape)
+    _only(like, "this", "expression", "negate")
+    found = binder.apply("like", like.this, like.expression, escape)
+    return call("not", found) if like.args.get("negate") else found
 
 
-def _date_add(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _date_add(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expression")
     if str(node.args.get("unit")).upper() != "DAY":
         raise _not_admitted(node)
-    return binder._call("date_add", _without_date_wrapper(node.this), node.expression)
+    return binder.apply("date_add", _without_date_wrapper(node.this), node.expression)
 
 
-def _datediff(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _datediff(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expression")
     if node.args.get("unit") is not None and str(node.args["unit"]).upper() != "DAY":
         raise _not_admitted(node)
-    return binder._call("datediff", _without_date_wrapper(node.this), _without_date_wrapper(node.expression))
+    return binder.apply("datediff", _without_date_wrapper(node.this), _without_date_wrapper(node.expression))
 
 
-def _concat(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _concat(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "expressions")
     first, *rest = [binder.bind(part) for part in node.expressions]
     for part in rest:
@@ -400,29 +450,35 @@ def _concat(binder: ExpressionBinder, node: exp.Expression) -> Expr:
     return first
 
 
-def _substring(binder: ExpressionBinder, node: exp.Expression) -> Expr:
+def _substring(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     if node.args.get("start") is None or node.args.get("length") is None:
         raise UnsupportedError("substring without a length", "no rule for this form")
-    return binder._call("substring", node.this, node.args["start"], node.args["length"])
+    return binder.apply("substring", node.this, node.args["start"], node.args["length"])
 
 
-def _boolean(_: ExpressionBinder, node: exp.Expression) -> Expr:
+def _replace(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    replacement = node.args.get("replacement") or exp.Literal.string("")
+    return binder.apply("replace", node.this, node.expression, replacement)
+
+
+def _boolean(_: ExpressionBinder, node: exp.Expr) -> Expr:
     return Lit(bool(node.this), BOOLEAN)
 
 
-def _null(_: ExpressionBinder, node: exp.Expression) -> Expr:
+def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
 
-SPECIAL: Mapping[type[exp.Expression], Callable[[ExpressionBinder, exp.Expression], Expr]] = {
+SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Literal: _literal,
     exp.Boolean: _boolean,
     exp.Null: _null,
+    exp.Neg: _negate,
     exp.Is: _is,
     exp.In: _in,
-    exp.Between: lambda binder, node: binder._call("between", node.this, node.args["low"], node.args["high"]),
+    exp.Between: lambda binder, node: binder.apply("between", node.this, node.args["low"], node.args["high"]),
     exp.Case: _case,
     exp.If: _if,
     exp.Cast: _cast,
@@ -431,9 +487,7 @@ SPECIAL: Mapping[type[exp.Expression], Callable[[ExpressionBinder, exp.Expressio
     exp.Escape: _like,
     exp.Concat: _concat,
     exp.Substring: _substring,
-    exp.Replace: lambda binder, node: binder._call(
-        "replace", node.this, node.expression, node.args["replacement"]
-    ),
+    exp.Replace: _replace,
     exp.TsOrDsAdd: _date_add,
     exp.DateAdd: _date_add,
     exp.DateDiff: _datediff,

@@ -20,14 +20,14 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     """The select list, grouping and HAVING of a block over the plan of its FROM and WHERE."""
     items = _items(node, scope)
     having = node.args.get("having")
-    condition = None if having is None else ExpressionBinder(scope.resolve, aggregates=True).bind(having.this)
+    condition = None if having is None else _having(having.this, node, items, scope)
     group = node.args.get("group")
     aggregated = any(isinstance(part, Agg) for _, expr in items for part in walk(expr))
     if group is None and not aggregated and condition is None:
         return _project(names, plan, items)
     keys = [] if group is None else _keys(group, node, items, scope)
     names.refuse_float_keys([key for _, key in keys], "GROUP BY")
-    grouped = _Grouping(names, keys)
+    grouped = _Grouping(names, keys, scope)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
     result: Plan = Aggregate(plan, tuple(grouped.keys), tuple(grouped.aggregates))
@@ -70,12 +70,12 @@ def _items(node: exp.Select, scope: Scope) -> NamedItems:
     return items
 
 
-def _refuse_star_parts(star: exp.Expression) -> None:
+def _refuse_star_parts(star: exp.Expr) -> None:
     if any(value for value in star.args.values()):
         raise UnsupportedError("* EXCEPT or REPLACE", "list the columns")
 
 
-def _keys(group: exp.Expression, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
+def _keys(group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
     for name, value in group.args.items():
         if value not in (None, False, []) and name not in ("expressions", "all"):
             raise UnsupportedError(name.replace("_", " ").upper(), "no differentiation rule yet")
@@ -84,7 +84,7 @@ def _keys(group: exp.Expression, node: exp.Select, items: NamedItems, scope: Sco
     return [_key(key, node, items, scope) for key in group.expressions]
 
 
-def _key(key: exp.Expression, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
+def _key(key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
     if isinstance(key, exp.Literal) and not key.is_string:
         position = int(str(key.this))
         if not 1 <= position <= len(items):
@@ -107,6 +107,22 @@ def _key(key: exp.Expression, node: exp.Select, items: NamedItems, scope: Scope)
     return name, expr
 
 
+def _having(condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> Expr:
+    """HAVING: outside of aggregates a plain name may be that of an output column."""
+
+    def resolve(column: exp.Column) -> Expr:
+        name = column.name.lower()
+        if column.table or name not in _aliases(node) or column.find_ancestor(exp.AggFunc) is not None:
+            return scope.resolve(column)
+        meant = next(expr for output, expr in items if output.lower() == name)
+        if _names_input(column, scope) and scope.resolve(column) != meant:
+            cure = "it names a column and an output; qualify it, or rename the output"
+            raise UnsupportedError(f"HAVING over {column.name}", cure)
+        return meant
+
+    return ExpressionBinder(resolve, aggregates=True).bind(condition)
+
+
 def _names_input(key: exp.Column, scope: Scope) -> bool:
     return any(output.lower() == key.name.lower() for _, outputs in scope.relations for output, _ in outputs)
 
@@ -118,8 +134,9 @@ def _aliases(node: exp.Select) -> Sequence[str]:
 class _Grouping:
     """Turns expressions over input rows into expressions over groups, collecting what must be computed."""
 
-    def __init__(self, names: Names, keys: NamedItems) -> None:
+    def __init__(self, names: Names, keys: NamedItems, scope: Scope) -> None:
         self.names = names
+        self.scope = scope
         self.keys: NamedItems = [(names.fresh(name), expr) for name, expr in keys]
         self.aggregates: list[tuple[str, Agg]] = []
 
@@ -135,17 +152,18 @@ class _Grouping:
                 return Fn(name, tuple(self.over_groups(arg) for arg in args), type_)
             case Lit():
                 return expr
-            case Col(name, _):
-                raise DefinitionError(f"column {name} is neither in GROUP BY nor in an aggregate")
+            case Col():
+                raise DefinitionError(
+                    f"column {self.scope.shown(expr)} is neither in GROUP BY nor in an aggregate"
+                )
 
     def _aggregate(self, expr: Agg) -> Col:
         for name, known in self.aggregates:
             if known == expr:
                 return Col(name, expr.type)
         name = self.names.fresh(expr.name.lower())
-        if expr.type == DOUBLE and expr.name in ("SUM", "AVG"):
-            self.names.float_aggregates.add(name)
-        elif expr.arg is not None and self.names.is_float_aggregate(expr.arg):
+        summed = expr.type == DOUBLE and expr.name in ("SUM", "AVG")
+        if summed or (expr.arg is not None and self.names.is_float_aggregate(expr.arg)):
             self.names.float_aggregates.add(name)
         self.aggregates.append((name, expr))
         return Col(name, expr.type)

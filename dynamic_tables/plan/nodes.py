@@ -35,7 +35,7 @@ class Scan:
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A relation that whoever runs the plan binds to data, by name: `source@t0`, `source@t1`, `source@delta`."""
+    """A relation that whoever runs the plan binds to data: `source@t0`, `source@t1`, `source@delta`."""
 
     name: str
     columns: tuple[tuple[str, Col], ...]

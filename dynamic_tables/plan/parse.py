@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dynamic_tables.errors import DefinitionError
 
 NON_DETERMINISTIC = frozenset(
-    "rand randn random uuid shuffle current_timestamp now localtimestamp current_date current_time curdate current_user user "
-    "session_user current_database current_schema current_catalog version monotonically_increasing_id "
-    "spark_partition_id input_file_name input_file_block_start input_file_block_length unix_timestamp first last "
-    "any_value first_value_ignore mode approx_count_distinct approx_percentile percentile_approx".split()
+    "rand randn random uuid shuffle current_timestamp now localtimestamp current_date current_time curdate "
+    "current_user user session_user current_database current_schema current_catalog version "
+    "monotonically_increasing_id spark_partition_id input_file_name input_file_block_start "
+    "input_file_block_length unix_timestamp first last any_value first_value_ignore mode "
+    "approx_count_distinct approx_percentile percentile_approx".split()
 )
 """Functions whose value depends on more than their arguments, or on the order of rows."""
 
 
+SPARK_NAMES: Mapping[str, str] = {
+    "arg_max": "max_by",
+    "arg_min": "min_by",
+    "array_agg": "collect_list",
+    "array_size": "size",
+    "array_sort": "sort_array",
+    "bitwise_and_agg": "bit_and",
+    "bitwise_or_agg": "bit_or",
+    "bitwise_xor_agg": "bit_xor",
+    "day_of_week": "dayofweek",
+    "logical_and": "bool_and",
+    "logical_or": "bool_or",
+    "str_position": "instr",
+    "timestamp_trunc": "date_trunc",
+    "var_map": "map",
+    "variance_pop": "var_pop",
+}
+"""sqlglot's names of functions that Spark knows by another."""
+
+
 class SparkText(Spark):
-    """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it in two)."""
+    """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
 
     class Tokenizer(Spark.Tokenizer):
         """Both escapes of Spark 4."""
 
-        STRING_ESCAPES = ("\\", "'")
+        STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012  # sqlglot's own protocol
+
+    class Parser(SparkParser):
+        """A parser that writes no log lines."""
+
+        def _warn_unsupported(self) -> None:
+            """Nothing: what it would warn of is refused, by an error."""
 
 
 @lru_cache(maxsize=512)
@@ -45,41 +74,130 @@ def parse_query(text: str) -> exp.Query:
     return statements[0]
 
 
-def _parse(text: str) -> list[exp.Expression]:
+TOO_DEEP = "the query is nested too deeply"
+
+
+def _parse(text: str) -> list[exp.Expr]:
+    dialect = SparkText()
     try:
-        parsed = sqlglot.parse(text, read=SparkText)
+        tokens = dialect.tokenize(text)
+        _ensure_full_lists(text, tokens)
+        parsed = dialect.parser().parse(tokens, text)
     except SqlglotError as error:
-        details = getattr(error, "errors", None)
-        if details:
-            first = details[0]
-            where = f"line {first.get('line')}, column {first.get('col')}"
-            raise DefinitionError(
-                f"syntax error at {where}: {first.get('description')}, near {first.get('highlight')!r}"
-            ) from error
-        raise DefinitionError(f"syntax error: {str(error).splitlines()[0]}") from error
+        raise DefinitionError(f"syntax error {_explained(text, error)}") from error
     except RecursionError as error:
-        raise DefinitionError("the query is nested too deeply to be parsed") from error
+        raise DefinitionError(TOO_DEEP) from error
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        # sqlglot stumbles over some text that is no SQL.
+        raise DefinitionError("syntax error: the text cannot be read as one SELECT") from error
     return [statement for statement in parsed if isinstance(statement, exp.Expression)]
 
 
-def function_name(node: exp.Expression) -> str:
-    """The name a user would recognise a function by."""
+_NO_ITEM = frozenset(
+    {
+        TokenType.COMMA,
+        TokenType.FROM,
+        TokenType.WHERE,
+        TokenType.GROUP_BY,
+        TokenType.HAVING,
+        TokenType.UNION,
+        TokenType.R_PAREN,
+        TokenType.SEMICOLON,
+    }
+)
+
+
+def _ensure_full_lists(text: str, tokens: Sequence[Token]) -> None:
+    """Raises DefinitionError for `SELECT FROM` and `a,, b`, which sqlglot lets pass and Spark does not."""
+    for i, token in enumerate(tokens):
+        if token.token_type not in (TokenType.COMMA, TokenType.SELECT):
+            continue
+        if i + 1 == len(tokens) or tokens[i + 1].token_type in _NO_ITEM:
+            place = _place(text, token.start)
+            raise DefinitionError(f"syntax error at {place}: something is missing after {token.text!r}")
+
+
+def _place(text: str, offset: int) -> str:
+    return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
+
+
+def _explained(text: str, error: SqlglotError) -> str:
+    """Where and what, in the user's terms: sqlglot speaks of its own tokens and classes."""
+    details = getattr(error, "errors", None)
+    if not details:
+        # From the tokenizer: its line is where the text ends, its offset where the thing begins.
+        unclosed = re.fullmatch(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
+        if unclosed is None:
+            return f"at {_place(text, len(text))}: the text ends inside a string, a name or a comment"
+        return f"at {_place(text, int(unclosed[2]))}: {unclosed[1]} is not closed"
+    first = details[0]
+    near, what = str(first.get("highlight")), str(first.get("description"))
+    # sqlglot's column is that of the last character.
+    column = max(1, int(first.get("col", 1)) - len(near) + 1)
+    if what.startswith("Required keyword"):
+        what = f"something is missing {'before' if near == ')' else 'after'} {near!r}"
+    elif what.startswith("Invalid expression"):
+        what = f"unexpected {near!r}"
+    else:
+        what = re.sub(r"<Token token_type: TokenType\.SENTINEL\b.*>", "the end", what, flags=re.DOTALL)
+        what = re.sub(r"<Token token_type: [^,]*, text: (.*?), line: .*>", r"\1", what, flags=re.DOTALL)
+        what = f"{what[0].lower()}{what[1:]}, near {near!r}"
+    return f"at line {first.get('line')}, column {column}: {what}"
+
+
+def function_name(node: exp.Expr) -> str:
+    """The name a user would recognise a function by: Spark's."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
-    return node.sql_name().lower() if isinstance(node, exp.Func) else type(node).__name__.lower()
+    if isinstance(node, exp.Pad):
+        return "lpad" if node.args.get("is_left") else "rpad"
+    name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__
+    return SPARK_NAMES.get(name.lower(), name.lower())
 
 
-def ensure_deterministic(tree: exp.Expression) -> None:
+def ensure_plain_table(table: exp.Table) -> None:
+    """Raises DefinitionError for a relation that is no plain name: a path, a function, a past version."""
+    shown = table.sql(SparkText)
+    if not isinstance(table.this, exp.Identifier):
+        raise DefinitionError(f"{shown} is refused: a query reads relations of its account")
+    if table.args.get("db") is not None or table.args.get("catalog") is not None:
+        raise DefinitionError(f"{shown} is refused: a query reads relations of its account, by plain names")
+    alias = table.args.get("alias")
+    # `r@v1` comes as an alias.
+    travels = alias is not None and not isinstance(alias.this, exp.Identifier | None)
+    if travels or table.args.get("version") is not None or table.args.get("when") is not None:
+        raise DefinitionError(f"{shown} is refused: a refresh decides which versions are read")
+
+
+def ensure_deterministic(tree: exp.Expr) -> None:
     """Raises DefinitionError naming the first function whose value is not a function of the data."""
     for node in tree.find_all(exp.Func):
-        name = function_name(node)
-        if name in NON_DETERMINISTIC:
-            raise DefinitionError(f"function {name} is refused: its value does not depend on the data alone")
+        if function_name(node) in NON_DETERMINISTIC:
+            raise _not_of_the_data(f"function {function_name(node)}")
 
 
-def ensure_admitted(tree: exp.Expression, functions: Iterable[str]) -> None:
-    """Raises DefinitionError naming the first function that is not in the given list."""
+def ensure_no_bare_function(tree: exp.Expr) -> None:
+    """Raises DefinitionError for `current_user` and the like written without parentheses.
+
+    For text that no binder has seen: a binder takes such a name for a column, and misses it.
+    """
+    for column in tree.find_all(exp.Column):
+        if not column.table and column.name.lower() in NON_DETERMINISTIC:
+            raise _not_of_the_data(f"{column.name} (a column of that name: qualify it)")
+
+
+def _not_of_the_data(what: str) -> DefinitionError:
+    return DefinitionError(f"{what} is refused: its value does not depend on the data alone")
+
+
+def ensure_admitted(tree: exp.Expr, functions: Iterable[str]) -> None:
+    """Raises DefinitionError naming the first function, or other call, that is not in the given list."""
     admitted = frozenset(functions)
+    for script in tree.find_all(exp.QueryTransform):
+        raise DefinitionError(f"{script.sql(SparkText)} is refused: a query runs no scripts")
+    for dot in tree.find_all(exp.Dot):
+        if isinstance(dot.expression, exp.Func):
+            raise DefinitionError(f"{dot.sql(SparkText)} is refused: functions go by their plain names")
     for node in tree.find_all(exp.Func):
         # sqlglot makes Func of some plain syntax too; those print as operators or keywords.
         if isinstance(node, exp.And | exp.Or | exp.Xor | exp.Case | exp.If | exp.Cast | exp.Exists):

@@ -74,8 +74,27 @@ def render(plan: Plan, dialect: Dialect, leaves: Mapping[str, str] | None = None
     for node in walk(plan):
         uses.update(id(child) for child in children(node))
     renderer = _Renderer(dialect, uses, leaves or {})
+    # Bottom up, so that the recursion ends at the next shared node below, however deep the plan is.
+    for node in _children_first(plan):
+        if uses[id(node)] > 1:
+            renderer.source(node)
     query = renderer.select(plan)
     return Statement(tuple(renderer.steps), query)
+
+
+def _children_first(plan: Plan) -> list[Plan]:
+    ordered: list[Plan] = []
+    seen: set[int] = set()
+    stack: list[tuple[Plan, bool]] = [(plan, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            ordered.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children(node)))
+    return ordered
 
 
 def render_expression(expr: Expr, dialect: Dialect) -> str:
@@ -135,7 +154,8 @@ class _Renderer:
                 return f"SELECT {self.names(plan)} {self.from_where(plan, own=True)}"
             case SemiJoin(left, right, on, anti):
                 word = "ANTI" if anti else "SEMI"
-                return f"SELECT {self.names(left)} FROM {self.source(left)} {word} JOIN {self.source(right)} ON {self.expr(on)}"
+                sides = f"{self.source(left)} {word} JOIN {self.source(right)}"
+                return f"SELECT {self.names(left)} FROM {sides} ON {self.expr(on)}"
             case UnionAll(branches):
                 return " UNION ALL ".join(self.select_in_order(branch, columns(plan)) for branch in branches)
             case Distinct(child):
@@ -145,7 +165,8 @@ class _Renderer:
             case Numbered(child, partition, name):
                 by = ", ".join(self.expr(expr) for expr in partition)
                 counter = f"CAST(row_number() OVER (PARTITION BY {by} ORDER BY {by}) AS INT)"
-                return f"SELECT {self.names(child)}, {counter} AS {self.dialect.identifier(name)} FROM {self.source(child)}"
+                items = f"{self.names(child)}, {counter} AS {self.dialect.identifier(name)}"
+                return f"SELECT {items} FROM {self.source(child)}"
             case Values():
                 return self.values(plan)
             case _:
@@ -251,7 +272,8 @@ class _Renderer:
             value = f"({rendered} + CAST('0.0' AS DOUBLE))"
         if arg.type.kind is not Kind.STRING:
             value = f"CAST({value} AS {string})"
-        return f"coalesce('{FRAME_TAGS[arg.type.kind]}' || CAST(length({value}) AS {string}) || ':' || {value}, 'n')"
+        length = f"CAST(length({value}) AS {string})"
+        return f"coalesce('{FRAME_TAGS[arg.type.kind]}' || {length} || ':' || {value}, 'n')"
 
 
 assert (CASE, IN, CAST, FRAME) == ("case", "in", "cast", "frame")

@@ -55,6 +55,14 @@ class Scope:
             for output, _ in outputs:
                 yield f"{alias}.{output}"
 
+    def shown(self, column: Col) -> str:
+        """A column as the user may write it."""
+        for alias, outputs in self.relations:
+            for name, candidate in outputs:
+                if candidate == column:
+                    return f"{alias}.{name}"
+        return column.name
+
     def star(self, table: str | None) -> Outputs:
         """The columns `*` or `table.*` stands for."""
         picked = [outputs for alias, outputs in self.relations if table is None or alias == table.lower()]

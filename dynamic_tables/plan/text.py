@@ -14,12 +14,20 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import Relations, StoredRelation, ViewRelation
 from dynamic_tables.plan.functions import FULL_ONLY
-from dynamic_tables.plan.parse import ensure_admitted, ensure_deterministic, parse_query
+from dynamic_tables.plan.parse import (
+    TOO_DEEP,
+    ensure_admitted,
+    ensure_deterministic,
+    ensure_no_bare_function,
+    ensure_plain_table,
+    parse_query,
+)
 from dynamic_tables.plan.types import Type
 
 ADMITTED = FULL_ONLY | frozenset(
-    "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat substring "
-    "substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl like dpipe".split()
+    "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat "
+    "substring substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl "
+    "like dpipe".split()
 )
 
 
@@ -41,21 +49,24 @@ class TextQuery:
     texts: tuple[str, ...]
     operator: str = ""
     unsupported: str = ""
+    reason: str = ""
 
     def without_rule(self, error: UnsupportedError) -> TextQuery:
         """The same, with the reason why it cannot be incremental."""
-        return replace(self, operator=error.operator, unsupported=str(error))
+        return replace(self, operator=error.operator, unsupported=str(error), reason=error.reason)
 
     def ensure_admitted(self) -> None:
         """Raises DefinitionError for a function or relation that may not even run in a FULL refresh."""
         for text in self.texts:
-            ensure_admitted(parse_query(text), ADMITTED)
+            tree = parse_query(text)
+            ensure_admitted(tree, ADMITTED)
+            ensure_no_bare_function(tree)
 
     def columns(self, analyzer: object) -> tuple[tuple[str, Type], ...]:
         """The output columns. Raises UnsupportedError where the store cannot analyse text."""
         analyse = getattr(analyzer, "columns_of_text", None)
         if analyse is None:
-            raise UnsupportedError(self.operator, f"{self.unsupported}, and this store runs plans only")
+            raise UnsupportedError(self.operator, f"{self.reason}, and this store runs plans only")
         result: tuple[tuple[str, Type], ...] = analyse(self.text, self.names)
         return result
 
@@ -82,19 +93,35 @@ def read_text(text: str, relations: Relations) -> TextQuery:
                     sources[name] = None
         return names
 
-    names = visit(text, ())
+    try:
+        names = visit(text, ())
+    except RecursionError as error:
+        raise DefinitionError(TOO_DEEP) from error
     return TextQuery(text, names, tuple(sources), tuple(texts))
 
 
-def _relations(tree: exp.Expression) -> Iterable[str]:
-    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+def _relations(tree: exp.Expr) -> Iterable[str]:
     for table in tree.find_all(exp.Table):
-        if not isinstance(table.this, exp.Identifier):
-            raise DefinitionError(f"{table.sql()} is refused: a query reads relations of its account")
-        if table.args.get("db") is not None or table.args.get("catalog") is not None:
-            raise DefinitionError(f"{table.sql()} is refused: a query reads relations of its account, by their plain names")
-        if table.args.get("version") is not None or table.args.get("when") is not None:
-            raise DefinitionError(f"{table.sql()} is refused: a refresh decides which versions are read")
-        name = table.name.lower()
-        if name not in ctes:
-            yield name
+        ensure_plain_table(table)
+        if not _is_cte(table):
+            yield table.name.lower()
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a name means a CTE where it stands: within a WITH, only the CTEs before it are known.
+
+    So `WITH r AS (SELECT * FROM r) SELECT * FROM r` reads the relation r.
+    """
+    below: exp.Expr = table
+    above = table.parent
+    while above is not None:
+        with_ = above.args.get("with_")
+        if isinstance(above, exp.With):
+            known = above.expressions[: below.index or 0]
+            known += [below] if above.args.get("recursive") else []
+        else:
+            known = with_.expressions if with_ is not None and with_ is not below else []
+        if any(cte.alias.lower() == table.name.lower() for cte in known):
+            return True
+        below, above = above, above.parent
+    return False

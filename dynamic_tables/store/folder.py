@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
-from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
+from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.store.catalog import create_text, from_metadata, to_properties
 from dynamic_tables.store.files import Files
@@ -38,12 +38,14 @@ class Folder:
             session.sql(f"USE {self.database}")
 
     def close(self) -> None:
-        """Forgets the names in Spark's catalog; no file is touched."""
+        """Frees what Spark's catalog and Delta's cache hold; no file is touched."""
         with store_errors(self.path):
             for name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
             self.session.sql("USE default")
             self.session.sql(f"DROP DATABASE {self.database}")
+            for name in self.logs:
+                self._forget_in_delta(name)
         self.registered.clear()
 
     def path_of(self, name: str) -> str:
@@ -107,9 +109,7 @@ class Folder:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
             self.files.remove(self.path_of(name))
-            jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001  (Delta's cache has no Python interface)
-            path = jvm.org.apache.hadoop.fs.Path(self.path_of(name))
-            jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
+            self._forget_in_delta(name)
         self._forget(name)
 
     def register(self, name: str) -> None:
@@ -124,6 +124,12 @@ class Folder:
         self.logs.pop(name, None)
         self.known.pop(name, None)
 
+    def _forget_in_delta(self, name: str) -> None:
+        # Delta's cache of logs, by path, has no Python interface.
+        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
+        path = jvm.org.apache.hadoop.fs.Path(self.path_of(name))
+        jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
+
     def _is_leftover(self, name: str) -> bool:
         place = self.path_of(name)
         folders = self.files.folders(place)
@@ -136,9 +142,8 @@ class Folder:
         with store_errors(place):
             jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
             log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.session._jsparkSession, place)  # noqa: SLF001
-            found = log.update(False, jvm.scala.Option.empty(), jvm.scala.Option.empty()).metadata()
-            if found is None:
-                raise CorruptTable(f"{place}: version {version} has no metadata")
+            nothing = jvm.scala.Option.empty()
+            found = log.getSnapshotAt(version, nothing, nothing, False).metadata()
             properties = jvm.scala.jdk.javaapi.CollectionConverters.asJava(found.configuration())
             schema = str(found.schemaString())
             return TableMetadata(id=str(found.id()), properties=dict(properties), schema=schema)

@@ -58,6 +58,8 @@ class Transactions:
 
     def write(self, statements: Sequence[Statement]) -> Mapping[str, int]:
         """Runs checked statements as one transaction. Raises StoreError, and then nothing of it remains."""
+        if not statements:
+            return {}
         logs = self._polled()
         self.ensure_finished()
         targets = tuple(dict.fromkeys(statement.target for statement in statements))

@@ -307,6 +307,11 @@ def test_merge_refuses_what_does_not_fit(shop: Shop) -> None:
     shop.store.strict_merge = False
     shop.store.merge(table, folded, plan, record)
     assert shop.rows() == [("a", 3)]
+    absent = "SELECT * FROM VALUES ('b', 1L, 'gs1:b', 'DELETE') AS t(v, n, `$ROW_ID`, `$OPERATION`)"
+    record = replace(record, frontier=replace(record.frontier, timestamp=30))
+    shop.store.refreshes(table)
+    version = shop.store.merge(table, shop.store.workspace.materialized(absent, ()), plan, record)
+    assert (version, shop.rows()) == (before + 1, [("a", 3)])
 
 
 def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
@@ -322,6 +327,34 @@ def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
     result = shop.refresh()
     assert result.action is Action.REINITIALIZE
     assert "no longer readable" in result.record.reason
+
+
+def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, spark: SparkSession) -> None:
+    clock = SimulatedClock()
+    store = DeltaStore(str(tmp_path), spark, clock, properties={"delta.checkpointInterval": "2"})
+    account = Account(store=store, clock=clock)
+    account.create_base_table("r", {"k": "INT"})
+    account.create_dynamic_table("d", "SELECT k FROM r")
+    for time in range(1, 6):
+        clock.set(time)
+        account.execute(f"INSERT INTO r VALUES ({time})")
+        account.refresh("d")
+    for name in ("r", "d"):
+        for version in range(4):
+            (tmp_path / name / "_delta_log" / f"{version:020d}.json").unlink()
+        for version in range(4):
+            (tmp_path / name / "_delta_log" / f".{version:020d}.json.crc").unlink(missing_ok=True)
+    again = Account.open(str(tmp_path), spark, clock)
+    assert again.store.definitions() == store.definitions()
+    assert again.describe("d").data_timestamp == 5
+    assert [record.frontier.timestamp for record in again.describe("d").refreshes] == [3, 4, 5]
+    assert not again.store.readable("r", SourceVersion(2, 2, 2, ""))
+    assert again.store.readable("r", SourceVersion(4, 4, 4, ""))
+    clock.set(10)
+    again.execute("DELETE FROM r WHERE k = 1")
+    assert again.refresh("d")[-1].action is Action.INCREMENTAL
+    rows = again.store.current(again.dynamic_table("d")).rows()
+    assert sorted(str(row[0]) for row in rows) == ["2", "3", "4", "5"]
 
 
 def test_corrupt_folders_are_named(shop: Shop) -> None:
@@ -364,7 +397,7 @@ def test_text_that_no_rule_covers_is_typed_and_run_by_spark(shop: Shop) -> None:
     assert [str(type_) for _, type_ in table.columns] == ["INT", "INT", "DECIMAL(5,2)"]
     assert str(shop.rows("top")) == "[(2, 1, Decimal('2.00'))]"
     with pytest.raises(DefinitionError, match="which dynamic tables do not hold"):
-        shop.account.create_dynamic_table("bad", "SELECT collect_list(k) AS l FROM r")
+        shop.account.create_dynamic_table("bad", "SELECT array(k) AS l FROM r")
 
 
 def test_a_dynamic_table_reads_another_at_its_data_timestamp(shop: Shop) -> None:

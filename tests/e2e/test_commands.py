@@ -1,0 +1,161 @@
+"""The command line as a user meets it: results, exit statuses, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+from campaign.folders import write_failure
+from campaign.lanes import LaneSpec
+from campaign.mutation import Hunt, hunt
+from generators.profiles import QUICK, SMOKE
+from generators.scenarios import scenario_at
+from workload.codec import scenario_to_json
+from workload.results import OutcomeClass
+
+
+def dvs(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def one_line(result: Result) -> str:
+    """The error message: one line, no traceback."""
+    lines = [line for line in result.stderr.splitlines() if line.strip()]
+    assert len(lines) == 1, result.stderr
+    assert "Traceback" not in lines[0]
+    return lines[0]
+
+
+def test_fuzz_ends_with_one_object_whose_outcomes_add_up(tmp_path: Path) -> None:
+    result = dvs(
+        "fuzz", "--scenarios", "6", "--seed", "4", "--profile", "quick", "--out", str(tmp_path), "--json"
+    )
+    summary = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert summary["scenarios"] == 6 == sum(summary["outcomes"].values()) == summary["outcomes"]["passed"]
+    assert summary["coverage"]["floors_met"] is True
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["seed"] == 4
+
+
+def test_floors_that_are_not_met_are_no_pass(tmp_path: Path) -> None:
+    profile = tmp_path / "impossible.toml"
+    profile.write_text('base = "quick"\n[floors]\n"state: unheard of" = 1000\n', encoding="utf-8")
+    result = dvs("fuzz", "--scenarios", "2", "--profile", str(profile), "--out", str(tmp_path / "run"))
+    assert result.exit_code == 3
+    assert "floor not met: state: unheard of: 0 of 2" in result.stdout
+
+
+def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path) -> None:
+    task = Hunt(
+        fault="join-both-at-t1",
+        tier="rules",
+        seed=1,
+        profile=SMOKE,
+        first=0,
+        seconds=60,
+        attempts=40,
+        validations=False,
+    )
+    kill = hunt(task).kill
+    assert kill is not None
+    outcome = (
+        LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
+        .build()
+        .judge(kill.reproduction)
+    )
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    write_failure(tmp_path / "failure", kill.reproduction, kill.reproduction, outcome)
+    folder = str(tmp_path / "failure")
+    failing = dvs("replay", folder, "--fault", "join-both-at-t1", "--no-validations")
+    assert failing.exit_code == 1
+    assert kill.killer.value in failing.stdout
+    assert dvs("replay", folder).exit_code == 0
+    page = (tmp_path / "failure" / "README.md").read_text(encoding="utf-8")
+    assert "FAILS HERE" in page
+    assert "CREATE DYNAMIC TABLE" in page
+
+
+def test_the_engines_own_validations_catch_a_fault_too() -> None:
+    lane = LaneSpec(tier="rules", faults=("delete-listed-twice",)).build()
+    outcomes = (lane.judge(scenario_at(1, SMOKE, index)) for index in range(40))
+    found = next(outcome for outcome in outcomes if outcome.outcome is not OutcomeClass.PASSED)
+    assert found.killer is not None
+    assert found.killer.value == "validation"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fuzz", "--profile", "nowhere"), "no profile 'nowhere'"),
+        (("fuzz", "--scenarios", "2", "--budget", "2s"), "exclude each other"),
+        (("replay", "nowhere.json"), "no scenario at nowhere.json"),
+        (("mutants", "--fault", "nobody"), "no planted fault named 'nobody'"),
+    ],
+)
+def test_misuse_is_one_line_and_status_2(arguments: tuple[str, ...], said: str) -> None:
+    result = dvs(*arguments)
+    assert result.exit_code == 2
+    assert said in one_line(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text[:100], "no valid JSON"),
+        (lambda text: text.replace('"version": 1', '"version": 99'), "version 99"),
+        (lambda text: text.replace("dvs-scenario", "dvs-history"), "dvs-scenario"),
+        (lambda text: text.replace('"name": "r0"', '"name": "r0; DROP TABLE x"'), "is no name"),
+        (lambda text: text.replace('"is": "Table"', '"is": "Chair"', 1), "expected Table"),
+        (lambda text: "", "no valid JSON"),
+    ],
+)
+def test_a_bad_scenario_file_is_one_line_and_status_2(tmp_path: Path, change, said: str) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "scenario.json"
+    file.write_text(change(scenario_to_json(scenario_at(1, QUICK, 0))), encoding="utf-8")
+    result = dvs("replay", str(file))
+    assert result.exit_code == 2
+    assert said in result.stderr + result.stdout
+
+
+def test_an_output_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", encoding="utf-8")
+    result = dvs("fuzz", "--scenarios", "1", "--out", str(blocked / "run"))
+    assert result.exit_code == 2
+    assert str(blocked) in one_line(result)
+
+
+def test_a_bad_profile_key(tmp_path: Path) -> None:
+    profile = tmp_path / "p.toml"
+    profile.write_text("tabels = [1, 2]\n", encoding="utf-8")
+    assert "unknown key 'tabels'" in one_line(dvs("fuzz", "--profile", str(profile)))
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
+    runs = [
+        json.loads(
+            dvs(
+                "fuzz",
+                "--scenarios",
+                "4",
+                "--seed",
+                "8",
+                "--workers",
+                str(n),
+                "--out",
+                str(tmp_path / str(n)),
+                "--json",
+            ).stdout
+        )
+        for n in (1, 2)
+    ]
+    assert [{**run, "seconds": 0, "time_split": {}} for run in runs][0] == {
+        **runs[1],
+        "seconds": 0,
+        "time_split": {},
+    }
