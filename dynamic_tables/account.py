@@ -122,7 +122,9 @@ class Account:
 
     def _define(self, name: str, query: str, target_lag: int | None, mode: RefreshMode) -> DynamicTable:
         if target_lag is not None and target_lag <= 0:
-            raise DefinitionError(f"target lag of {name} is {target_lag} microseconds; it must be positive, or None for DOWNSTREAM")
+            raise DefinitionError(
+                f"target lag of {name} is {target_lag} microseconds; it must be positive, or None for DOWNSTREAM"
+            )
         bound, text = self._read(query)
         reason = text.unsupported
         if mode is RefreshMode.INCREMENTAL and bound is None:
@@ -169,7 +171,9 @@ class Account:
             timestamp = self.clock.now() if at is None else at
             table = self.dynamic_table(name)
             if timestamp > self.clock.now():
-                raise DefinitionError(f"refresh of {table.name} at {timestamp}: the future cannot be read yet")
+                raise DefinitionError(
+                    f"refresh of {table.name} at {timestamp}: the future cannot be read yet"
+                )
             results = []
             for upstream in (*self.upstream(table), table):
                 if not self.has_version_at(upstream, timestamp):
@@ -185,7 +189,9 @@ class Account:
         for source in table.sources:
             definition = definitions.get(source)
             if not isinstance(definition, BaseTable | DynamicTable):
-                raise DefinitionError(f"{table.name} reads {source}, which was dropped; create it again or drop {table.name}")
+                raise DefinitionError(
+                    f"{table.name} reads {source}, which was dropped; create it again or drop {table.name}"
+                )
             sources[source] = definition
         bound, table = self._bound(table)
         return Refreshing(

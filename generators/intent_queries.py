@@ -265,9 +265,9 @@ def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> st
 
 
 def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """l LEFT JOIN r ON l.k = r.k LEFT JOIN s ON l.k = s.k, where s is often l: pads of one join match in the other."""
+    """l LEFT JOIN r LEFT JOIN s on keys of l, where s is often l: pads of one join match in the other."""
     a, c, d = b.queries.alias(), b.queries.alias(), b.queries.alias()
-    third = b.choices.pick((right, b.choices.pick(b.tables)))
+    third = b.choices.pick((left, left, right, b.choices.pick(b.tables)))
     inner = Join(
         b.choices.pick((JoinKind.LEFT, JoinKind.FULL)),
         Named(left.name, a),

@@ -106,7 +106,7 @@ def agg(function: str, operand: Operand, *, distinct: bool = False) -> Aggregate
 
 def named(name: str, alias: str | None = None) -> Named:
     """A table, view, dynamic table or CTE in FROM."""
-    return Named(name, alias or name)
+    return Named(name, name if alias is None else alias)
 
 
 def derived(query: Query, alias: str) -> Derived:

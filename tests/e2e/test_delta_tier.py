@@ -33,7 +33,7 @@ def sources(trace: Trace) -> list[tuple[int, str, Counter[str]]]:
 
 
 def contents(trace: Trace) -> list[tuple[int, str, int, Counter[str]]]:
-    """Rows only: base tables number their rows differently, and Delta has no version for a write of nothing."""
+    """Rows only: base tables number theirs differently, and Delta makes no version of a write of nothing."""
     return [
         (
             refreshed.step,

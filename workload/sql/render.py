@@ -88,9 +88,13 @@ def render_expr(expr: Expr, dialect: Dialect) -> str:
             assert_never(expr)
 
 
+TYPED = frozenset({"cast", "mul_decimal"})
+"""Functions whose DuckDB text casts by itself."""
+
+
 def _call(call: Call, dialect: Dialect) -> str:
     text = _call_text(call, dialect)
-    if dialect is Dialect.DUCKDB and call.type.kind is Kind.DECIMAL and call.function != "cast":
+    if dialect is Dialect.DUCKDB and call.type.kind is Kind.DECIMAL and call.function not in TYPED:
         # Where decimals meet integers DuckDB gives other widths than Spark; the values agree.
         return f"CAST({text} AS {call.type})"
     return text

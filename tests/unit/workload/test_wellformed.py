@@ -152,7 +152,10 @@ STEPS: list[tuple[tuple[Step, ...], str]] = [
     ((Refresh(0, "spending", 0),), "step 0: refresh of spending, which is no dynamic table created before"),
     ((*FIRST, Refresh(3, "vips_only", 3)), "step 2: refresh of vips_only, which is no dynamic table"),
     ((*FIRST, Refresh(3, "customer", 3)), "step 2: refresh of customer, which is no dynamic table"),
-    ((*FIRST, Refresh(3, "spending", 4)), "step 2: data timestamp 4 lies after the refresh, at 3"),
+    (
+        (*FIRST, Refresh(3, "spending", 4)),
+        "step 2: data timestamp 4 does not lie between 0 and the refresh, at 3",
+    ),
     ((*FIRST, Refresh(3, "spending", -1)), "step 2: "),
 ]
 

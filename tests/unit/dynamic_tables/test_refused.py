@@ -1,0 +1,106 @@
+"""What may not run at all, in any refresh mode: the sandbox around queries."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from tests.unit.dynamic_tables.reading import read
+
+UNKNOWN = "is not in the registry; `dvs operators` lists those that are"
+UNSTABLE = "is refused: its value does not depend on the data alone"
+FOREIGN = "is refused: a query reads relations of its account"
+
+FUNCTIONS = {
+    "frob(a)": f"function frob {UNKNOWN}",
+    "java_method('java.lang.System', 'exit', 0)": f"function java_method {UNKNOWN}",
+    "reflect('java.lang.System', 'exit', 0)": f"function reflect {UNKNOWN}",
+    "try_reflect('java.lang.System', 'exit', 0)": f"function try_reflect {UNKNOWN}",
+    "IDENTIFIER('a')": f"function identifier {UNKNOWN}",
+    "rand()": f"function rand {UNSTABLE}",
+    "CAST(rand() AS INT)": f"function rand {UNSTABLE}",
+    "uuid()": f"function uuid {UNSTABLE}",
+    "now()": f"function now {UNSTABLE}",
+    "current_date": f"function current_date {UNSTABLE}",
+    "current_timestamp()": f"function current_timestamp {UNSTABLE}",
+    "current_user()": f"function current_user {UNSTABLE}",
+    "monotonically_increasing_id()": f"function monotonically_increasing_id {UNSTABLE}",
+    "input_file_name()": f"function input_file_name {UNSTABLE}",
+    "first(a)": f"function first {UNSTABLE}",
+    "any_value(a)": f"function any_value {UNSTABLE}",
+}
+
+RELATIONS = {
+    "read_csv('/etc/passwd')": FOREIGN,
+    "range(10)": FOREIGN,
+    "IDENTIFIER('r')": FOREIGN,
+    "parquet.`/tmp/x`": FOREIGN,
+    "delta.`/tmp/x`": FOREIGN,
+    "csv.`/etc/passwd`": FOREIGN,
+    "other.r": FOREIGN,
+    "cat.other.r": FOREIGN,
+    "r VERSION AS OF 3": "is refused: a refresh decides which versions are read",
+    "r TIMESTAMP AS OF '2020-01-01'": "is refused: a refresh decides which versions are read",
+    "r@v3": "is refused: a refresh decides which versions are read",
+    "`/tmp/x`": "unknown table /tmp/x",
+}
+
+WITHOUT_A_PLAN = " ORDER BY 1"
+"""Sends a query down the road of FULL tables, whose text no binder has looked at."""
+
+
+@pytest.mark.parametrize("road", ["", WITHOUT_A_PLAN], ids=["plan", "text"])
+@pytest.mark.parametrize("call", FUNCTIONS)
+def test_a_function_is_refused_by_name(call: str, road: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        read(f"SELECT a, {call} AS y FROM r{road}")
+    assert str(caught.value) == FUNCTIONS[call]
+
+
+@pytest.mark.parametrize("clause", ["WHERE a > {}", "GROUP BY a, {}", "JOIN s ON s.a = {}", "ORDER BY {}"])
+def test_a_function_is_refused_wherever_it_stands(clause: str) -> None:
+    with pytest.raises(DefinitionError, match="function rand is refused"):
+        read(f"SELECT r.a FROM r {clause.format('rand()')}")
+
+
+def test_a_function_is_refused_inside_a_view_or_cte() -> None:
+    with pytest.raises(DefinitionError, match="function rand is refused"):
+        read("WITH t AS (SELECT rand() AS y FROM r) SELECT y FROM t")
+
+
+@pytest.mark.parametrize("road", ["", WITHOUT_A_PLAN], ids=["plan", "text"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_only_relations_of_the_account_are_read(relation: str, road: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        read(f"SELECT * FROM {relation}{road}")
+    assert RELATIONS[relation] in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["user", "current_time", "localtimestamp", "current_catalog", "CURRENT_DATABASE"])
+def test_a_function_without_parentheses_is_seen_where_no_binder_looks(name: str) -> None:
+    with pytest.raises(DefinitionError, match=f"^{name} .* is refused: its value does not depend on the data"):
+        read(f"SELECT a, {name} AS y FROM r ORDER BY a")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT TRANSFORM(a) USING 'cat' AS (y) FROM r", "a query runs no scripts"),
+        ("SELECT y FROM (SELECT TRANSFORM(a) USING 'cat' AS (y) FROM r) q", "a query runs no scripts"),
+        ("FROM r SELECT TRANSFORM(a) USING 'cat' AS y", "a query runs no scripts"),
+        ("SELECT MAP(a) USING 'cat' AS (y) FROM r", "cannot be read as one SELECT"),
+        ("SELECT other.upper(b) AS y FROM r", "functions go by their plain names"),
+        ("SELECT system.builtin.java_method(b) AS y FROM r", "functions go by their plain names"),
+        ("SELECT a FROM r LATERAL VIEW reflect('x', 'y') t AS y", "function reflect is not in the registry"),
+    ],
+)
+def test_other_ways_to_run_code_are_refused(query: str, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        read(query)
+
+
+@pytest.mark.parametrize("name", ["round", "min_by", "bool_and", "sort_array", "date_trunc", "lpad", "rpad"])
+def test_a_listed_function_without_a_rule_may_run_in_a_full_refresh(name: str) -> None:
+    """By Spark's name for it: sqlglot has names of its own for some."""
+    with pytest.raises(UnsupportedError, match=f"^unsupported: function {name}: it is not in the registry"):
+        read(f"SELECT {name}(a, n) AS y FROM r" if name != "bool_and" else "SELECT bool_and(f) AS y FROM r")

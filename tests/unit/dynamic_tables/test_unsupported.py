@@ -1,0 +1,149 @@
+"""Operators without a rule: UnsupportedError by the name a user knows, with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS, RULES, change_plan
+from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.render import render
+from tests.unit.dynamic_tables.reading import read
+
+NO_RULE = "no differentiation rule yet"
+
+QUERIES = {
+    "SELECT a, row_number() OVER (PARTITION BY a ORDER BY b) AS n FROM r": ("window function", NO_RULE),
+    "SELECT SUM(a) OVER () AS n FROM r": ("window function", NO_RULE),
+    "SELECT a FROM r QUALIFY row_number() OVER (ORDER BY a) = 1": ("QUALIFY", NO_RULE),
+    "SELECT a FROM r WHERE a IN (SELECT a FROM s)": ("IN (subquery)", NO_RULE),
+    "SELECT a FROM r WHERE a NOT IN (SELECT a FROM s)": ("IN (subquery)", NO_RULE),
+    "SELECT a FROM r WHERE EXISTS (SELECT 1 AS o FROM s WHERE s.a = r.a)": ("EXISTS", NO_RULE),
+    "SELECT a FROM r WHERE a = ANY (SELECT a FROM s)": ("ANY", NO_RULE),
+    "SELECT a, (SELECT MAX(a) FROM s) AS m FROM r": ("scalar subquery", NO_RULE),
+    "SELECT a FROM r EXCEPT SELECT a FROM s": ("EXCEPT", NO_RULE),
+    "SELECT a FROM r MINUS SELECT a FROM s": ("EXCEPT", NO_RULE),
+    "SELECT a FROM r INTERSECT ALL SELECT a FROM s": ("INTERSECT", NO_RULE),
+    "SELECT a FROM r UNION ALL BY NAME SELECT a FROM s": ("UNION BY NAME", NO_RULE),
+    "SELECT a, COUNT(*) AS n FROM r GROUP BY ROLLUP (a)": ("ROLLUP", NO_RULE),
+    "SELECT a, COUNT(*) AS n FROM r GROUP BY a WITH ROLLUP": ("ROLLUP", NO_RULE),
+    "SELECT a, COUNT(*) AS n FROM r GROUP BY CUBE (a)": ("CUBE", NO_RULE),
+    "SELECT a, COUNT(*) AS n FROM r GROUP BY GROUPING SETS ((a), ())": ("GROUPING SETS", NO_RULE),
+    "SELECT a FROM r ORDER BY a": ("ORDER BY", NO_RULE),
+    "SELECT a FROM r LIMIT 1": ("LIMIT", NO_RULE),
+    "SELECT a FROM (SELECT a FROM r ORDER BY a LIMIT 1) q": ("LIMIT", NO_RULE),
+    "SELECT a FROM r OFFSET 1": ("OFFSET", NO_RULE),
+    "SELECT a FROM r SORT BY a": ("SORT BY", NO_RULE),
+    "SELECT a FROM r CLUSTER BY a": ("CLUSTER BY", NO_RULE),
+    "SELECT a FROM r DISTRIBUTE BY a": ("DISTRIBUTE BY", NO_RULE),
+    "SELECT a FROM r LATERAL VIEW explode(array(1, 2)) t AS y": ("LATERAL VIEW", NO_RULE),
+    "SELECT a FROM r, LATERAL (SELECT c FROM s WHERE s.a = r.a) q": ("LATERAL in FROM", NO_RULE),
+    "WITH RECURSIVE t AS (SELECT a FROM r UNION ALL SELECT a FROM t) SELECT a FROM t": ("recursive CTE", NO_RULE),
+    "WITH t(k) AS (SELECT a FROM r) SELECT k FROM t": ("CTE with a column list", "alias the columns inside it"),
+    "SELECT a FROM r JOIN s USING (a)": ("JOIN with USING or NATURAL", "write the condition with ON"),
+    "SELECT b FROM r NATURAL JOIN s": ("JOIN with USING or NATURAL", "write the condition with ON"),
+    "SELECT a FROM r LEFT SEMI JOIN s ON r.a = s.a": ("semi join", NO_RULE),
+    "SELECT a FROM r ANTI JOIN s ON r.a = s.a": ("anti join", NO_RULE),
+    "SELECT * FROM VALUES (1), (2)": ("VALUES in FROM", NO_RULE),
+    "SELECT a FROM r TABLESAMPLE (10 PERCENT)": ("TABLESAMPLE", f"{NO_RULE} (on r)"),
+    "SELECT a FROM (SELECT a FROM r) q TABLESAMPLE (10 PERCENT)": ("TABLESAMPLE", f"{NO_RULE} (on q)"),
+    "SELECT * FROM r PIVOT (SUM(a) FOR b IN ('x'))": ("PIVOT or UNPIVOT", f"{NO_RULE} (on r)"),
+    "SELECT * FROM (SELECT a, b FROM r) PIVOT (SUM(a) FOR b IN ('x'))": (
+        "PIVOT or UNPIVOT",
+        f"{NO_RULE} (on a sub-select)",
+    ),
+    "SELECT k FROM r AS t(k)": ("column list in the alias of r", "alias the columns in a sub-select"),
+    "SELECT b FROM (SELECT a, n FROM r) t(b, c)": (
+        "column list in the alias of t",
+        "alias the columns in a sub-select",
+    ),
+    "SELECT z.b FROM (r JOIN s ON r.a = s.a) AS z": (
+        "alias of relations in parentheses",
+        "alias each inside them",
+    ),
+    "SELECT COUNT(*) FILTER (WHERE a > 1) AS n FROM r": ("aggregate with FILTER", NO_RULE),
+    "SELECT COUNT(DISTINCT a, b) AS n FROM r": ("COUNT of several columns", NO_RULE),
+    "SELECT COUNT(a, b) AS n FROM r": ("COUNT of several columns", NO_RULE),
+    "SELECT try_cast(b AS INT) AS n FROM r": ("try_cast", NO_RULE),
+    "SELECT CAST(x AS STRING) AS y FROM r": (
+        "CAST(DOUBLE AS STRING)",
+        "rounds, fails or prints differently from engine to engine",
+    ),
+    "SELECT NULL AS y FROM r": ("untyped NULL", "write CAST(NULL AS type)"),
+    "SELECT explode(array(a)) AS y FROM r": (
+        "function explode",
+        "it is not in the registry of differentiable expressions",
+    ),
+    "SELECT 1 AS one": ("SELECT without FROM", "a dynamic table reads at least one relation"),
+    "SELECT * EXCEPT (a) FROM r": ("* EXCEPT or REPLACE", "list the columns"),
+    "SELECT AVG(m) AS y FROM r": (
+        "AVG of DECIMAL",
+        "its digits depend on the engine; use CAST(SUM(x) AS DOUBLE) / COUNT(x)",
+    ),
+    "SELECT SUM(a) AS a FROM r GROUP BY b HAVING a > 10": (
+        "HAVING over a",
+        "it names a column and an output; qualify it, or rename the output",
+    ),
+}
+
+FLOAT = "WITH q AS (SELECT b, SUM(x) AS y, AVG(a) AS z FROM r GROUP BY b) "
+ORDER_MATTERS = "its last bits depend on the order of summation"
+FLOAT_KEYS = {
+    "SELECT y, COUNT(*) AS n FROM q GROUP BY y": "GROUP BY",
+    "SELECT y + 1 AS k, COUNT(*) AS n FROM q GROUP BY 1": "GROUP BY",
+    "SELECT DISTINCT z FROM q": "DISTINCT",
+    "SELECT z FROM q UNION SELECT x FROM r": "UNION",
+    "SELECT q.b FROM q JOIN r ON q.z = r.x": "a join condition",
+    "SELECT q.b FROM r LEFT JOIN q ON q.y <=> r.x": "a join condition",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_an_operator_without_a_rule_is_named_with_the_reason(query: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        read(query)
+    assert (caught.value.operator, caught.value.reason) == QUERIES[query]
+    assert str(caught.value) == f"unsupported: {caught.value.operator}: {caught.value.reason}"
+
+
+@pytest.mark.parametrize("query", FLOAT_KEYS)
+def test_rows_are_not_matched_by_a_float_aggregate(query: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        read(FLOAT + query)
+    assert caught.value.operator == f"float aggregate as key of {FLOAT_KEYS[query]}"
+    assert caught.value.reason == ORDER_MATTERS
+
+
+def test_a_float_aggregate_may_be_a_value() -> None:
+    read(FLOAT + "SELECT b, MAX(y) AS y, SUM(z) AS z FROM q GROUP BY b")
+
+
+def test_every_construct_that_is_declared_unsupported_is_tried_here() -> None:
+    """What `dvs operators` lists is what users meet."""
+    tried = {operator for operator, _ in QUERIES.values()} | {"float aggregate as join or group key"}
+    words = {"explode": "function explode", "LATERAL": "LATERAL VIEW"}
+    for construct in NOT_YET:
+        parts = [construct] if construct in tried else construct.split(", ")
+        assert {words.get(part, part) for part in parts} <= tried, construct
+    assert NOT_YET.keys() & OPERATORS.keys() == set()
+
+
+@pytest.mark.parametrize("joins", [10, 45])
+@pytest.mark.parametrize("kind", ["JOIN", "FULL JOIN"])
+def test_a_deep_plan_is_differentiated_without_end_of_stack(kind: str, joins: int) -> None:
+    query = "SELECT t0.a FROM s t0 " + " ".join(f"{kind} s t{i} ON t0.a = t{i}.a" for i in range(1, joins + 1))
+    assert render(change_plan(read(query), RULES), SPARK).text()
+
+
+@pytest.mark.parametrize("joins", [60, 600])
+def test_a_plan_too_deep_for_the_stack_is_not_incremental(joins: int) -> None:
+    query = "SELECT t0.a FROM s t0 " + " ".join(f"JOIN s t{i} ON t0.a = t{i}.a" for i in range(1, joins))
+    with pytest.raises(UnsupportedError, match="plan deeper than 50 operators: split the query|more than 500 inputs"):
+        read(query)
+
+
+def test_ctes_that_double_at_every_step_do_not_fill_the_memory() -> None:
+    ctes = ["t0 AS (SELECT a FROM s)"]
+    ctes += [f"t{i} AS (SELECT x.a FROM t{i - 1} x JOIN t{i - 1} y ON x.a = y.a)" for i in range(1, 40)]
+    with pytest.raises(UnsupportedError, match="more than 500 inputs: split the query"):
+        read(f"WITH {', '.join(ctes)} SELECT a FROM t39")
