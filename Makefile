@@ -15,8 +15,11 @@ help:  ## this list
 setup: .venv/.installed  ## .venv with the locked libraries, and Delta's jars in a cache
 	@$(BIN)/python -m dynamic_tables.session --fetch
 
-demo: setup  ## hunt for wrong refreshes for 100 seconds and show the result
-	@$(BIN)/dvs fuzz --tier rules --profile smoke --seed 1 --budget 100s --out .dvs/demo
+demo: setup  ## two minutes: random dynamic tables on Spark + Delta, then in memory; shows what was found
+	@echo "Random dynamic tables on Spark + Delta, each refresh judged by DuckDB:"
+	@$(BIN)/dvs fuzz --tier delta --profile quick --seed 1 --budget 45s --out .dvs/demo/delta
+	@echo "The same engine's plans in memory, many more of them:"
+	@$(BIN)/dvs fuzz --tier rules --profile smoke --seed 1 --budget 45s --out .dvs/demo/rules
 
 test: setup  ## all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)

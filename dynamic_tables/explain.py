@@ -142,9 +142,10 @@ class _Trees:
 
     def row_ids(self, plan: Plan) -> Iterable[str]:
         """The `$ROW_ID` of the operator's own rows, read off the plan that its rule yields."""
-        if operator_of(plan) not in self.differentiation.operators:
+        try:
+            state = self.differentiation.state(plan, At.T1, True)
+        except UnsupportedError:
             return ()
-        state = self.differentiation.state(plan, At.T1, True)
         parts = state.branches if isinstance(state, UnionAll) else (state,)
         return (self.text(_row_id(part)) for part in parts)
 

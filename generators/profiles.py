@@ -47,6 +47,36 @@ class Profile:
     """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
 
 
+PAIRS = (
+    ("grouped aggregation", "left join"),
+    ("grouped aggregation", "inner join"),
+    ("filter", "grouped aggregation"),
+    ("left join", "inner join"),
+    ("inner join", "inner join"),
+    ("union all", "inner join"),
+    ("grouped aggregation", "grouped aggregation"),
+    ("grouped aggregation", "full join"),
+)
+"""Operators, one right above the other, that a campaign must have met."""
+
+INTENT_NAMES = (
+    "both join sides change",
+    "there and back",
+    "group emptied and refilled",
+    "null keys",
+    "identical duplicates",
+    "extremum deleted",
+    "boundary crossed",
+    "last match leaves and returns",
+    "read twice",
+    "mixed aggregates",
+    "stacked filter",
+    "diamond",
+    "maintenance",
+    "no op update",
+)
+"""The triggers that users and maintainers of incremental engines wrote down; each must come up."""
+
 FLOORS: Mapping[str, int] = {
     **{
         f"operator: {name}": 100
@@ -58,6 +88,8 @@ FLOORS: Mapping[str, int] = {
     },
     **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
     "action: REINITIALIZE": 5,
+    **{f"pair: {outer} > {inner}": 10 for outer, inner in PAIRS},
+    **{f"intent: {intent}": 10 for intent in INTENT_NAMES},
     "state: retraction": 500,
     "state: row updated": 200,
     "state: group emptied": 30,

@@ -1,0 +1,185 @@
+"""Explanations: the plan, the ids and the change query of a definition, or why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynamic_tables.differentiate.registry import OPERATORS, RULES
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.explain import declare, explain, laid_out, words
+from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
+from dynamic_tables.plan.types import BIGINT, INT, STRING, decimal
+from tests.unit.dynamic_tables.reading import WORLD
+
+TOTALS = "SELECT v.b, COUNT(*) AS n FROM v LEFT JOIN s ON v.a = s.a WHERE v.b <> 'x FROM y' GROUP BY v.b"
+
+
+def test_an_incremental_query_is_shown_whole() -> None:
+    explanation = explain(TOTALS, WORLD)
+    assert explanation.incremental
+    assert explanation.reason is None
+    assert explanation.sources == ("r", "s")
+    assert explanation.columns == (("b", STRING), ("n", BIGINT))
+    assert explanation.operators == ("projection", "grouped aggregation", "filter", "left join", "scan")
+    assert explanation.change_query is not None
+    assert "\nFROM" in explanation.change_query
+
+
+def test_the_row_id_of_the_result_is_that_of_the_operator_that_makes_it() -> None:
+    ids = {
+        "SELECT a + 1 AS k FROM r WHERE a > 1": "`$ROW_ID`",
+        "SELECT b, COUNT(*) AS n FROM v GROUP BY b": "('g' || coalesce('s' || CAST(length(`b_3`) AS STRING)",
+        "SELECT COUNT(*) AS n FROM r": "'g'",
+        "SELECT a FROM r UNION ALL SELECT a FROM s": "('u0:' || `$ROW_ID`); ('u1:' || `$ROW_ID`)",
+        "SELECT r.a FROM r JOIN s ON r.a = s.a": "(('j' || coalesce('s' || CAST(length(`$LEFT_ID`)",
+    }
+    for query, expression in ids.items():
+        row_id = explain(query, WORLD).row_id
+        assert row_id is not None
+        assert row_id.startswith(expression), query
+
+
+def test_every_operator_of_the_tree_has_its_row_id() -> None:
+    plan = explain(TOTALS, WORLD).plan
+    assert plan is not None
+    assert [node.operator for node in plan.walk() if not node.row_id] == []
+    details = {node.operator: node.detail for node in plan.walk()}
+    assert details["scan"] in ("r", "s")
+    assert details["left join"] == "(`a_2` = `a_3`)"
+    assert details["filter"] == "(`b_2` <> 'x FROM y')"
+    assert details["grouped aggregation"].endswith("; COUNT(*) AS `count`")
+
+
+def test_a_query_without_a_plan_has_a_reason() -> None:
+    explanation = explain("SELECT a FROM w ORDER BY a", WORLD)
+    assert not explanation.incremental
+    assert explanation.reason == "unsupported: ORDER BY: no differentiation rule yet"
+    assert explanation.sources == ("r",)
+    assert (explanation.plan, explanation.change_query, explanation.row_id) == (None, None, None)
+
+
+def test_a_plan_whose_operator_has_no_rule_is_shown_with_the_reason() -> None:
+    rules = replace(RULES, operators={name: rule for name, rule in OPERATORS.items() if name != "left join"})
+    explanation = explain(TOTALS, WORLD, rules=rules)
+    assert not explanation.incremental
+    assert explanation.reason == "unsupported: left join: no differentiation rule"
+    assert explanation.plan is not None
+    assert explanation.change_query is None
+
+
+@pytest.mark.parametrize("query", ["SELECT z FROM r", "SELECT frob(a) AS y FROM r", "SELECT rand() AS y FROM r ORDER BY 1"])
+def test_a_wrong_query_is_an_error(query: str) -> None:
+    with pytest.raises(DefinitionError):
+        explain(query, WORLD)
+
+
+LAYOUTS: list[tuple[Dialect, str, str]] = [
+    (
+        SPARK,
+        r"SELECT `a FROM b`, 'it''s \' FROM c' AS `x``y` FROM (SELECT `c` FROM `t` WHERE (`c` IS DISTINCT FROM 1)) AS q1"
+        " LEFT JOIN `u` ON (`c` = (`d` + 1)) GROUP BY `c` UNION ALL SELECT `c`, (CASE WHEN TRUE THEN 1 ELSE 2 END) FROM `u`",
+        r"""SELECT `a FROM b`, 'it''s \' FROM c' AS `x``y`
+FROM (
+  SELECT `c`
+  FROM `t`
+  WHERE (`c` IS DISTINCT FROM 1)
+) AS q1
+LEFT JOIN `u` ON (`c` = (`d` + 1))
+GROUP BY `c`
+UNION ALL
+SELECT `c`, (CASE WHEN TRUE THEN 1 ELSE 2 END)
+FROM `u`""",
+    ),
+    (
+        DUCKDB,
+        """SELECT '\\' AS "a ' FROM", ' FROM ' AS b FROM (x CROSS JOIN (SELECT 1) AS q)""",
+        """SELECT '\\' AS "a ' FROM", ' FROM ' AS b
+FROM (
+  x
+  CROSS JOIN (
+    SELECT 1
+  ) AS q
+)""",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dialect", "text", "expected"), LAYOUTS, ids=["spark", "duckdb"])
+def test_layout_breaks_at_clauses_and_nowhere_else(dialect: Dialect, text: str, expected: str) -> None:
+    assert laid_out(text, dialect) == expected
+
+
+@given(st.text("'`\"\\ ()aFROM\n1", max_size=20), st.sampled_from([SPARK, DUCKDB]))
+def test_cutting_into_words_loses_nothing(text: str, dialect: Dialect) -> None:
+    assert "".join(words(text, dialect)) == text
+
+
+QUERIES = [
+    TOTALS,
+    "SELECT r.a, s.c FROM r FULL JOIN s ON r.a = s.a AND s.c <> '  FROM   (SELECT '",
+    "SELECT a FROM r UNION SELECT a FROM s",
+    "SELECT COUNT(*) AS n, MAX(b) AS m FROM r",
+    "WITH t AS (SELECT a FROM s) SELECT p.a, q.a AS k FROM t p JOIN t q ON p.a < q.a",
+]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_shown_change_query_runs(query: str) -> None:
+    shown = explain(query, WORLD, dialect=DUCKDB).change_query
+    assert shown is not None
+    with duckdb.connect(":memory:") as database:
+        for table in ("r", "s"):
+            columns = WORLD.known[table]
+            typed = ", ".join(
+                f'"{name}" {DUCKDB.type_name(type_)}' for name, type_ in getattr(columns, "columns", ())
+            )
+            for end, extra in (("t0", ""), ("t1", ""), ("delta", ', "$ACTION" VARCHAR')):
+                database.execute(f'CREATE TABLE "{table}@{end}" ({typed}{extra}, "$ROW_ID" VARCHAR)')
+        database.execute('INSERT INTO "s@t1" VALUES (1, \'x\', \'b1\')')
+        database.execute('INSERT INTO "s@delta" VALUES (1, \'x\', \'INSERT\', \'b1\')')
+        described = database.execute(shown).description
+    assert [column[0] for column in described or ()][-2:] == ["$ACTION", "$ROW_ID"]
+
+
+def test_declarations_are_read() -> None:
+    declared = declare([" r ( a INT,B decimal(10, 2) , c String)"], ["v = SELECT a FROM r"])
+    relation = declared.relation("r")
+    assert getattr(relation, "columns", None) == (("a", INT), ("B", decimal(10, 2)), ("c", STRING))
+    assert getattr(declared.relation("v"), "text", None) == "SELECT a FROM r"
+    assert declared.relation("nope") is None
+
+
+BAD_TABLES = {
+    "r": "table 'r': write it as name(column TYPE, ...)",
+    "r(a INT": "table 'r(a INT': write it as name(column TYPE, ...)",
+    "1r(a INT)": "table '1r(a INT)': write it as name(column TYPE, ...)",
+    "r()": "table r: '' is no column; write a name and a type",
+    "r(a)": "table r: 'a' is no column; write a name and a type",
+    "r(a INT,)": "table r: '' is no column; write a name and a type",
+    "r(a INT, A STRING)": "table r: column A is declared twice",
+    "r(a TINYINT)": "column a: type TINYINT is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN,"
+    " STRING, DATE or TIMESTAMP_NTZ",
+}
+
+
+@pytest.mark.parametrize("text", BAD_TABLES)
+def test_a_bad_declaration_is_named(text: str) -> None:
+    with pytest.raises(DefinitionError) as caught:
+        declare([text])
+    assert str(caught.value) == BAD_TABLES[text]
+
+
+@pytest.mark.parametrize("text", ["v", "v=", "=SELECT 1", "1=SELECT a FROM r"])
+def test_a_bad_view_is_named(text: str) -> None:
+    with pytest.raises(DefinitionError, match=r"write it as name=SELECT \.\.\.$"):
+        declare([], [text])
+
+
+def test_a_name_is_declared_once() -> None:
+    with pytest.raises(DefinitionError, match=r"^R is declared twice$"):
+        declare(["r(a INT)"], ["R=SELECT 1"])

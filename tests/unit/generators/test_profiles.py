@@ -1,0 +1,59 @@
+"""Profiles and generated scenarios keep what they promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from generators.choices import ReplayedChoices, SeededChoices
+from generators.coverage import operator_pairs, operators, unmet_floors
+from generators.intents import INTENTS
+from generators.profiles import INTENT_NAMES, PROFILES, SMOKE
+from generators.scenarios import generate, scenario_at
+from workload.codec import scenario_from_json, scenario_to_json
+from workload.timeline import due_refreshes
+from workload.wellformed import check_scenario
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_scenarios_are_well_formed_and_survive_json(profile) -> None:  # type: ignore[no-untyped-def]
+    for index in range(3 if profile.name == "production" else 60):
+        scenario = scenario_at(5, profile, index)
+        check_scenario(scenario)
+        due_refreshes(scenario)
+        # By text: NaN is not equal to itself.
+        assert scenario_to_json(scenario_from_json(scenario_to_json(scenario))) == scenario_to_json(scenario)
+
+
+def test_a_scenario_depends_on_its_index_alone() -> None:
+    assert repr(scenario_at(5, SMOKE, 7)) == repr(scenario_at(5, SMOKE, 7))
+    assert repr(scenario_at(5, SMOKE, 7)) != repr(scenario_at(5, SMOKE, 8))
+    assert repr(scenario_at(5, SMOKE, 7)) != repr(scenario_at(6, SMOKE, 7))
+
+
+def test_the_simplest_choices_make_a_scenario_too() -> None:
+    check_scenario(generate(ReplayedChoices([]), SMOKE, "simplest"))
+
+
+def test_every_floor_names_something_that_exists() -> None:
+    assert set(INTENT_NAMES) <= set(INTENTS)
+    scenarios = [scenario_at(1, SMOKE, index) for index in range(400)]
+    queries = [definition.query for scenario in scenarios for definition in scenario.definitions]
+    reached = {f"operator: {name}" for query in queries for name in operators(query)}
+    reached |= {f"pair: {outer} > {inner}" for query in queries for outer, inner in operator_pairs(query)}
+    reached |= {f"intent: {intent}" for scenario in scenarios for intent in scenario.intents}
+    named = {name for name in SMOKE.floors if name.split(":")[0] in ("operator", "pair", "intent")}
+    assert named <= reached
+
+
+def test_floors_scale_with_the_run() -> None:
+    assert unmet_floors(SMOKE, {}, 0) == {}
+    assert unmet_floors(SMOKE, {}, 1000)["state: retraction"] == (0, SMOKE.floors["state: retraction"])
+
+
+def test_weighted_choices_follow_their_weights() -> None:
+    choices = SeededChoices("weights")
+    drawn = [choices.weighted(((9, "often"), (1, "rarely"), (0, "never"))) for _ in range(1000)]
+    assert 850 < drawn.count("often") < 950
+    assert "never" not in drawn
+    with pytest.raises(ValueError, match="positive weight"):
+        choices.weighted(((0, "nothing"),))
