@@ -6,6 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from campaign.faults.fault import Fault, in_operator
+from campaign.faults.group_pieces import (
+    computed,
+    groups_at,
+    keys_of,
+    replaced,
+    rows_at_t1,
+    ungrouped,
+    with_groups_at_t1,
+    with_key_match,
+)
 from campaign.faults.pieces import OUTER, all_of, among, deletes, full_delta, ids, inserts, joins_in
 from dynamic_tables.differentiate import grouping, outer_join
 from dynamic_tables.differentiate.differentiation import At, Differentiation
@@ -22,57 +32,11 @@ from dynamic_tables.plan.nodes import (
     JoinKind,
     Plan,
     Project,
-    SemiJoin,
     UnionAll,
     columns,
 )
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, DOUBLE, Kind
 from workload.results import Check
-
-At1 = Callable[[Aggregate, Plan, bool, Differentiation], Plan]
-"""What the groups at t1 are taken to be: (node, affected keys, ids wanted, recursion)."""
-
-
-def keys_of(node: Aggregate) -> list[Expr]:
-    """The group keys."""
-    return [key for _, key in node.keys]
-
-
-def groups_at(node: Aggregate, affected: Plan, at: At, want_ids: bool, d: Differentiation) -> Plan:
-    """The affected groups at one end, rightly."""
-    return grouped(node, only_groups(d.state(node.child, at, False), keys_of(node), affected), want_ids, d)
-
-
-def with_groups_at_t1(change: At1) -> Callable[[Aggregate, bool, Differentiation], Plan]:
-    """The derivative with the groups at t1 replaced."""
-
-    def rule(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
-        affected = affected_keys(d.delta(node.child, False), keys_of(node))
-        return outer_join.both_ends(
-            lambda at: (
-                change(node, affected, want_ids, d)
-                if at is At.T1
-                else groups_at(node, affected, at, want_ids, d)
-            )
-        )
-
-    return rule
-
-
-def with_key_match(
-    match: Callable[[Expr, Col, Aggregate], Expr],
-) -> Callable[[Aggregate, bool, Differentiation], Plan]:
-    """The derivative with affected groups found in another way."""
-
-    def rule(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
-        keys = keys_of(node)
-        affected = affected_keys(d.delta(node.child, False), keys)
-        on = all_of([match(key, Col(f"$KEY{i}", key.type), node) for i, key in enumerate(keys)])
-        return outer_join.both_ends(
-            lambda at: grouped(node, SemiJoin(d.state(node.child, at, False), affected, on), want_ids, d)
-        )
-
-    return rule
 
 
 def by_equality(key: Expr, other: Col, node: Aggregate) -> Expr:
@@ -93,31 +57,6 @@ def without_nan(key: Expr, other: Col, node: Aggregate) -> Expr:
         return same_value
     number = Fn("is distinct from", (key, Lit(float("nan"), DOUBLE)), BOOLEAN)
     return Fn("and", (same_value, number), BOOLEAN)
-
-
-def replaced(node: Aggregate, change: Callable[[Agg], Agg]) -> Aggregate:
-    """The node with other aggregates."""
-    return Aggregate(node.child, node.keys, tuple((name, change(agg)) for name, agg in node.aggregates))
-
-
-def computed(
-    node: Aggregate, rows: Plan, change: Callable[[str, Agg], Expr], want_ids: bool, d: Differentiation
-) -> Plan:
-    """Groups whose aggregate columns go through an expression."""
-    result = grouped(node, rows, want_ids, d)
-    aggregates = dict(node.aggregates)
-    return Project(
-        result,
-        tuple(
-            (c.name, change(c.name, aggregates[c.name]) if c.name in aggregates else c)
-            for c in columns(result)
-        ),
-    )
-
-
-def rows_at_t1(node: Aggregate, affected: Plan, d: Differentiation) -> Plan:
-    """The rows of affected groups at t1."""
-    return only_groups(d.state(node.child, At.T1, False), keys_of(node), affected)
 
 
 def dropped_at_zero_sum(node: Aggregate, affected: Plan, want_ids: bool, d: Differentiation) -> Plan:
@@ -263,21 +202,6 @@ def nested_count_counts_rows(node: Aggregate, affected: Plan, want_ids: bool, d:
     if flat is None or not any(agg.arg is None for _, agg in node.aggregates):
         return groups_at(node, affected, At.T1, want_ids, d)
     return grouped(node, only_groups(d.state(flat, At.T1, False), keys_of(node), affected), want_ids, d)
-
-
-def ungrouped(plan: Plan) -> Plan | None:
-    """A plan with the grouping at its top taken away; its aggregates become NULL."""
-    match plan:
-        case Project(child, items):
-            flat = ungrouped(child)
-            return None if flat is None else Project(flat, items)
-        case Aggregate(child, keys, aggregates) if keys:
-            nulls: tuple[tuple[str, Expr], ...] = tuple(
-                (name, Lit(None, agg.type)) for name, agg in aggregates
-            )
-            return Project(child, keys + nulls)
-        case _:
-            return None
 
 
 def emptied_group_kept(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:

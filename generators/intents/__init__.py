@@ -1,0 +1,49 @@
+"""Trigger intents: the low-probability situations that break incremental engines, built on purpose.
+
+Each takes one or two base tables, defines what is to be maintained over them and gives acts: transactions
+to commit before a refresh. A scenario interleaves acts with random DML. The list follows what users and
+maintainers of incremental engines wrote down after real bugs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from generators.intents import groups, history, joins
+from generators.intents.script import Act, Intent, Script
+
+INTENTS: Mapping[str, Intent] = {
+    intent.__name__.replace("_", " "): intent
+    for intent in (
+        joins.both_join_sides_change,
+        joins.key_renamed_while_match_goes,
+        history.there_and_back,
+        groups.group_emptied_and_refilled,
+        groups.table_emptied_and_refilled,
+        groups.null_keys,
+        history.identical_duplicates,
+        groups.extremum_deleted,
+        groups.boundary_crossed,
+        joins.last_match_leaves_and_returns,
+        joins.unmatched_row_updated,
+        joins.read_twice,
+        groups.mixed_aggregates,
+        history.stacked_filter,
+        history.diamond,
+        history.maintenance,
+        history.no_op_update,
+        history.one_merge_updates_and_deletes,
+        history.changed_and_changed_again,
+        history.replaced_source,
+        joins.several_joins,
+        joins.emptied_cross_join,
+        joins.outer_joins_in_a_row,
+        groups.groups_of_groups,
+        groups.aggregates_over_pads,
+        groups.awkward_keys,
+    )
+}
+"""Every intent by the name that coverage counts."""
+
+
+__all__ = ["INTENTS", "Act", "Script"]
