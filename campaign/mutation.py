@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from typing import TypeVar
 
 from campaign.faults import FAULTS
-from campaign.lanes import LaneSpec
+from campaign.lanes import Lane, LaneSpec
+from campaign.shrink import shrink
 from campaign.shrink.measure import Size, size
-from campaign.triage import smallest
 from generators.profiles import Profile
 from generators.scenarios import scenario_at
 from workload.results import Check, OutcomeClass
 from workload.scenario import Scenario
+
+HUNTING = 0.6
+"""The share of a budget that goes into hunting; the rest shrinks what was found."""
+
+FRESH_PERCENT = 50
+"""Refreshes whose row ids are compared with fresh ones: more than in a campaign, for faults in ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,50 +49,72 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunt:
-    """One fault's share of the work: from which scenario on, and for how many seconds."""
+    """One fault's share of the work: from which scenario on, for how many seconds, until when at the latest.
+
+    `kill`: what was found already, and is only to be shrunk within `attempts` runs.
+    """
 
     fault: str
     tier: str
     seed: int
     profile: Profile
-    first: int
-    seconds: float
-    attempts: int
     validations: bool
+    first: int = 0
+    seconds: float
+    deadline: float
+    attempts: int = 0
+    kill: Kill | None = None
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - time.time()
+
+    def lanes(self) -> tuple[Lane, Lane]:
+        """The engine with the fault, and the right one."""
+        right = LaneSpec(tier=self.tier, validations=self.validations, fresh_percent=FRESH_PERCENT)
+        return replace(right, faults=(self.fault,)).build(), right.build()
 
 
 def hunt(task: Hunt) -> Verdict:
-    """Judges scenarios with the fault planted until one fails that the right engine passes.
-
-    A failure counts as a kill only if its shrunk reproduction fails with the fault and passes without it.
-    """
-    spec = LaneSpec(tier=task.tier, faults=(task.fault,), validations=task.validations)
-    faulty, right = spec.build(), LaneSpec(tier=task.tier, validations=task.validations).build()
+    """Judges scenarios with the fault planted until one fails that the right engine passes."""
+    faulty, right = task.lanes()
     start = time.perf_counter()
-    index, note = task.first, ""
-    while time.perf_counter() - start < task.seconds:
+    index, note, kill = task.first, "", None
+    while kill is None and time.perf_counter() - start < min(task.seconds, task.left):
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
         outcome = faulty.judge(scenario)
-        if outcome.outcome is OutcomeClass.PASSED:
-            continue
-        if outcome.outcome is not OutcomeClass.PRODUCT_FAILURE:
-            note = f"scenario {index - 1}: {outcome.outcome.value}: {outcome.reason}"
-            continue
-        found = time.perf_counter() - start
-        shrunk, after = smallest(faulty, scenario, outcome, task.attempts)
-        if right.judge(shrunk).outcome is not OutcomeClass.PASSED or after.killer is None:
-            note = f"scenario {index - 1} fails without the fault too"
-            continue
-        kill = Kill(killer=after.killer, index=index - 1, reproduction=shrunk, size=size(shrunk))
-        return Verdict(fault=task.fault, scenarios=index - task.first, seconds=found, kill=kill, note=note)
-    return Verdict(
-        fault=task.fault,
-        scenarios=index - task.first,
-        seconds=time.perf_counter() - start,
-        kill=None,
-        note=note,
-    )
+        match outcome.outcome:
+            case OutcomeClass.PASSED:
+                continue
+            case OutcomeClass.PRODUCT_FAILURE if right.judge(scenario).outcome is OutcomeClass.PASSED:
+                assert outcome.killer is not None
+                kill = Kill(
+                    killer=outcome.killer, index=index - 1, reproduction=scenario, size=size(scenario)
+                )
+            case _:
+                note = f"scenario {index - 1}: {outcome.outcome.value}: {outcome.reason}"
+    seconds = time.perf_counter() - start
+    return Verdict(fault=task.fault, scenarios=index - task.first, seconds=seconds, kill=kill, note=note)
+
+
+def shrink_kill(task: Hunt) -> Kill:
+    """A kill with its reproduction shrunk; it still fails by the same check, and passes without the fault."""
+    kill = task.kill
+    assert kill is not None
+    faulty, right = task.lanes()
+
+    def fails(candidate: Scenario) -> bool:
+        if task.left <= 0:
+            return False
+        outcome = faulty.judge(candidate)
+        return outcome.outcome is OutcomeClass.PRODUCT_FAILURE and outcome.killer is kill.killer
+
+    small = shrink(kill.reproduction, fails, attempts=task.attempts).scenario
+    if right.judge(small).outcome is not OutcomeClass.PASSED:
+        return kill
+    return replace(kill, reproduction=small, size=size(small))
 
 
 def hunt_all(
@@ -99,73 +129,73 @@ def hunt_all(
     validations: bool = False,
     progress: Callable[[Verdict], None] = lambda verdict: None,
 ) -> list[Verdict]:
-    """Hunts every fault within a total budget in seconds: a fair share each, then the rest for survivors."""
-    deadline = time.monotonic() + budget
-    share = max(2.0, budget * workers / (2 * max(1, len(names))))
+    """Hunts every fault within a total budget in seconds, then shrinks what was found with what is left.
+
+    A fair share first, so that an early fault cannot starve a late one; what that leaves goes to survivors.
+    """
+    start = time.time()
+    hunting_ends = start + budget * (HUNTING if attempts else 1.0)
+    share = budget * HUNTING * workers / (2 * max(1, len(names)))
+    task = Hunt(
+        fault="",
+        tier=tier,
+        seed=seed,
+        profile=profile,
+        validations=validations,
+        seconds=share,
+        deadline=hunting_ends,
+    )
     verdicts: dict[str, Verdict] = {}
-    waiting = [
-        Hunt(
-            fault=name,
-            tier=tier,
-            seed=seed,
-            profile=profile,
-            first=0,
-            seconds=share,
-            attempts=attempts,
-            validations=validations,
-        )
-        for name in names
-    ]
-    for verdict in _in_processes(waiting, workers, deadline):
-        verdicts[verdict.fault] = verdict
-        if verdict.kill is not None:
+    with workers_for(tier, workers) as pool:
+        for verdict in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
+            verdicts[verdict.fault] = verdict
             progress(verdict)
-    for verdict in _second_chance(
-        [v for v in verdicts.values() if v.kill is None], waiting, workers, deadline
-    ):
-        before = verdicts[verdict.fault]
-        verdicts[verdict.fault] = replace(
-            verdict,
-            scenarios=before.scenarios + verdict.scenarios,
-            seconds=before.seconds + verdict.seconds,
-            note=verdict.note or before.note,
-        )
-        progress(verdicts[verdict.fault])
+        alive = [verdict for verdict in verdicts.values() if verdict.kill is None]
+        longer = max(0.0, hunting_ends - time.time()) * workers / max(1, len(alive))
+        again = [replace(task, fault=v.fault, first=v.scenarios, seconds=longer) for v in alive]
+        for verdict in in_order(pool, hunt, again):
+            verdicts[verdict.fault] = joined(verdicts[verdict.fault], verdict)
+            progress(verdicts[verdict.fault])
+        kills = [verdict for verdict in verdicts.values() if verdict.kill is not None] if attempts else []
+        last = replace(task, deadline=start + budget, attempts=attempts)
+        shrinking = [replace(last, fault=verdict.fault, kill=verdict.kill) for verdict in kills]
+        for verdict, kill in zip(kills, in_order(pool, shrink_kill, shrinking), strict=True):
+            verdicts[verdict.fault] = replace(verdict, kill=kill)
     return [verdicts[name] for name in names]
 
 
-def _second_chance(
-    survivors: list[Verdict], tasks: list[Hunt], workers: int, deadline: float
-) -> Iterator[Verdict]:
-    left = deadline - time.monotonic()
-    if not survivors or left < 2:
-        return
-    share = left * workers / len(survivors)
-    by_name = {task.fault: task for task in tasks}
-    again = [replace(by_name[s.fault], first=s.scenarios, seconds=share) for s in survivors]
-    yield from _in_processes(again, workers, deadline)
+def joined(before: Verdict, after: Verdict) -> Verdict:
+    """Two hunts of one fault as one."""
+    return replace(
+        after,
+        scenarios=before.scenarios + after.scenarios,
+        seconds=before.seconds + after.seconds,
+        note=after.note or before.note,
+    )
 
 
-def _in_processes(tasks: Sequence[Hunt], workers: int, deadline: float) -> Iterator[Verdict]:
-    if tasks and tasks[0].tier != "rules":
-        # One JVM serves all: another process would start another.
-        for task in tasks:
-            yield hunt(_cut(task, deadline))
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        waiting = list(tasks)
-        running: set[Future[Verdict]] = set()
-        while waiting or running:
-            while waiting and len(running) < workers:
-                running.add(pool.submit(hunt, _cut(waiting.pop(0), deadline)))
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
+Result = TypeVar("Result")
 
 
-def _cut(task: Hunt, deadline: float) -> Hunt:
-    left = max(0.0, deadline - time.monotonic())
-    return replace(task, seconds=min(task.seconds, left))
+@contextmanager
+def workers_for(tier: str, workers: int) -> Iterator[Executor]:
+    """Processes in memory; one thread where one JVM serves all."""
+    pool: Executor
+    if tier == "rules":
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    else:
+        pool = ThreadPoolExecutor(1)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def in_order(pool: Executor, work: Callable[[Hunt], Result], tasks: Sequence[Hunt]) -> Iterator[Result]:
+    """The results of some tasks, in their order."""
+    futures = [pool.submit(work, task) for task in tasks]
+    for future in futures:
+        yield future.result()
 
 
 def core_faults() -> list[str]:

@@ -249,7 +249,7 @@ class QueryBinder:
 def predicate(expr: Expr, where: str) -> Expr:
     """The expression, if it is a BOOLEAN. Raises DefinitionError."""
     if expr.type != BOOLEAN:
-        raise DefinitionError(f"{where} is a {expr.type}; it must be a BOOLEAN")
+        raise DefinitionError(f"{where} is of type {expr.type}; it must be BOOLEAN")
     return expr
 
 

@@ -33,7 +33,7 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     result: Plan = Aggregate(plan, tuple(grouped.keys), tuple(grouped.aggregates))
     if filtered is not None:
         if filtered.type != BOOLEAN:
-            raise DefinitionError(f"HAVING is a {filtered.type}; it must be a BOOLEAN")
+            raise DefinitionError(f"HAVING is of type {filtered.type}; it must be BOOLEAN")
         result = Filter(result, filtered)
     return _project(names, result, projected)
 

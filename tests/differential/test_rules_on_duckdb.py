@@ -30,9 +30,9 @@ from workload.types import INT, STRING, Row
 
 ORDERS = table("orders", id=INT, city=INT, amount=INT)
 CITIES = table("cities", city=INT, name=STRING)
-O, C = columns(ORDERS), columns(CITIES)
-SAME_CITY = call("eq", O["city"], C["city"])
-CITY_OF_ORDER = {"id": O["id"], "amount": O["amount"], "name": C["name"], "key": C["city"]}
+ORDER, CITY = columns(ORDERS), columns(CITIES)
+SAME_CITY = call("eq", ORDER["city"], CITY["city"])
+CITY_OF_ORDER = {"id": ORDER["id"], "amount": ORDER["amount"], "name": CITY["name"], "key": CITY["city"]}
 
 
 def joined(kind: JoinKind) -> Query:
@@ -41,47 +41,54 @@ def joined(kind: JoinKind) -> Query:
     return select(CITY_OF_ORDER, join(kind, named("orders"), named("cities"), on))
 
 
+BY_CITY = select(
+    {
+        "city": ORDER["city"],
+        "n": count_star(),
+        "total": agg("SUM", ORDER["amount"]),
+        "top": agg("MAX", ORDER["amount"]),
+    },
+    named("orders"),
+    group_by=[ORDER["city"]],
+)
+
 DEFINITIONS: Mapping[str, Query] = {
-    "scan": select(dict(O), named("orders")),
-    "projection": select({"id": O["id"], "double": call("mul", O["amount"], 2)}, named("orders")),
-    "filter": select(dict(O), named("orders"), where=call("gt", O["amount"], 10)),
+    "scan": select(dict(ORDER), named("orders")),
+    "projection": select({"id": ORDER["id"], "double": call("mul", ORDER["amount"], 2)}, named("orders")),
+    "filter": select(dict(ORDER), named("orders"), where=call("gt", ORDER["amount"], 10)),
     "union all": union_all(
-        select({"k": O["city"]}, named("orders")),
-        select({"k": C["city"]}, named("cities")),
-        select({"k": O["id"]}, named("orders")),
+        select({"k": ORDER["city"]}, named("orders")),
+        select({"k": CITY["city"]}, named("cities")),
+        select({"k": ORDER["id"]}, named("orders")),
     ),
     "inner join": joined(JoinKind.INNER),
     "cross join": joined(JoinKind.CROSS),
     "left join": joined(JoinKind.LEFT),
     "right join": joined(JoinKind.RIGHT),
     "full join": joined(JoinKind.FULL),
-    "distinct": select({"city": O["city"]}, named("orders"), distinct=True),
-    "grouped aggregation": select(
-        {"city": O["city"], "n": count_star(), "total": agg("SUM", O["amount"]), "top": agg("MAX", O["amount"])},
-        named("orders"),
-        group_by=[O["city"]],
-    ),
+    "distinct": select({"city": ORDER["city"]}, named("orders"), distinct=True),
+    "grouped aggregation": BY_CITY,
     "scalar aggregation": select(
-        {"n": count_star(), "total": agg("SUM", O["amount"]), "least": agg("MIN", O["amount"])},
+        {"n": count_star(), "total": agg("SUM", ORDER["amount"]), "least": agg("MIN", ORDER["amount"])},
         named("orders"),
         group_by=[],
     ),
-}  # fmt: skip
+}
 
 TOTALS = select(
-    {"key": C["city"], "name": C["name"], "total": agg("SUM", O["amount"])},
+    {"key": CITY["city"], "name": CITY["name"], "total": agg("SUM", ORDER["amount"])},
     join(JoinKind.FULL, named("orders"), named("cities"), SAME_CITY),
-    group_by=[C["city"], C["name"]],
+    group_by=[CITY["city"], CITY["name"]],
 )
-STACKED = {
-    "having": replace(DEFINITIONS["grouped aggregation"], having=call("gt", count_star(), 1)),
+STACKED: Mapping[str, Query] = {
+    "having": replace(BY_CITY, having=call("gt", count_star(), 1)),
     "outer join of a distinct": select(
-        {"city": columns(CITIES, "k")["city"], "n": agg("COUNT", O["id"])},
+        {"city": columns(CITIES, "k")["city"], "n": agg("COUNT", ORDER["id"])},
         join(
             JoinKind.LEFT,
-            derived(select({"city": C["city"]}, named("cities"), distinct=True), "k"),
+            derived(select({"city": CITY["city"]}, named("cities"), distinct=True), "k"),
             named("orders"),
-            call("eq", columns(CITIES, "k")["city"], O["city"]),
+            call("eq", columns(CITIES, "k")["city"], ORDER["city"]),
         ),
         group_by=[columns(CITIES, "k")["city"]],
     ),
@@ -89,12 +96,15 @@ STACKED = {
     "distinct of a union": select(
         {"city": columns(CITIES, "u")["city"]},
         derived(
-            union_all(select({"city": O["city"]}, named("orders")), select({"city": C["city"]}, named("cities"))),
+            union_all(
+                select({"city": ORDER["city"]}, named("orders")),
+                select({"city": CITY["city"]}, named("cities")),
+            ),
             "u",
         ),
         distinct=True,
     ),
-}  # fmt: skip
+}
 
 FIRST: Sequence[Row] = ((1, 1, 10), (2, 1, 20), (3, 2, 30), (4, None, 40), (5, 3, 5), (5, 3, 5))
 HISTORY = (
@@ -105,30 +115,38 @@ HISTORY = (
         20,
         (
             Insert("orders", ((6, 4, 60), (7, None, 40), (8, 1, 10))),
-            Update("orders", (Assignment("city", call("add", O["city"], 1)),), call("eq", O["id"], 3)),
-            Delete("orders", call("eq", O["id"], 2)),
+            Update(
+                "orders", (Assignment("city", call("add", ORDER["city"], 1)),), call("eq", ORDER["id"], 3)
+            ),
+            Delete("orders", call("eq", ORDER["id"], 2)),
             Insert("cities", ((3, "lima"), (None, "none"))),
-            Update("cities", (Assignment("name", C["name"]),), None),
-            Delete("cities", call("eq", C["city"], 4)),
+            Update("cities", (Assignment("name", CITY["name"]),), None),
+            Delete("cities", call("eq", CITY["city"], 4)),
         ),
     ),
     Refresh(21, "d", 21),
     Commit(
         30,
         (
-            Update("orders", (Assignment("amount", call("add", O["amount"], 1)),), call("gt", O["amount"], 10)),
-            Update("cities", (Assignment("city", call("add", C["city"], 1)),), call("le", C["city"], 2)),
-            Delete("orders", call("is_null", O["city"])),
+            Update(
+                "orders",
+                (Assignment("amount", call("add", ORDER["amount"], 1)),),
+                call("gt", ORDER["amount"], 10),
+            ),
+            Update(
+                "cities", (Assignment("city", call("add", CITY["city"], 1)),), call("le", CITY["city"], 2)
+            ),
+            Delete("orders", call("is_null", ORDER["city"])),
         ),
     ),
     Refresh(31, "d", 31),
     Commit(40, (Optimize("orders"),)),
     Refresh(41, "d", 41),
-    Commit(50, (Overwrite("orders", tuple(FIRST)), Delete("cities", call("gt", C["city"], 3)))),
+    Commit(50, (Overwrite("orders", tuple(FIRST)), Delete("cities", call("gt", CITY["city"], 3)))),
     Refresh(51, "d", 51),
     Commit(60, (Delete("orders", None), Delete("cities", None))),
     Refresh(61, "d", 61),
-)  # fmt: skip
+)
 
 
 def scenario(query: Query) -> Scenario:
@@ -177,7 +195,9 @@ def test_the_contents_are_the_oracles_after_every_refresh(name: str) -> None:
         for refreshed in refreshes:
             expected = truth.contents("d", refreshed.timestamp)
             actual = [stored.row for stored in refreshed.contents]
-            assert compare(truth.columns("d"), expected, refreshed.columns, actual) is None, refreshed.timestamp
+            assert compare(truth.columns("d"), expected, refreshed.columns, actual) is None, (
+                refreshed.timestamp
+            )
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from campaign.cli import main
 from campaign.folders import write_failure
 from campaign.lanes import LaneSpec
-from campaign.mutation import Hunt, hunt
+from campaign.mutation import hunt_all
 from generators.profiles import QUICK, SMOKE
 from generators.scenarios import scenario_at
 from workload.codec import scenario_to_json
@@ -51,17 +51,10 @@ def test_floors_that_are_not_met_are_no_pass(tmp_path: Path) -> None:
 
 
 def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path) -> None:
-    task = Hunt(
-        fault="join-both-at-t1",
-        tier="rules",
-        seed=1,
-        profile=SMOKE,
-        first=0,
-        seconds=60,
-        attempts=40,
-        validations=False,
+    (verdict,) = hunt_all(
+        ["join-both-at-t1"], tier="rules", seed=1, profile=SMOKE, budget=120, workers=1, attempts=60
     )
-    kill = hunt(task).kill
+    kill = verdict.kill
     assert kill is not None
     outcome = (
         LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)

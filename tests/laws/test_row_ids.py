@@ -69,7 +69,9 @@ pairs_of_rows = schemas.flatmap(lambda types: st.tuples(literals_of(types), lite
 
 
 @given(pairs_of_rows)
-def test_keys_have_one_id_exactly_if_they_are_one_group(rows: tuple[tuple[Lit, ...], tuple[Lit, ...]]) -> None:
+def test_keys_have_one_id_exactly_if_they_are_one_group(
+    rows: tuple[tuple[Lit, ...], tuple[Lit, ...]],
+) -> None:
     left, right = rows
     equal = all(same_value(a.value, b.value) for a, b in zip(left, right, strict=True))
     assert (key(*left) == key(*right)) == equal
@@ -108,7 +110,9 @@ ids = st.none() | st.text("jgu01:ns", max_size=6)
 
 
 @given(ids, ids, ids, ids)
-def test_pairs_have_one_id_exactly_if_both_sides_have(a: str | None, b: str | None, c: str | None, d: str | None) -> None:
+def test_pairs_have_one_id_exactly_if_both_sides_have(
+    a: str | None, b: str | None, c: str | None, d: str | None
+) -> None:
     left, right = (
         identifier(pair_id(Lit(one, STRING), Lit(other, STRING))) for one, other in ((a, b), (c, d))
     )
@@ -122,7 +126,9 @@ def test_branches_keep_equal_ids_apart(m: int, a: str, n: int, b: str) -> None:
 
 
 @given(pairs_of_rows, st.integers(1, 3), st.integers(1, 3))
-def test_occurrences_keep_equal_rows_apart(rows: tuple[tuple[Lit, ...], tuple[Lit, ...]], m: int, n: int) -> None:
+def test_occurrences_keep_equal_rows_apart(
+    rows: tuple[tuple[Lit, ...], tuple[Lit, ...]], m: int, n: int
+) -> None:
     left, right = rows
     equal = all(same_value(a.value, b.value) for a, b in zip(left, right, strict=True)) and m == n
     one, other = (identifier(occurrence_id(row, Lit(i, INT))) for row, i in ((left, m), (right, n)))

@@ -32,7 +32,9 @@ def test_explain_shows_tree_ids_and_change_query() -> None:
 
 
 def test_explain_in_json() -> None:
-    found = json.loads(dvs("explain", "SELECT a FROM v", *TABLE, "--view", "v=SELECT a FROM r", "--json").stdout)
+    found = json.loads(
+        dvs("explain", "SELECT a FROM v", *TABLE, "--view", "v=SELECT a FROM r", "--json").stdout
+    )
     assert list(found) == [
         *("incremental", "reason", "operators", "columns", "plan", "change_query", "row_id", "sources")
     ]
@@ -66,8 +68,16 @@ def test_a_query_without_a_rule_is_explained_and_well() -> None:
     [
         ("SELECT z FROM r", TABLE, "unknown column z; in scope: r.a, r.b, r.m"),
         ("SELECT a FROM nope", TABLE, "unknown table nope"),
-        ("SELECT a FROM", TABLE, "syntax error at line 1, column 10: expected table name but got the end, near 'FROM'"),
-        ("SELECT rand() AS y FROM r", TABLE, "function rand is refused: its value does not depend on the data alone"),
+        (
+            "SELECT a FROM",
+            TABLE,
+            "syntax error at line 1, column 10: expected table name but got the end, near 'FROM'",
+        ),
+        (
+            "SELECT rand() AS y FROM r",
+            TABLE,
+            "function rand is refused: its value does not depend on the data alone",
+        ),
         ("SELECT a FROM r", ["--table", "r a INT"], "table 'r a INT': write it as name(column TYPE, ...)"),
         ("SELECT a FROM r", ["--table", "r(a)"], "table r: 'a' is no column; write a name and a type"),
         ("SELECT a FROM r", [*TABLE, *TABLE], "r is declared twice"),

@@ -78,12 +78,17 @@ def test_full_when_asked_for(world: World) -> None:
     created = world.account.create_dynamic_table("d", TOTALS, refresh_mode=RefreshMode.FULL)
     assert (created.incremental, created.reason) == (False, "refresh mode FULL was asked for")
     world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("d")
-    assert [record.action for record in world.account.describe("d").refreshes] == [Action.INITIALIZE, Action.FULL]
+    assert [record.action for record in world.account.describe("d").refreshes] == [
+        Action.INITIALIZE,
+        Action.FULL,
+    ]
     assert world.rows("d") == [("oslo", 1), ("rome", 30), (None, 5)]
 
 
 def test_incremental_over_an_operator_without_a_rule_is_refused(world: World) -> None:
-    with pytest.raises(UnsupportedError, match=r"no differentiation rule yet; d cannot be INCREMENTAL, use AUTO or FULL$"):
+    with pytest.raises(
+        UnsupportedError, match=r"no differentiation rule yet; d cannot be INCREMENTAL, use AUTO or FULL$"
+    ):
         world.account.create_dynamic_table(
             "d", "SELECT city FROM orders ORDER BY city", refresh_mode=RefreshMode.INCREMENTAL
         )
@@ -106,7 +111,10 @@ def test_a_store_that_cannot_analyse_text_says_so(world: World, mode: RefreshMod
         ("SELECT frob(id) AS y FROM orders", "function frob is not in the registry"),
         ("SELECT frob(id) AS y FROM orders ORDER BY 1", "function frob is not in the registry"),
         ("SELECT rand() AS y FROM orders", "function rand is refused"),
-        ("SELECT java_method('java.lang.System', 'exit', 0) AS y FROM orders", "function java_method is not in the registry"),
+        (
+            "SELECT java_method('java.lang.System', 'exit', 0) AS y FROM orders",
+            "function java_method is not in the registry",
+        ),
         ("SELECT * FROM read_csv('/etc/passwd')", "is refused: a query reads relations of its account"),
         ("SELECT * FROM parquet.`/tmp/x`", "is refused: a query reads relations of its account"),
         ("SELECT TRANSFORM(id) USING 'cat' AS (y) FROM orders", "a query runs no scripts"),
@@ -130,7 +138,9 @@ def test_a_query_that_may_not_run_is_refused_in_every_mode(
 @pytest.mark.parametrize("name", ["", "1st", "a b", "a;b", "a`b", "../x", "ünicode", "_x", "x" * 129])
 def test_a_name_is_a_plain_word(world: World, name: str) -> None:
     for create in (world.account.create_dynamic_table, world.account.create_view):
-        with pytest.raises(DefinitionError, match=r"is no name; use letters, digits and _, starting with a letter$"):
+        with pytest.raises(
+            DefinitionError, match=r"is no name; use letters, digits and _, starting with a letter$"
+        ):
             create(name, TOTALS)
 
 
@@ -139,7 +149,9 @@ def test_a_name_is_taken_once(world: World, name: str) -> None:
     world.account.create_view("v", "SELECT city FROM orders")
     world.account.create_dynamic_table("d", TOTALS)
     for create in (world.account.create_dynamic_table, world.account.create_view):
-        with pytest.raises(DefinitionError, match=f"^{name} exists already; drop it first or take another name$"):
+        with pytest.raises(
+            DefinitionError, match=f"^{name} exists already; drop it first or take another name$"
+        ):
             create(name, TOTALS)
 
 
@@ -150,7 +162,9 @@ def test_a_target_lag_is_positive(world: World, lag: int) -> None:
 
 
 def test_names_with_a_dollar_are_the_engines(world: World) -> None:
-    with pytest.raises(DefinitionError, match=r"^column \$ROW_ID of d: names with a leading \$ are the engine's$"):
+    with pytest.raises(
+        DefinitionError, match=r"^column \$ROW_ID of d: names with a leading \$ are the engine's$"
+    ):
         world.account.create_dynamic_table("d", "SELECT id AS `$ROW_ID` FROM orders")
 
 
@@ -163,7 +177,9 @@ def test_this_store_keeps_no_base_tables_of_the_accounts(world: World) -> None:
         world.account.execute("DELETE FROM orders")
 
 
-@pytest.mark.parametrize("call", ["describe", "refresh", "drop", "initialize", "dynamic_table", "fresh_contents"])
+@pytest.mark.parametrize(
+    "call", ["describe", "refresh", "drop", "initialize", "dynamic_table", "fresh_contents"]
+)
 def test_an_unknown_name_is_answered_with_the_known_ones(world: World, call: str) -> None:
     with pytest.raises(DefinitionError, match=r"^no table or view named nope; there are: orders, cities$"):
         getattr(world.account, call)("nope")
@@ -201,7 +217,11 @@ def test_a_refresh_is_incremental_and_the_empty_one_is_no_data(world: World) -> 
     (second,) = world.at(30).account.refresh("d")
     assert (first.action, first.record.reason, first.timestamp) == (Action.INCREMENTAL, "changed: orders", 20)
     assert (first.record.inserted, first.record.deleted) == (1, 1)
-    assert (second.action, second.record.reason, second.timestamp) == (Action.NO_DATA, "no source changed", 30)
+    assert (second.action, second.record.reason, second.timestamp) == (
+        Action.NO_DATA,
+        "no source changed",
+        30,
+    )
     assert world.rows("d") == [("rome", 31), (None, 5)]
     assert account.refresh("d", 30) == (), "it has that data timestamp"
 
@@ -239,7 +259,10 @@ def test_the_future_cannot_be_read(world: World) -> None:
 def test_time_does_not_go_back(world: World) -> None:
     world.account.create_dynamic_table("d", TOTALS)
     world.at(20).account.refresh("d")
-    with pytest.raises(RefreshFailed, match=r"^refresh of d at 15 failed: its data timestamp is 20, and time does not go back$"):
+    with pytest.raises(
+        RefreshFailed,
+        match=r"^refresh of d at 15 failed: its data timestamp is 20, and time does not go back$",
+    ):
         world.account.refresh("d", 15)
 
 
@@ -258,7 +281,9 @@ def test_an_upstream_that_moved_on_fails_the_refresh(world: World) -> None:
     world.at(20).account.refresh("a")
     with pytest.raises(RefreshFailed, match=r"^refresh of a at 15 failed: its data timestamp is 20"):
         account.refresh("b", 15)
-    with pytest.raises(ValidationFailed, match=r"a has no version with this data timestamp \(latest: 10, 20\)"):
+    with pytest.raises(
+        ValidationFailed, match=r"a has no version with this data timestamp \(latest: 10, 20\)"
+    ):
         account.refreshing(account.dynamic_table("b")).run(15)
 
 
@@ -278,7 +303,9 @@ def test_a_failed_initialization_leaves_nothing_behind(world: World) -> None:
     with pytest.raises(RefreshFailed):
         world.account.create_dynamic_table("d", "SELECT id, 100 / amount AS share FROM orders")
     assert "d" not in world.account.store.definitions()
-    world.at(30, Delete("orders", None)).account.create_dynamic_table("d", "SELECT 100 / amount AS share FROM orders")
+    world.at(30, Delete("orders", None)).account.create_dynamic_table(
+        "d", "SELECT 100 / amount AS share FROM orders"
+    )
 
 
 def test_a_source_that_vanished_is_named(world: World) -> None:
@@ -306,7 +333,9 @@ def test_a_changed_view_reinitializes(world: World) -> None:
 
 def test_strings_and_names_as_spark_reads_them(world: World) -> None:
     account = world.account
-    account.create_dynamic_table("d", "select ORDERS.City, 'it''s' AS `so so`, \"dq\" AS q FROM Orders where ID = 1")
+    account.create_dynamic_table(
+        "d", "select ORDERS.City, 'it''s' AS `so so`, \"dq\" AS q FROM Orders where ID = 1"
+    )
     assert account.dynamic_table("d").columns[1][0] == "so so"
     assert world.rows("d") == [("rome", "it's", "dq")]
 

@@ -72,7 +72,9 @@ def test_a_plan_whose_operator_has_no_rule_is_shown_with_the_reason() -> None:
     assert explanation.change_query is None
 
 
-@pytest.mark.parametrize("query", ["SELECT z FROM r", "SELECT frob(a) AS y FROM r", "SELECT rand() AS y FROM r ORDER BY 1"])
+@pytest.mark.parametrize(
+    "query", ["SELECT z FROM r", "SELECT frob(a) AS y FROM r", "SELECT rand() AS y FROM r ORDER BY 1"]
+)
 def test_a_wrong_query_is_an_error(query: str) -> None:
     with pytest.raises(DefinitionError):
         explain(query, WORLD)
@@ -81,8 +83,9 @@ def test_a_wrong_query_is_an_error(query: str) -> None:
 LAYOUTS: list[tuple[Dialect, str, str]] = [
     (
         SPARK,
-        r"SELECT `a FROM b`, 'it''s \' FROM c' AS `x``y` FROM (SELECT `c` FROM `t` WHERE (`c` IS DISTINCT FROM 1)) AS q1"
-        " LEFT JOIN `u` ON (`c` = (`d` + 1)) GROUP BY `c` UNION ALL SELECT `c`, (CASE WHEN TRUE THEN 1 ELSE 2 END) FROM `u`",
+        r"SELECT `a FROM b`, 'it''s \' FROM c' AS `x``y`"
+        " FROM (SELECT `c` FROM `t` WHERE (`c` IS DISTINCT FROM 1)) AS q1 LEFT JOIN `u` ON (`c` = (`d` + 1))"
+        " GROUP BY `c` UNION ALL SELECT `c`, (CASE WHEN TRUE THEN 1 ELSE 2 END) FROM `u`",
         r"""SELECT `a FROM b`, 'it''s \' FROM c' AS `x``y`
 FROM (
   SELECT `c`
@@ -140,8 +143,8 @@ def test_the_shown_change_query_runs(query: str) -> None:
             )
             for end, extra in (("t0", ""), ("t1", ""), ("delta", ', "$ACTION" VARCHAR')):
                 database.execute(f'CREATE TABLE "{table}@{end}" ({typed}{extra}, "$ROW_ID" VARCHAR)')
-        database.execute('INSERT INTO "s@t1" VALUES (1, \'x\', \'b1\')')
-        database.execute('INSERT INTO "s@delta" VALUES (1, \'x\', \'INSERT\', \'b1\')')
+        database.execute("INSERT INTO \"s@t1\" VALUES (1, 'x', 'b1')")
+        database.execute("INSERT INTO \"s@delta\" VALUES (1, 'x', 'INSERT', 'b1')")
         described = database.execute(shown).description
     assert [column[0] for column in described or ()][-2:] == ["$ACTION", "$ROW_ID"]
 

@@ -24,9 +24,13 @@ WRONG = {
     "SELECT * FROM r JOIN s ON r.a = s.a": "two output columns are named a; give one of them an alias",
     "SELECT a FROM round1": "round1 is defined by itself: round1 -> round2 -> round1",
     "SELECT a FROM self": "self is defined by itself: self -> self",
-    "WITH t AS (SELECT a FROM r), T AS (SELECT a FROM s) SELECT a FROM t": "two CTEs are named t; rename one of them",
+    "WITH t AS (SELECT a FROM r), T AS (SELECT a FROM s) SELECT a FROM t": (
+        "two CTEs are named t; rename one of them"
+    ),
     "SELECT a, c FROM s GROUP BY a": "column s.c is neither in GROUP BY nor in an aggregate",
-    "SELECT s.c, r.a FROM r JOIN s ON r.a = s.a GROUP BY r.a": "column s.c is neither in GROUP BY nor in an aggregate",
+    "SELECT s.c, r.a FROM r JOIN s ON r.a = s.a GROUP BY r.a": (
+        "column s.c is neither in GROUP BY nor in an aggregate"
+    ),
     "SELECT a FROM s HAVING a > 1": "column s.a is neither in GROUP BY nor in an aggregate",
     "SELECT a, COUNT(*) AS n FROM s GROUP BY 3": "GROUP BY 3: there are 2 columns",
     "SELECT a, COUNT(*) AS n FROM s GROUP BY 0": "GROUP BY 0: there are 2 columns",
@@ -65,7 +69,9 @@ SCHEMAS = {
     "SELECT a FROM s UNION SELECT n FROM r": "a BIGINT",
     "WITH t AS (SELECT a FROM s), u AS (SELECT a AS k FROM t) SELECT k FROM u": "k INT",
     "WITH t AS (SELECT a FROM s) SELECT p.a, q.a AS b FROM t p JOIN t q ON p.a = q.a": "a INT, b INT",
-    "WITH t AS (SELECT a FROM s) SELECT a FROM (WITH t AS (SELECT c AS a FROM s) SELECT a FROM t) q": "a STRING",
+    "WITH t AS (SELECT a FROM s) SELECT a FROM (WITH t AS (SELECT c AS a FROM r, s) SELECT a FROM t) q": (
+        "a STRING"
+    ),
 }
 
 

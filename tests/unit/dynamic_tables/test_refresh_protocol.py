@@ -100,13 +100,14 @@ def test_a_dynamic_table_without_that_data_timestamp_fails_validation(timestamp:
     with pytest.raises(ValidationFailed) as caught:
         resolve(DYNAMIC, timestamp, "d")
     assert str(caught.value) == (
-        f"refresh of d at {timestamp} failed: "
-        "up has no version with this data timestamp (latest: 10, 20, 40)"
+        f"refresh of d at {timestamp} failed: up has no version with this data timestamp (latest: 10, 20, 40)"
     )
 
 
 def test_a_dynamic_table_that_was_never_refreshed_has_no_version() -> None:
-    with pytest.raises(ValidationFailed, match=r"up has no version with this data timestamp \(latest: none\)"):
+    with pytest.raises(
+        ValidationFailed, match=r"up has no version with this data timestamp \(latest: none\)"
+    ):
         resolve(SourceHistory("up", True, []), 10, "d")
 
 

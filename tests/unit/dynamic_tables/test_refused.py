@@ -76,9 +76,13 @@ def test_only_relations_of_the_account_are_read(relation: str, road: str) -> Non
     assert RELATIONS[relation] in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["user", "current_time", "localtimestamp", "current_catalog", "CURRENT_DATABASE"])
+@pytest.mark.parametrize(
+    "name", ["user", "current_time", "localtimestamp", "current_catalog", "CURRENT_DATABASE"]
+)
 def test_a_function_without_parentheses_is_seen_where_no_binder_looks(name: str) -> None:
-    with pytest.raises(DefinitionError, match=f"^{name} .* is refused: its value does not depend on the data"):
+    with pytest.raises(
+        DefinitionError, match=f"^{name} .* is refused: its value does not depend on the data"
+    ):
         read(f"SELECT a, {name} AS y FROM r ORDER BY a")
 
 

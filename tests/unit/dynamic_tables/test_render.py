@@ -86,8 +86,12 @@ QUERIES = [
 @pytest.fixture(scope="module")
 def database() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(":memory:") as connection:
-        connection.execute("CREATE TABLE r AS SELECT * FROM (VALUES (1,'x'),(2,'x'),(3,NULL),(NULL,'y')) t(a, b)")
-        connection.execute("CREATE TABLE s AS SELECT * FROM (VALUES (1,'u'),(2,'v'),(2,'w'),(9,NULL)) t(a, c)")
+        connection.execute(
+            "CREATE TABLE r AS SELECT * FROM (VALUES (1,'x'),(2,'x'),(3,NULL),(NULL,'y')) t(a, b)"
+        )
+        connection.execute(
+            "CREATE TABLE s AS SELECT * FROM (VALUES (1,'u'),(2,'v'),(2,'w'),(9,NULL)) t(a, c)"
+        )
         yield connection
 
 
@@ -113,7 +117,7 @@ def test_any_string_survives_as_a_literal(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "quoted"), [(SPARK, "`a``b\"c`"), (DUCKDB, '"a`b""c"')], ids=["spark", "duckdb"]
+    ("dialect", "quoted"), [(SPARK, '`a``b"c`'), (DUCKDB, '"a`b""c"')], ids=["spark", "duckdb"]
 )
 def test_a_name_is_quoted_so_that_it_cannot_end(dialect: Dialect, quoted: str) -> None:
     assert dialect.identifier('a`b"c') == quoted
@@ -136,4 +140,7 @@ def test_a_shared_node_is_rendered_once() -> None:
 
 
 def test_leaves_are_bound_by_name() -> None:
-    assert render(read("SELECT a FROM s").plan, SPARK, {"s": "elsewhere"}).text() == "SELECT `a` AS `a_2` FROM `elsewhere`"
+    assert (
+        render(read("SELECT a FROM s").plan, SPARK, {"s": "elsewhere"}).text()
+        == "SELECT `a` AS `a_2` FROM `elsewhere`"
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import AGGREGATES
 from dynamic_tables.plan.dialects import DUCKDB
-from dynamic_tables.plan.expressions import Agg, Fn, walk
+from dynamic_tables.plan.expressions import Fn, walk
 from dynamic_tables.plan.functions import CASE, CAST, FUNCTIONS, IN
 from dynamic_tables.plan.nodes import Aggregate, Project
 from dynamic_tables.plan.nodes import walk as nodes
@@ -34,7 +34,7 @@ from dynamic_tables.plan.types import (
 from tests.unit.dynamic_tables.reading import read, schema
 
 TYPES = {
-    "+": [("a + a", "INT"), ("a + n", "BIGINT"), ("a + x", "DOUBLE"), ("m + m", "DECIMAL(11,2)"), ("m + 1", "DECIMAL(11,2)")],
+    "+": [("a + n", "BIGINT"), ("a + x", "DOUBLE"), ("m + m", "DECIMAL(11,2)"), ("m + 1", "DECIMAL(11,2)")],
     "-": [("a - n", "BIGINT"), ("m - a", "DECIMAL(13,2)")],
     "*": [("a * a", "INT"), ("m * m", "DECIMAL(21,4)"), ("m * 1.5", "DECIMAL(13,3)"), ("m * x", "DOUBLE")],
     "/": [("a / n", "DOUBLE"), ("x / a", "DOUBLE")],
@@ -112,11 +112,14 @@ LITERALS = {
 
 AGGREGATED = {
     "COUNT": [("COUNT(*)", "BIGINT"), ("COUNT(b)", "BIGINT"), ("COUNT(DISTINCT b)", "BIGINT")],
-    "SUM": [("SUM(a)", "BIGINT"), ("SUM(m)", "DECIMAL(20,2)"), ("SUM(x)", "DOUBLE"), ("SUM(DISTINCT n)", "BIGINT")],
+    "SUM": [("SUM(a)", "BIGINT"), ("SUM(m)", "DECIMAL(20,2)"), ("SUM(DISTINCT x)", "DOUBLE")],
     "AVG": [("AVG(a)", "DOUBLE"), ("avg(x)", "DOUBLE")],
     "MIN": [("MIN(b)", "STRING"), ("MIN(d)", "DATE")],
     "MAX": [("MAX(m)", "DECIMAL(10,2)"), ("MAX(f)", "BOOLEAN"), ("MAX(ts)", "TIMESTAMP_NTZ")],
 }  # fmt: skip
+
+HELD = "INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
+NO_AGGREGATE = "COUNT stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
 
 ILL_TYPED = {
     "a + b": "+ is not defined for (INT, STRING); cast the arguments to types that meet",
@@ -133,7 +136,7 @@ ILL_TYPED = {
     "CASE WHEN a THEN 1 ELSE 2 END": "a condition of a CASE is no BOOLEAN",
     "SUM(b)": "SUM is not defined for STRING",
     "AVG(d)": "AVG is not defined for DATE",
-    "SUM(COUNT(*))": "COUNT stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate",
+    "SUM(COUNT(*))": NO_AGGREGATE,
     "9223372036854775808": "literal 9223372036854775808 is outside BIGINT",
     "1e400": "literal 1e400 is larger than any DOUBLE",
     f"0.{'1' * 39}": f"literal 0.{'1' * 39} has too many digits",
@@ -142,15 +145,15 @@ ILL_TYPED = {
     "CAST('2147483648' AS INT)": "'2147483648' is no INT",
     "DATE '2020-02-30'": "'2020-02-30' is no DATE",
     "DATE '20200229'": "'20200229' is no DATE",
-    "CAST(a AS TINYINT)": "type TINYINT is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ",
-    "CAST(a AS DECIMAL(39,0))": "type DECIMAL(39, 0) is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ",
+    "CAST(a AS TINYINT)": f"type TINYINT is not supported; use {HELD}",
+    "CAST(a AS DECIMAL(39,0))": f"type DECIMAL(39, 0) is not supported; use {HELD}",
 }  # fmt: skip
 
 CONDITIONS = {
-    "SELECT a FROM r WHERE a": "WHERE is a INT; it must be a BOOLEAN",
-    "SELECT r.a FROM r JOIN s ON r.b": "ON is a STRING; it must be a BOOLEAN",
-    "SELECT b FROM r GROUP BY b HAVING COUNT(*)": "HAVING is a BIGINT; it must be a BOOLEAN",
-    "SELECT a FROM r WHERE COUNT(*) > 1": "COUNT stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate",
+    "SELECT a FROM r WHERE a": "WHERE is of type INT; it must be BOOLEAN",
+    "SELECT r.a FROM r JOIN s ON r.b": "ON is of type STRING; it must be BOOLEAN",
+    "SELECT b FROM r GROUP BY b HAVING COUNT(*)": "HAVING is of type BIGINT; it must be BOOLEAN",
+    "SELECT a FROM r WHERE COUNT(*) > 1": NO_AGGREGATE,
 }  # fmt: skip
 
 
@@ -202,7 +205,7 @@ def test_an_aggregate_has_its_type_in_both_dialects(
     bound = read(f"SELECT {text} AS y FROM r")
     assert str(bound.schema[0][1]) == type_
     made = [agg for node in nodes(bound.plan) if isinstance(node, Aggregate) for _, agg in node.aggregates]
-    assert [agg.name for agg in made if isinstance(agg, Agg)] == [name]
+    assert [agg.name for agg in made] == [name]
     assert duckdb_type(database, text) == as_duckdb(type_)
 
 
@@ -226,9 +229,13 @@ def test_a_condition_is_a_boolean_over_rows(query: str) -> None:
     assert str(caught.value) == CONDITIONS[query]
 
 
-@pytest.mark.parametrize("text", ["CAST(x AS INT)", "CAST(m AS INT)", "CAST(b AS BOOLEAN)", "CAST(f AS DATE)"])
+@pytest.mark.parametrize(
+    "text", ["CAST(x AS INT)", "CAST(m AS INT)", "CAST(b AS BOOLEAN)", "CAST(f AS DATE)"]
+)
 def test_a_cast_that_engines_disagree_on_is_unsupported(text: str) -> None:
-    with pytest.raises(UnsupportedError, match=r"^unsupported: CAST\(.*\): rounds, fails or prints differently"):
+    with pytest.raises(
+        UnsupportedError, match=r"^unsupported: CAST\(.*\): rounds, fails or prints differently"
+    ):
         read(f"SELECT {text} AS y FROM r")
 
 

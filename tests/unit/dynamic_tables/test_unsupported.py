@@ -38,8 +38,14 @@ QUERIES = {
     "SELECT a FROM r DISTRIBUTE BY a": ("DISTRIBUTE BY", NO_RULE),
     "SELECT a FROM r LATERAL VIEW explode(array(1, 2)) t AS y": ("LATERAL VIEW", NO_RULE),
     "SELECT a FROM r, LATERAL (SELECT c FROM s WHERE s.a = r.a) q": ("LATERAL in FROM", NO_RULE),
-    "WITH RECURSIVE t AS (SELECT a FROM r UNION ALL SELECT a FROM t) SELECT a FROM t": ("recursive CTE", NO_RULE),
-    "WITH t(k) AS (SELECT a FROM r) SELECT k FROM t": ("CTE with a column list", "alias the columns inside it"),
+    "WITH RECURSIVE t AS (SELECT a FROM r UNION ALL SELECT a FROM t) SELECT a FROM t": (
+        "recursive CTE",
+        NO_RULE,
+    ),
+    "WITH t(k) AS (SELECT a FROM r) SELECT k FROM t": (
+        "CTE with a column list",
+        "alias the columns inside it",
+    ),
     "SELECT a FROM r JOIN s USING (a)": ("JOIN with USING or NATURAL", "write the condition with ON"),
     "SELECT b FROM r NATURAL JOIN s": ("JOIN with USING or NATURAL", "write the condition with ON"),
     "SELECT a FROM r LEFT SEMI JOIN s ON r.a = s.a": ("semi join", NO_RULE),
@@ -131,14 +137,18 @@ def test_every_construct_that_is_declared_unsupported_is_tried_here() -> None:
 @pytest.mark.parametrize("joins", [10, 45])
 @pytest.mark.parametrize("kind", ["JOIN", "FULL JOIN"])
 def test_a_deep_plan_is_differentiated_without_end_of_stack(kind: str, joins: int) -> None:
-    query = "SELECT t0.a FROM s t0 " + " ".join(f"{kind} s t{i} ON t0.a = t{i}.a" for i in range(1, joins + 1))
+    query = "SELECT t0.a FROM s t0 " + " ".join(
+        f"{kind} s t{i} ON t0.a = t{i}.a" for i in range(1, joins + 1)
+    )
     assert render(change_plan(read(query), RULES), SPARK).text()
 
 
 @pytest.mark.parametrize("joins", [60, 600])
 def test_a_plan_too_deep_for_the_stack_is_not_incremental(joins: int) -> None:
     query = "SELECT t0.a FROM s t0 " + " ".join(f"JOIN s t{i} ON t0.a = t{i}.a" for i in range(1, joins))
-    with pytest.raises(UnsupportedError, match="plan deeper than 50 operators: split the query|more than 500 inputs"):
+    with pytest.raises(
+        UnsupportedError, match=r"plan deeper than 50 operators: split the query|more than 500 inputs"
+    ):
         read(query)
 
 
