@@ -32,6 +32,12 @@ class Tier(Protocol):
         """The trace of a well-formed scenario; raises where the platform is broken."""
         ...
 
+    def recompute(
+        self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed, engine: Engine
+    ) -> Sequence[Row]:
+        """The third vote: the table in full, on snapshots that the harness chose."""
+        ...
+
 
 def fresh_sample(scenario: Scenario, percent: int) -> FreshWanted:
     """Each table's last refresh, and a sample of the others: where ids are compared with fresh ones."""
@@ -81,9 +87,7 @@ class Lane:
     def _voter(self, scenario: Scenario) -> Callable[[Refreshed], Sequence[Row]]:
         def vote(refreshed: Refreshed) -> Sequence[Row]:
             with DelayedView(scenario) as truth:
-                alone = recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
-            trace = self.tier.run(alone, replace(self.engine, protocol=PROTOCOL), lambda step, table: False)
-            return [stored.row for stored in trace.refreshes[-1].contents] if trace.refreshes else []
+                return self.tier.recompute(scenario, truth, refreshed, self.engine)
 
         return vote
 
@@ -97,6 +101,14 @@ class RulesTier:
         from campaign.tiers import rules
 
         return rules.run(scenario, rules=engine.rules, protocol=engine.protocol, fresh_wanted=fresh_wanted)
+
+    def recompute(
+        self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed, engine: Engine
+    ) -> Sequence[Row]:
+        """The engine's own FULL plan, in a scenario that holds nothing else."""
+        alone = recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
+        trace = self.run(alone, replace(engine, protocol=PROTOCOL), lambda step, table: False)
+        return [stored.row for stored in trace.refreshes[-1].contents] if trace.refreshes else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,8 +32,12 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "fuzz": LazyCommand("campaign.cli.fuzz:command", "Search for wrong refreshes within a budget."),
         "replay": LazyCommand("campaign.cli.replay:command", "Run a stored scenario again and judge it."),
         "mutants": LazyCommand("campaign.cli.mutants:command", "Plant faults and see that each is found."),
-        "gate": LazyCommand("campaign.cli.gate:command", "Pass or fail a release on a campaign's results."),
-        "explain": LazyCommand("campaign.cli.explain:command", "Say why a failure is one, step by step."),
+        "gate": LazyCommand(
+            "campaign.cli.gate:command", "One verdict: kept scenarios, smoke campaign, core faults."
+        ),
+        "explain": LazyCommand(
+            "campaign.cli.explain:command", "Show a plan, its change query and its row ids."
+        ),
         "operators": LazyCommand("campaign.cli.operators:command", "List operators and how each is derived."),
     }
 )

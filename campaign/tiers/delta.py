@@ -24,11 +24,13 @@ from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.delta import DeltaStore
+from oracle.delayed_view import DelayedView
 from oracle.delta_reader import read_rows
 from workload.scenario import Commit, Scenario
 from workload.schema import Column, Table
-from workload.trace import Action, SourceWritten, StoredRow, Trace
-from workload.types import STRING, parse_type
+from workload.sql import Dialect
+from workload.trace import Action, Refreshed, SourceWritten, StoredRow, Trace
+from workload.types import STRING, Row, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -144,6 +146,13 @@ class DeltaTier:
             keep=self.keep,
             properties=self.properties,
         )
+
+    def recompute(
+        self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed, engine: Engine
+    ) -> tuple[Row, ...]:
+        """Spark on the scenario's own text over the oracle's rows: no plan, no frontier, no Delta."""
+        text = truth.sql(refreshed.table, refreshed.timestamp, Dialect.SPARK)
+        return tuple(tuple(row) for row in self.spark.newSession().sql(text).collect())
 
 
 def run(

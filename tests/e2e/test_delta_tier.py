@@ -8,12 +8,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from campaign.engine import Engine
+from campaign.faults import plant
+from campaign.lanes import Lane
 from campaign.tiers import delta, rules
 from dynamic_tables.session import Settings, open_session
-from generators.profiles import SMOKE
+from generators.profiles import QUICK, SMOKE
 from generators.scenarios import scenario_at
+from oracle.compare import compare
+from oracle.delayed_view import DelayedView
 from tests.unit.workload.shop import SHOP
-from workload.scenario import Scenario
+from workload.dml import Insert
+from workload.results import Check, OutcomeClass
+from workload.scenario import Commit, Refresh, Scenario
 from workload.trace import Declared, RefreshRefused, SourceWritten, Trace
 
 pytestmark = pytest.mark.spark
@@ -61,3 +68,42 @@ def test_both_tiers_hold_the_same_rows(scenario: Scenario, tmp_path: Path, spark
         if refreshed.fresh is not None:
             assert sorted(map(repr, refreshed.fresh)) == sorted(map(repr, refreshed.contents))
     assert not (tmp_path / "account").exists()
+
+
+def test_spark_votes_as_the_oracle_does(tmp_path: Path, spark: SparkSession) -> None:
+    """The third vote of this tier: the scenario's own text on Spark, on rows that the harness chose."""
+    tier = delta.DeltaTier(spark=spark, folder=tmp_path)
+    voted = 0
+    for index in range(3):
+        scenario = scenario_at(4, QUICK, index)
+        with DelayedView(scenario) as truth:
+            for refreshed in rules.run(scenario, fresh_wanted=lambda step, table: False).refreshes[-2:]:
+                columns = truth.columns(refreshed.table)
+                expected = truth.contents(refreshed.table, refreshed.timestamp)
+                actual = tier.recompute(scenario, truth, refreshed, Engine())
+                assert compare(columns, expected, columns, actual) is None
+                voted += 1
+    assert voted > 3
+
+
+def test_a_planted_fault_is_found_on_delta(tmp_path: Path, spark: SparkSession) -> None:
+    tier = delta.DeltaTier(spark=spark, folder=tmp_path)
+    engine = plant("version-strictly-before", Engine())
+    scenario = next(
+        s for s in (scenario_at(1, QUICK, i) for i in range(200)) if commits_at_a_data_timestamp(s)
+    )
+    assert Lane(tier=tier).judge(scenario).outcome is OutcomeClass.PASSED
+    outcome = Lane(tier=tier, engine=engine).judge(scenario)
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert outcome.killer in (Check.FRONTIER, Check.REFRESH_MODE, Check.REFRESH_ERROR)
+
+
+def commits_at_a_data_timestamp(scenario: Scenario) -> bool:
+    """Whether a commit that surely changes something falls on the data timestamp of a later refresh."""
+    inserted = {
+        step.at
+        for step in scenario.steps
+        if isinstance(step, Commit) and any(isinstance(s, Insert) and s.rows for s in step.statements)
+    }
+    refreshed = {step.timestamp for step in scenario.steps if isinstance(step, Refresh)}
+    return bool(inserted & refreshed) and len(scenario.steps) < 16
