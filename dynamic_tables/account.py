@@ -128,7 +128,9 @@ class Account:
         bound, text = self._read(query)
         reason = text.unsupported
         if mode is RefreshMode.INCREMENTAL and bound is None:
-            raise UnsupportedError(text.operator, f"{reason}; {name} cannot be INCREMENTAL, use AUTO or FULL")
+            raise UnsupportedError(
+                text.operator, f"{text.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
+            )
         if mode is RefreshMode.FULL:
             reason = "refresh mode FULL was asked for"
         columns = text.columns(self.store) if bound is None else bound.schema
