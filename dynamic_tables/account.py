@@ -123,7 +123,7 @@ class Account:
     def _define(self, name: str, query: str, target_lag: int | None, mode: RefreshMode) -> DynamicTable:
         if target_lag is not None and target_lag <= 0:
             raise DefinitionError(
-                f"target lag of {name} is {target_lag} microseconds; it must be positive, or None for DOWNSTREAM"
+                f"target lag of {name} is {target_lag} microseconds; make it positive, or None for DOWNSTREAM"
             )
         bound, text = self._read(query)
         reason = text.unsupported
