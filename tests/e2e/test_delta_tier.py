@@ -13,7 +13,7 @@ from campaign.faults import plant
 from campaign.lanes import Lane
 from campaign.tiers import delta, rules
 from dynamic_tables.session import Settings, open_session
-from generators.profiles import QUICK, SMOKE
+from generators.profiles import QUICK
 from generators.scenarios import scenario_at
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
@@ -53,7 +53,7 @@ def contents(trace: Trace) -> list[tuple[int, str, int, Counter[str]]]:
 
 
 @pytest.mark.parametrize(
-    "scenario", [SHOP, *(scenario_at(3, SMOKE, index) for index in range(2))], ids=lambda s: s.name
+    "scenario", [SHOP, *(scenario_at(3, QUICK, index) for index in range(3))], ids=lambda s: s.name
 )
 def test_both_tiers_hold_the_same_rows(scenario: Scenario, tmp_path: Path, spark: SparkSession) -> None:
     in_memory = rules.run(scenario, fresh_wanted=lambda step, table: True)
