@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from generators import domains
@@ -25,7 +26,7 @@ from workload.scenario import (
 )
 from workload.schema import Table
 from workload.timeline import Timeline
-from workload.types import Row, Value
+from workload.types import Row, SqlType, Value
 
 TICK = 10
 """Logical microseconds between steps; data timestamps may fall on a step or between two."""
@@ -54,9 +55,9 @@ class ScenarioBuilder:
         self.queries = QueryGenerator(self.choices, self.profile.query)
         self.dml = DmlGenerator(self.choices, self.profile.null_percent, self.profile.dml)
 
-    def add_table(self) -> TableSketch:
-        """A new random base table."""
-        sketch = domains.table(self.choices, f"r{len(self.tables)}", self.profile.columns)
+    def add_table(self, types: Sequence[SqlType] = ()) -> TableSketch:
+        """A new random base table; `types` as for `domains.table`."""
+        sketch = domains.table(self.choices, f"r{len(self.tables)}", self.profile.columns, types)
         self.tables.append(sketch)
         columns = tuple(
             OutputColumn(column.name, column.type, domain.digits)

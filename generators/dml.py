@@ -137,6 +137,13 @@ class DmlGenerator:
             table.name, (table.columns[0].name,), tuple(keys.values()), delete_when, self.choices.chance(70)
         )
 
+    def no_op(self, table: TableSketch) -> Dml:
+        """A statement that surely changes no row: OPTIMIZE, or every column set to itself."""
+        if self.choices.chance(30):
+            return Optimize(table.name)
+        own = (ColumnRef(table.name, column.name, column.type) for column in table.columns)
+        return Update(table.name, tuple(Assignment(ref.name, ref) for ref in own), None)
+
     def truncate(self, table: TableSketch) -> Dml:
         """All rows go."""
         return Truncate(table.name)

@@ -113,12 +113,15 @@ class TableSketch:
     domains: tuple[Domain, ...]
 
 
-def table(choices: Choices, name: str, max_columns: int) -> TableSketch:
-    """A random base table of 2 columns or more."""
+def table(choices: Choices, name: str, max_columns: int, types: Sequence[SqlType] = ()) -> TableSketch:
+    """A random base table of 2 columns or more; `types`: those that its columns after the key start with."""
     columns = [Column("k", INT)]
     domains = [DOMAINS[Kind.INT][0][1]]
-    for number in range(choices.integer(1, max_columns - 1)):
-        type_ = INT if number == 0 and choices.chance(60) else choices.weighted(TYPES)
+    for number in range(max(len(types), choices.integer(1, max_columns - 1))):
+        if number < len(types):
+            type_ = types[number]
+        else:
+            type_ = INT if number == 0 and choices.chance(60) else choices.weighted(TYPES)
         columns.append(Column("abcdefgh"[number], type_))
         domains.append(choices.weighted(DOMAINS[type_.kind]))
     return TableSketch(name, tuple(columns), tuple(domains))

@@ -36,7 +36,9 @@ class Profile:
     rounds: tuple[int, int] = (2, 4)
     commits: tuple[int, int] = (1, 3)
     quiet_percent: int = 12
-    """Rounds without a commit: every refresh has nothing to do."""
+    """Rounds without a change: every refresh has nothing to do."""
+    no_op_percent: int = 50
+    """Quiet rounds in which something is committed all the same: OPTIMIZE, or an UPDATE to the old values."""
     intents: tuple[int, int] = (1, 2)
     stale_percent: int = 25
     """Refreshes at a data timestamp older than the newest commit."""
@@ -134,6 +136,7 @@ PRODUCTION = Profile(
     rounds=(20, 30),
     commits=(1, 1),
     quiet_percent=92,
+    no_op_percent=2,
     intents=(0, 0),
     null_percent=8,
     dynamic_tables=(1, 3),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from generators.builder import ScenarioBuilder
 from generators.choices import Choices, SeededChoices
-from generators.intents import INTENTS, Act, Script
+from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.profiles import GENERATOR_VERSION, Profile
 from workload.dml import Dml, Insert
 from workload.scenario import Scenario
@@ -49,7 +49,7 @@ def initial_rows(builder: ScenarioBuilder) -> None:
 def begin_intents(builder: ScenarioBuilder) -> list[Script]:
     """Draws intents and lets them define their tables. Each costs up to three definitions."""
     scripts: list[Script] = []
-    names = list(INTENTS)
+    names = [*INTENTS, *TWICE_AS_OFTEN]
     for _ in range(builder.choices.integer(*builder.profile.intents)):
         if len(builder.dynamic_tables) >= builder.profile.dynamic_tables[1]:
             break
@@ -76,7 +76,10 @@ def random_definitions(builder: ScenarioBuilder) -> None:
 def play_round(builder: ScenarioBuilder, scripts: list[Script], acts: list[Iterator[Act]]) -> None:
     """Some commits, then some refreshes. Acts of intents come before random DML or in between."""
     choices = builder.choices
-    if not choices.chance(builder.profile.quiet_percent):
+    if choices.chance(builder.profile.quiet_percent):
+        if choices.chance(builder.profile.no_op_percent):
+            builder.commit((builder.dml.no_op(choices.pick(builder.tables)),))
+    else:
         for act in [next(act, None) for act in acts]:
             for transaction in act or ():
                 builder.commit(transaction)

@@ -46,4 +46,7 @@ INTENTS: Mapping[str, Intent] = {
 """Every intent by the name that coverage counts."""
 
 
-__all__ = ["INTENTS", "Act", "Script"]
+TWICE_AS_OFTEN = ("awkward keys", "outer joins in a row", "last match leaves and returns", "read twice")
+"""Intents with several variants, most of which a campaign would miss at the pace of the others."""
+
+__all__ = ["INTENTS", "TWICE_AS_OFTEN", "Act", "Script"]

@@ -22,7 +22,7 @@ from workload.dml import (
     Truncate,
 )
 from workload.query import Call
-from workload.types import BOOLEAN
+from workload.types import BOOLEAN, DOUBLE, STRING
 
 
 def group_emptied_and_refilled(b: ScenarioBuilder) -> Script:
@@ -165,9 +165,9 @@ def aggregates_over_pads(b: ScenarioBuilder) -> Script:
 
 def awkward_keys(b: ScenarioBuilder) -> Script:
     """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a'."""
-    table = b.choices.pick(b.tables)
+    table = b.add_table((b.choices.pick((DOUBLE, STRING)),))
     target = shapes.by_all_columns(b, table)
-    position = other_column(b, table)
+    position = 1
     name = table.columns[position].name
     values = table.domains[position].values
     inserts = tuple(insert(b, table, k=1, **{name: value}) for value in values)
