@@ -12,7 +12,7 @@ import duckdb
 
 from campaign.tiers.duck_store import DuckStore, StoredTable
 from dynamic_tables.definition import BaseTable
-from dynamic_tables.plan.bind_expression import TYPES
+from dynamic_tables.plan.typed import TYPES
 from dynamic_tables.plan.types import Type, decimal
 from dynamic_tables.refresh.frontier import SourceVersion
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
-from dynamic_tables.plan.bind_expression import ExpressionBinder, cast
+from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Col, Expr, Fn, walk
 from dynamic_tables.plan.nodes import (
     BoundQuery,
@@ -26,6 +26,7 @@ from dynamic_tables.plan.nodes import (
 )
 from dynamic_tables.plan.parse import TOO_DEEP, ensure_deterministic, ensure_plain_table, parse_query
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
+from dynamic_tables.plan.typed import cast
 from dynamic_tables.plan.types import BOOLEAN, Type, common_of
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,26 +11,22 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, text
-from dynamic_tables.plan.functions import CASE, CAST, CASTS, FUNCTIONS, IN, case_type
-from dynamic_tables.plan.parse import NON_DETERMINISTIC, SparkText, function_name
+from dynamic_tables.plan.functions import CASE, IN, case_type
+from dynamic_tables.plan.parse import NON_DETERMINISTIC, function_name
+from dynamic_tables.plan.typed import aggregate, call, cast, to_type
 from dynamic_tables.plan.types import (
     BIGINT,
     BOOLEAN,
-    DATE,
     DOUBLE,
     INT,
-    INTEGRAL,
-    STRING,
-    TIMESTAMP_NTZ,
-    Kind,
     Type,
     common,
     common_of,
     decimal,
-    sum_type,
 )
 
 ResolveColumn = Callable[[exp.Column], Expr]
+
 
 BINARY: Mapping[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -54,6 +48,7 @@ BINARY: Mapping[type[exp.Expr], str] = {
     exp.Nullif: "nullif",
 }
 
+
 UNARY: Mapping[type[exp.Expr], str] = {
     exp.Not: "not",
     exp.Abs: "abs",
@@ -66,11 +61,13 @@ UNARY: Mapping[type[exp.Expr], str] = {
     exp.Day: "day",
 }
 
+
 NARY: Mapping[type[exp.Expr], str] = {
     exp.Coalesce: "coalesce",
     exp.Greatest: "greatest",
     exp.Least: "least",
 }
+
 
 AGGREGATES: Mapping[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -80,36 +77,11 @@ AGGREGATES: Mapping[type[exp.Expr], str] = {
     exp.Max: "MAX",
 }
 
-TYPES: Mapping[str, Type] = {
-    "INT": INT,
-    "BIGINT": BIGINT,
-    "DOUBLE": DOUBLE,
-    "BOOLEAN": BOOLEAN,
-    "TEXT": STRING,
-    "VARCHAR": STRING,
-    "DATE": DATE,
-    "TIMESTAMPNTZ": TIMESTAMP_NTZ,
-}
 
 SYNTAX_ONLY = frozenset(
     {"safe", "typed", "big_int", "ignore_nulls", "coalesce", "unit", "to", "is_string", "default_on_null"}
 )
 """Arguments that sqlglot sets by itself and that change nothing for what is admitted here."""
-
-
-def to_type(node: exp.DataType) -> Type:
-    """The type of a CAST or a column definition. Raises DefinitionError for one that no table may hold."""
-    name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
-    if name == "DECIMAL":
-        digits = [int(param.this.name) for param in node.expressions]
-        precision, scale = (digits + [10, 0][len(digits) :])[:2]
-        type_ = decimal(precision, scale)
-        if type_ is not None:
-            return type_
-    if name in TYPES:
-        return TYPES[name]
-    known = "INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
-    raise DefinitionError(f"type {node.sql(SparkText)} is not supported; use {known}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,116 +133,6 @@ class ExpressionBinder:
         return aggregate(name, ExpressionBinder(self.resolve).bind(inner), distinct)
 
 
-def call(name: str, *args: Expr) -> Expr:
-    """A function applied to typed arguments. Raises DefinitionError where it has none for their types."""
-    if name in ("+", "-", "*", "%"):
-        args = _exact_literals(args)
-    result = FUNCTIONS[name].result(tuple(arg.type for arg in args))
-    if result is None:
-        shown = ", ".join(str(arg.type) for arg in args)
-        raise DefinitionError(f"{name} is not defined for ({shown}); cast the arguments to types that meet")
-    return Fn(name, args, result)
-
-
-def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
-    """An aggregate over a typed argument. Raises DefinitionError or UnsupportedError by its type."""
-    match name:
-        case "COUNT":
-            return Agg(name, arg, distinct, BIGINT)
-        case "SUM":
-            type_ = sum_type(arg.type)
-        case "AVG":
-            if arg.type.kind is Kind.DECIMAL:
-                raise UnsupportedError(
-                    "AVG of DECIMAL", "its digits depend on the engine; use CAST(SUM(x) AS DOUBLE) / COUNT(x)"
-                )
-            type_ = DOUBLE if arg.type.kind in INTEGRAL | {Kind.DOUBLE} else None
-        case _:
-            type_ = arg.type
-    if type_ is None:
-        raise DefinitionError(f"{name} is not defined for {arg.type}")
-    return Agg(name, arg, distinct, type_)
-
-
-def cast(arg: Expr, to: Type) -> Expr:
-    """A cast between types for which it means the same everywhere."""
-    if arg.type == to:
-        return arg
-    if isinstance(arg, Lit) and (arg.value is None or to.kind is Kind.DECIMAL):
-        folded = _fold_literal(arg, to)
-        if folded is not None:
-            return folded
-    if isinstance(arg, Lit) and isinstance(arg.value, str):
-        return _parse_literal(arg.value, to)
-    if to.kind not in CASTS[arg.type.kind]:
-        raise UnsupportedError(
-            f"CAST({arg.type} AS {to})", "rounds, fails or prints differently from engine to engine"
-        )
-    return Fn(CAST, (arg,), to)
-
-
-def _fold_literal(literal: Lit, to: Type) -> Lit | None:
-    match literal.value:
-        case None:
-            return Lit(None, to)
-        case bool():
-            return None
-        case int() | Decimal():
-            value = Decimal(literal.value)
-            fits = value == round(value, to.scale) and abs(value) < Decimal(10) ** (to.precision - to.scale)
-            return Lit(value, to) if fits else None
-        case _:
-            return None
-
-
-PLAIN: Mapping[Kind, str] = {
-    Kind.DOUBLE: r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity",
-    Kind.INT: r"[+-]?\d+",
-    Kind.BIGINT: r"[+-]?\d+",
-    Kind.DATE: r"\d{4}-\d{2}-\d{2}",
-    Kind.TIMESTAMP_NTZ: r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?",
-}
-"""How the text of a constant is written for Python to read it as Spark does, and in full."""
-
-
-def _parse_literal(value: str, to: Type) -> Expr:
-    try:
-        match to.kind:
-            case kind if kind in PLAIN and not re.fullmatch(PLAIN[kind], value, re.ASCII):
-                raise ValueError(value)
-            case Kind.DOUBLE:
-                return Lit(float(value), to)
-            case Kind.INT | Kind.BIGINT:
-                number = int(value)
-                bits = 31 if to.kind is Kind.INT else 63
-                if not -(2**bits) <= number < 2**bits:
-                    raise ValueError(value)
-                return Lit(number, to)
-            case Kind.DATE:
-                return Lit(dt.date.fromisoformat(value), to)
-            case Kind.TIMESTAMP_NTZ:
-                return Lit(dt.datetime.fromisoformat(value), to)
-            case Kind.BOOLEAN if value in ("true", "false"):
-                return Lit(value == "true", to)
-            case _:
-                pass
-    except ValueError as error:
-        raise DefinitionError(f"{value!r} is no {to}") from error
-    raise UnsupportedError(f"CAST('{value}' AS {to})", "not a plain literal of that type")
-
-
-def _exact_literals(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    # Beside a DECIMAL, Spark gives an integer literal just the digits it has, not the ten of an INT.
-    if not any(arg.type.kind is Kind.DECIMAL for arg in args):
-        return args
-    return tuple(
-        Lit(Decimal(arg.value), Type(Kind.DECIMAL, max(1, len(str(abs(arg.value)))), 0))
-        if isinstance(arg, Lit) and type(arg.value) is int
-        else arg
-        for arg in args
-    )
-
-
 def _only(node: exp.Expr, *names: str) -> None:
     """Refuses a construct with parts that the binding below would silently drop."""
     for name, value in node.args.items():
@@ -281,6 +143,7 @@ def _only(node: exp.Expr, *names: str) -> None:
 
 
 NO_RULE = "no differentiation rule yet"
+
 
 NAMES: Mapping[type[exp.Expr], str] = {
     exp.All: "ALL",
