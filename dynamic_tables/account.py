@@ -99,7 +99,7 @@ class Account:
         query: str,
         *,
         target_lag: int | None = None,
-        refresh_mode: RefreshMode = RefreshMode.AUTO,
+        refresh_mode: RefreshMode | str = RefreshMode.AUTO,
         initialize: bool = True,
     ) -> DynamicTable:
         """Adds a dynamic table and initializes it.
@@ -110,7 +110,7 @@ class Account:
         operator without a rule, RefreshFailed if the initialization fails; then nothing is left behind.
         """
         with self.lock:
-            table = self._define(self._new_name(name), query, target_lag, refresh_mode)
+            table = self._define(self._new_name(name), query, target_lag, as_mode(refresh_mode))
             self.store.create_dynamic_table(table)
             if initialize:
                 try:
@@ -303,3 +303,14 @@ class Account:
         if name.lower() in self.store.definitions():
             raise DefinitionError(f"{name} exists already; drop it first or take another name")
         return name.lower()
+
+
+def as_mode(mode: RefreshMode | str) -> RefreshMode:
+    """A refresh mode, or its name in any case. Raises DefinitionError."""
+    if isinstance(mode, RefreshMode):
+        return mode
+    try:
+        return RefreshMode[mode.upper()]
+    except KeyError:
+        known = ", ".join(RefreshMode.__members__)
+        raise DefinitionError(f"no refresh mode {mode!r}; there are: {known}") from None

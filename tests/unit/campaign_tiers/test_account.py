@@ -345,3 +345,12 @@ def test_fresh_contents_are_those_of_the_frontier(world: World) -> None:
     account.create_dynamic_table("d", TOTALS)
     world.at(20, Delete("orders", None))
     assert {row[:2] for row in account.fresh_contents("d").rows()} == {("rome", 30), (None, 5)}
+
+
+def test_a_refresh_mode_may_be_given_by_name(world: World) -> None:
+    created = world.account.create_dynamic_table("totals", TOTALS, refresh_mode="full")
+    assert (created.mode, created.incremental) == (RefreshMode.FULL, False)
+    with pytest.raises(
+        DefinitionError, match=r"^no refresh mode 'sometimes'; there are: AUTO, FULL, INCREMENTAL$"
+    ):
+        world.account.create_dynamic_table("t", TOTALS, refresh_mode="sometimes")
