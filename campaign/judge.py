@@ -11,6 +11,7 @@ from campaign import states
 from campaign.expectations import SourceHistory, incremental_due, operators_of
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
+from oracle.duck import shared_duckdb
 from oracle.errors import OracleQueryError
 from oracle.invariants import Circumstances, check_refresh, check_refused
 from workload.results import Check, Finding, Outcome, OutcomeClass
@@ -232,7 +233,7 @@ def _listed(due: Sequence[Due]) -> str:
 def judge(scenario: Scenario, trace: Trace, vote: Vote) -> Outcome:
     """The outcome of a run. `vote` is asked only where contents differ from the oracle's."""
     probed, probes = states.with_probes(scenario)
-    with DelayedView(probed) as truth:
+    with DelayedView(probed, shared_duckdb()) as truth:
         judgement = Judgement(scenario, truth, vote)
         judgement.run(trace)
         outcome, reason = classify(judgement)

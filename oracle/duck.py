@@ -122,3 +122,15 @@ def _check_years(rows: tuple[Row, ...], columns: tuple[Column, ...], what: str) 
 
 def _first_line(error: duckdb.Error) -> str:
     return str(error).split("\n", 1)[0]
+
+
+_of_thread = threading.local()
+
+
+def shared_duckdb() -> duckdb.DuckDBPyConnection:
+    """This thread's connection, opened once: opening one costs more than judging a small scenario."""
+    connection: duckdb.DuckDBPyConnection | None = getattr(_of_thread, "connection", None)
+    if connection is None:
+        connection = open_duckdb()
+        _of_thread.connection = connection
+    return connection
