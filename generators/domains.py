@@ -49,15 +49,9 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
     Kind.DECIMAL: (
         (1, Domain(tuple(Decimal(v) for v in ("0.00", "1.50", "-1.50", "2.25", "10.01", "0.01")), 0)),
     ),
-    Kind.DOUBLE: (
-        (4, Domain((0.0, 1.5, -0.0, 0.25, -1.5, 2.0), 4)),
-        (2, Domain((0.0, -0.0, float("nan"), 1.0, -2.5), 4)),
-    ),
+    Kind.DOUBLE: ((1, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),),
     Kind.BOOLEAN: ((1, Domain((False, True))),),
-    Kind.STRING: (
-        (3, Domain(("a", "b", "", "A", "ab"))),
-        (1, Domain(("a|b", "b", "a", "it's", "a ", "%", "é"))),
-    ),
+    Kind.STRING: ((1, Domain(("a", "A", "b", "", "a ", "a|b", "it's", "é"))),),
     Kind.DATE: (
         (
             1,

@@ -39,7 +39,7 @@ class Profile:
     """Rounds without a change: every refresh has nothing to do."""
     no_op_percent: int = 50
     """Quiet rounds in which something is committed all the same: OPTIMIZE, or an UPDATE to the old values."""
-    intents: tuple[int, int] = (1, 2)
+    intents: tuple[int, int] = (1, 3)
     stale_percent: int = 25
     """Refreshes at a data timestamp older than the newest commit."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)

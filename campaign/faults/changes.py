@@ -14,7 +14,7 @@ from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.differentiate.row_id import concat, key_id
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
-from dynamic_tables.plan.functions import CASE, CAST
+from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -30,7 +30,7 @@ from dynamic_tables.plan.nodes import (
     UnionAll,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING, Kind
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING
 from workload.results import Check
 
 
@@ -117,11 +117,6 @@ def insert_before_delete(schema: Columns) -> Plan:
     return Project(right, tuple((c.name, vanish if c == apply.OPERATION else c) for c in columns(right)))
 
 
-def negative_zero_kept(keys: list[Expr]) -> Expr:
-    """A double's id is its text in the row: 0.0 and -0.0 have two."""
-    return key_id([Fn(CAST, (k,), STRING) if k.type.kind is Kind.DOUBLE else k for k in keys])
-
-
 def case_folded(keys: list[Expr]) -> Expr:
     """Strings are compared in lower case and without blanks at the ends."""
     folded = [Fn("lower", (Fn("trim", (k,), STRING),), STRING) if k.type == STRING else k for k in keys]
@@ -192,14 +187,6 @@ FAULTS: Mapping[str, Fault] = {
             "for one row id the INSERT is applied before the DELETE",
             lambda rules: replace(rules, fold=insert_before_delete),
             Check.EQUALITY,
-        ),
-        _fault(
-            "negative-zero-two-ids",
-            "0.0 and -0.0, one group, have two row ids",
-            _row_ids(key=negative_zero_kept),
-            Check.ROW_IDS,
-            Check.INVARIANT_2,
-            core=False,
         ),
         _fault(
             "string-key-case-folded",

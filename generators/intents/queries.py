@@ -104,18 +104,16 @@ def scalar(b: ScenarioBuilder, table: TableSketch) -> str:
     ).name
 
 
-def by_all_columns(b: ScenarioBuilder, table: TableSketch) -> str:
-    """GROUP BY every column, or DISTINCT over all of them."""
+def by_second_column(b: ScenarioBuilder, table: TableSketch) -> str:
+    """GROUP BY the column after the key, or DISTINCT over it."""
     alias = b.queries.alias()
     terms = scope(b, table.name, alias)
-    items, columns = b.queries.items(terms)
-    if b.choices.chance(40):
-        return b.add_dynamic_table(
-            Generated(Select(items, Named(table.name, alias), distinct=True), columns, 16)
-        ).name
-    return b.add_dynamic_table(
-        b.queries.aggregated(Named(table.name, alias), terms, None, tuple(terms[1:]), 1, 16)
-    ).name
+    if b.choices.chance(30):
+        items, columns = b.queries.items(terms[1:2])
+        select = Select(items, Named(table.name, alias), distinct=True)
+        return b.add_dynamic_table(Generated(select, columns, 16)).name
+    generated = b.queries.aggregated(Named(table.name, alias), terms, None, (terms[1],), 1, 16)
+    return b.add_dynamic_table(generated).name
 
 
 def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
