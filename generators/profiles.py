@@ -53,7 +53,7 @@ PAIRS = (
     ("grouped aggregation", "left join"),
     ("grouped aggregation", "inner join"),
     ("filter", "grouped aggregation"),
-    ("left join", "inner join"),
+    ("filter", "left join"),
     ("inner join", "inner join"),
     ("union all", "inner join"),
     ("grouped aggregation", "grouped aggregation"),
