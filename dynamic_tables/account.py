@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, assert_never
 
@@ -53,11 +54,15 @@ class Account:
 
     @classmethod
     def open(cls, path: str, spark: SparkSession, clock: Clock) -> Account:
-        """The account in a folder, new or as it was left: all it knows is in Delta commits there."""
+        """The account in a folder, new or as it was left: all it knows is in Delta commits there.
+
+        A relative path is meant from where the caller is now; the JVM may be somewhere else.
+        """
         # Not at the top: an account over another store needs no Spark.
         from dynamic_tables.store.delta import DeltaStore
 
-        return cls(store=DeltaStore(path, spark, clock), clock=clock)
+        folder = path if "://" in path else str(Path(path).resolve())
+        return cls(store=DeltaStore(folder, spark, clock), clock=clock)
 
     def create_base_table(
         self, name: str, columns: Mapping[str, str] | Sequence[tuple[str, str]]
