@@ -12,7 +12,7 @@ from generators.dml import DML_WEIGHTS
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
 
-GENERATOR_VERSION = 1
+GENERATOR_VERSION = 2
 """Scenario i is a function of (seed, generator version, profile, i); a change of any draw changes this."""
 
 

@@ -44,11 +44,13 @@ def drop_clauses(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def drop_grouping(scenario: Scenario) -> Iterator[Scenario]:
-    """A grouped block over single rows instead, or grouped by fewer keys, or DISTINCT."""
+    """A grouped block over single rows instead, HAVING gone or as WHERE; or by fewer keys, or DISTINCT."""
     for site, select in blocks(scenario):
         if select.group_by is None:
             continue
         yield site.put(ungrouped(select))
+        if select.having is not None and select.where is None:
+            yield site.put(replace(ungrouped(select), where=_of_one_row(select.having)))
         if not any(isinstance(p, Aggregate) for item in select.items for p in subexpressions(item.expr)):
             yield site.put(replace(select, group_by=None, having=None, distinct=True))
         for number, key in enumerate(select.group_by):

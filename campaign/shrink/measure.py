@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workload.dml import Insert, Merge, Overwrite, Replace
-from workload.query import Call, Derived, Join, Literal, Query, Select, UnionAll, With, blocks, relations_of
+from workload.query import Call, Derived, Join, Query, Select, UnionAll, With, blocks, relations_of
 from workload.scenario import Commit, Scenario
 
 
@@ -14,9 +14,9 @@ from workload.scenario import Commit, Scenario
 class Size:
     """`operators` over all dynamic tables and views, `rows` literal rows in DML, `dml` statements.
 
-    Scans do not count. Each join, WHERE, HAVING, grouping (also
-    of all rows), DISTINCT and UNION ALL is one, and so is a projection that computes: one where an output is
-    neither a column nor, in a grouped block, an aggregate or a key. A CTE counts once.
+    Scans do not count. Each join, WHERE, HAVING, grouping (also of all rows), DISTINCT and UNION ALL is one,
+    and so is a projection that computes: one where an output is neither a column, nor a constant, nor, in a
+    grouped block, an aggregate or a key. A CTE counts once.
     """
 
     operators: int
@@ -53,7 +53,7 @@ def operators(query: Query) -> Iterator[str]:
 
 def _computes(block: Select) -> bool:
     keys = block.group_by or ()
-    return any(isinstance(item.expr, Call | Literal) and item.expr not in keys for item in block.items)
+    return any(isinstance(item.expr, Call) and item.expr not in keys for item in block.items)
 
 
 def _unions(query: Query) -> int:

@@ -38,6 +38,12 @@ INTENTS: Mapping[str, Intent] = {
         joins.several_joins,
         joins.emptied_cross_join,
         joins.outer_joins_in_a_row,
+        joins.null_key_in_a_row,
+        joins.match_moves_away,
+        joins.key_of_another_name,
+        joins.unioned_with_itself,
+        groups.scalar_over_no_rows,
+        groups.case_branch_switched,
         groups.groups_of_groups,
         groups.aggregates_over_pads,
         groups.awkward_keys,
@@ -46,7 +52,12 @@ INTENTS: Mapping[str, Intent] = {
 """Every intent by the name that coverage counts."""
 
 
-TWICE_AS_OFTEN = ("awkward keys", "outer joins in a row", "last match leaves and returns", "read twice")
+TWICE_AS_OFTEN = (
+    "awkward keys",
+    "outer joins in a row",
+    "last match leaves and returns",
+    "emptied cross join",
+)
 """Intents with several variants, most of which a campaign would miss at the pace of the others."""
 
 __all__ = ["INTENTS", "TWICE_AS_OFTEN", "Act", "Script"]

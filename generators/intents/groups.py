@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
 from generators.intents import queries as shapes
 from generators.intents.script import (
+    Act,
     Script,
     delete,
     insert,
@@ -43,10 +45,23 @@ def group_emptied_and_refilled(b: ScenarioBuilder) -> Script:
 def table_emptied_and_refilled(b: ScenarioBuilder) -> Script:
     """All rows go, by DELETE, TRUNCATE or overwrite, and come back."""
     table = b.choices.pick(b.tables)
-    target = shapes.grouped(b, table) if b.choices.chance(50) else shapes.scalar(b, table)
+    return Script(shapes.grouped(b, table), emptied_and_refilled(b, table))
+
+
+def scalar_over_no_rows(b: ScenarioBuilder) -> Script:
+    """An aggregate over all rows, when there are none left: it still has a row."""
+    table = b.choices.pick(b.tables)
+    return Script(shapes.scalar(b, table), emptied_and_refilled(b, table))
+
+
+def emptied_and_refilled(b: ScenarioBuilder, table: TableSketch) -> tuple[Act, ...]:
+    """All rows go in one of three ways; then one comes."""
     ways: tuple[Dml, ...] = (Delete(table.name, None), Truncate(table.name), Overwrite(table.name, ()))
-    emptied = b.choices.pick(ways)
-    return Script(target, (((emptied,),), ((insert(b, table, k=key(b)),),)))
+    return (
+        ((insert(b, table, k=key(b)),),),
+        ((b.choices.pick(ways),),),
+        ((insert(b, table, k=key(b)),),),
+    )
 
 
 def null_keys(b: ScenarioBuilder) -> Script:
@@ -95,7 +110,7 @@ def extremum_deleted(b: ScenarioBuilder) -> Script:
 
 
 def boundary_crossed(b: ScenarioBuilder) -> Script:
-    """A value crosses a filter, a CASE or a HAVING boundary, both ways."""
+    """A value crosses a filter or a HAVING boundary, both ways."""
     table = b.choices.pick(b.tables)
     target = shapes.boundary(b, table)
     k = key(b)
@@ -106,6 +121,20 @@ def boundary_crossed(b: ScenarioBuilder) -> Script:
             ((set_value(table, "k", 3, is_value(table, "k", 1)),),),
             ((set_value(table, "k", 1, is_value(table, "k", 3)), insert(b, table, k=1)),),
             ((delete(table, "k", 1),),),
+        ),
+    )
+
+
+def case_branch_switched(b: ScenarioBuilder) -> Script:
+    """A row changes to the other branch of a CASE that is summed, and back, within its group."""
+    table = b.choices.pick(b.tables)
+    target = shapes.sum_of_case(b, table)
+    return Script(
+        target,
+        (
+            ((insert(b, table, k=1), insert(b, table, k=0)),),
+            ((set_value(table, "k", 3, is_value(table, "k", 1)),),),
+            ((set_value(table, "k", 1, is_value(table, "k", 3)),),),
         ),
     )
 

@@ -19,6 +19,8 @@ from workload.dml import (
     Dml,
     Insert,
 )
+from workload.query import JoinKind
+from workload.types import INT
 
 
 def both_join_sides_change(b: ScenarioBuilder) -> Script:
@@ -139,8 +141,70 @@ def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
     )
 
 
+def null_key_in_a_row(b: ScenarioBuilder) -> Script:
+    """Two outer joins on different columns: a row whose key for one is NULL matches in the other."""
+    left = b.add_table((INT,))
+    right = shapes.partner(b, left)
+    name = shapes.int_column(left)
+    target = shapes.two_outer_joins(b, JoinKind.LEFT, (left, right, right), name, "plain")
+    k = key(b)
+    return Script(
+        target,
+        (
+            ((insert(b, left, **{"k": None, name: k}), insert(b, right, k=k)),),
+            ((delete(right, "k", k),),),
+            ((insert(b, right, k=k), set_value(left, "k", k, is_value(left, "k", None))),),
+        ),
+    )
+
+
+def match_moves_away(b: ScenarioBuilder) -> Script:
+    """The only match of an outer row gets another key, and comes back: updates of the other side alone."""
+    left, right = shapes.two_tables(b)
+    target = shapes.left_join(b, left, right)
+    k = key(b)
+    return Script(
+        target,
+        (
+            ((Delete(right.name, is_value(right, "k", k)), insert(b, left, k=k), insert(b, right, k=k)),),
+            ((set_value(right, "k", 7, is_value(right, "k", k)),),),
+            ((set_value(right, "k", k, is_value(right, "k", 7)),),),
+        ),
+    )
+
+
+def key_of_another_name(b: ScenarioBuilder) -> Script:
+    """A self join on columns of different names, both of which both sides have."""
+    table = b.add_table((INT,))
+    target = shapes.other_name(b, table)
+    name, k = shapes.int_column(table), key(b)
+    return Script(
+        target,
+        (
+            ((insert(b, table, **{"k": k, name: k + 1}), insert(b, table, **{"k": k + 1, name: -1})),),
+            ((set_value(table, "k", k + 2, is_value(table, "k", k + 1)),),),
+            ((set_value(table, name, k + 2, is_value(table, "k", k)),),),
+        ),
+    )
+
+
+def unioned_with_itself(b: ScenarioBuilder) -> Script:
+    """UNION ALL of a table with itself: rows that differ by their branch alone."""
+    table = b.choices.pick(b.tables)
+    target = shapes.union_with_itself(b, table)
+    k = key(b)
+    return Script(
+        target,
+        (
+            ((insert(b, table, k=k),),),
+            ((set_value(table, "k", key(b), is_value(table, "k", k)),),),
+            ((delete(table, "k", k),),),
+        ),
+    )
+
+
 def read_twice(b: ScenarioBuilder) -> Script:
-    """One table read twice: self join, CTE used twice, UNION ALL of it with itself."""
+    """One table read twice: self join, CTE used twice."""
     table = b.choices.pick(b.tables)
     target = shapes.twice(b, table)
     k = key(b)

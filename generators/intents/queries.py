@@ -154,30 +154,35 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
 
 
 def boundary(b: ScenarioBuilder, table: TableSketch) -> str:
-    """WHERE k < 2, SUM(CASE WHEN k < 2 ..), or HAVING COUNT(*) > 1."""
+    """WHERE k < 2, or HAVING COUNT(*) > 1."""
     alias = b.queries.alias()
     terms = scope(b, table.name, alias)
-    low = Call("lt", (terms[0].expr, literal_two()), BOOLEAN)
     relation = Named(table.name, alias)
-    match b.choices.integer(0, 2):
-        case 0:
-            items, columns = b.queries.items(terms)
-            return b.add_dynamic_table(Generated(Select(items, relation, low), columns, 8)).name
-        case 1:
-            case_ = Call("case", (low, terms[0].expr, literal(b.choices, INT).expr), INT)
-            sum_ = Term(Aggregate(AggregateFunction.SUM, case_, False, BIGINT), 10)
-            keys = (b.choices.pick([term for term in terms if term.key]),)
-            items, columns = b.queries.items([*keys, sum_])
-            return b.add_dynamic_table(
-                Generated(Select(items, relation, None, (keys[0].expr,)), columns, 8)
-            ).name
-        case _:
-            count = Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
-            having = Call("gt", (count, literal_one()), BOOLEAN)
-            items, columns = b.queries.items([terms[0], Term(count, 5)])
-            return b.add_dynamic_table(
-                Generated(Select(items, relation, None, (terms[0].expr,), having), columns, 8)
-            ).name
+    if b.choices.chance(50):
+        items, columns = b.queries.items(terms)
+        return b.add_dynamic_table(Generated(Select(items, relation, below_two(terms[0])), columns, 8)).name
+    count = Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
+    having = Call("gt", (count, literal_one()), BOOLEAN)
+    items, columns = b.queries.items([terms[0], Term(count, 5)])
+    select = Select(items, relation, None, (terms[0].expr,), having)
+    return b.add_dynamic_table(Generated(select, columns, 8)).name
+
+
+def sum_of_case(b: ScenarioBuilder, table: TableSketch) -> str:
+    """SUM(CASE WHEN k < 2 THEN k ELSE ..), by another column than k."""
+    alias = b.queries.alias()
+    terms = scope(b, table.name, alias)
+    case_ = Call("case", (below_two(terms[0]), terms[0].expr, literal(b.choices, INT).expr), INT)
+    sum_ = Term(Aggregate(AggregateFunction.SUM, case_, False, BIGINT), 10)
+    group = b.choices.pick([term for term in terms[1:] if term.key] or terms[:1])
+    items, columns = b.queries.items([group, sum_])
+    select = Select(items, Named(table.name, alias), None, (group.expr,))
+    return b.add_dynamic_table(Generated(select, columns, 8)).name
+
+
+def below_two(term: Term) -> Expr:
+    """`k < 2`."""
+    return Call("lt", (term.expr, literal_two()), BOOLEAN)
 
 
 def literal_two() -> Expr:
@@ -191,31 +196,43 @@ def literal_one() -> Expr:
 
 
 def twice(b: ScenarioBuilder, table: TableSketch) -> str:
-    """A self join, a CTE used twice, or UNION ALL of a table with itself."""
+    """A self join, written plainly or over a CTE used twice."""
     first, second = b.queries.alias(), b.queries.alias()
     kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.LEFT), (1, JoinKind.FULL)))
-    match b.choices.integer(0, 2):
-        case 0:
-            return b.add_dynamic_table(joined(b, table.name, table.name, kind, "plain")).name
-        case 1:
-            terms = scope(b, table.name, first)
-            items, columns = b.queries.items(terms)
-            branches = (Select(items, Named(table.name, first)), Select(items, Named(table.name, first)))
-            return b.add_dynamic_table(Generated(UnionAll(branches), columns, 16)).name
-        case _:
-            inner_alias = b.queries.alias()
-            items = tuple(
-                Item(t.expr, c.name)
-                for t, c in zip(scope(b, table.name, inner_alias), table.columns, strict=True)
-            )
-            inner = Select(items, Named(table.name, inner_alias))
-            scopes = scope(b, table.name, first), scope(b, table.name, second)
-            name = f"c{b.queries.aliases}"
-            relation = Join(kind, Named(name, first), Named(name, second), on_keys(first, second))
-            body = b.queries.over(relation, scopes[0] + scopes[1], 64, "plain")
-            return b.add_dynamic_table(
-                Generated(With((Cte(name, inner),), body.query), body.columns, body.rows)
-            ).name
+    if b.choices.chance(50):
+        return b.add_dynamic_table(joined(b, table.name, table.name, kind, "plain")).name
+    inner_alias = b.queries.alias()
+    items = tuple(
+        Item(t.expr, c.name) for t, c in zip(scope(b, table.name, inner_alias), table.columns, strict=True)
+    )
+    inner = Select(items, Named(table.name, inner_alias))
+    scopes = scope(b, table.name, first), scope(b, table.name, second)
+    name = f"c{b.queries.aliases}"
+    relation = Join(kind, Named(name, first), Named(name, second), on_keys(first, second))
+    body = b.queries.over(relation, scopes[0] + scopes[1], 64, "plain")
+    return b.add_dynamic_table(Generated(With((Cte(name, inner),), body.query), body.columns, body.rows)).name
+
+
+def union_with_itself(b: ScenarioBuilder, table: TableSketch) -> str:
+    """UNION ALL of a table with itself: every row twice, told apart by the branch alone."""
+    alias = b.queries.alias()
+    items, columns = b.queries.items(scope(b, table.name, alias))
+    branch = Select(items, Named(table.name, alias))
+    return b.add_dynamic_table(Generated(UnionAll((branch, branch)), columns, 16)).name
+
+
+def other_name(b: ScenarioBuilder, table: TableSketch) -> str:
+    """A self join on two columns of different names, written right side first: `ON r.k = l.x`."""
+    first, second = b.queries.alias(), b.queries.alias()
+    condition = Call("eq", (ColumnRef(second, "k", INT), ColumnRef(first, int_column(table), INT)), BOOLEAN)
+    relation = Join(JoinKind.INNER, Named(table.name, first), Named(table.name, second), condition)
+    terms = scope(b, table.name, first) + scope(b, table.name, second)
+    return b.add_dynamic_table(b.queries.over(relation, terms, 64, "plain")).name
+
+
+def int_column(table: TableSketch) -> str:
+    """The last INT column that is not the key; the key where there is none."""
+    return [column.name for column in table.columns if column.type == INT][-1]
 
 
 def plain_copy(b: ScenarioBuilder, table: TableSketch, where: Expr | None, alias: str) -> str:
@@ -264,26 +281,36 @@ def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> st
 
 def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
     """l LEFT JOIN r LEFT JOIN s on keys of l, where s is often l: pads of one join match in the other."""
-    a, c, d = b.queries.alias(), b.queries.alias(), b.queries.alias()
     third = b.choices.pick((left, left, right, b.choices.pick(b.tables)))
-    inner = Join(
-        b.choices.pick((JoinKind.LEFT, JoinKind.FULL)),
-        Named(left.name, a),
-        Named(right.name, c),
-        on_keys(a, c),
-    )
-    relation = Join(JoinKind.LEFT, inner, Named(third.name, d), on_first_column(a, b, left, d))
+    kind = b.choices.pick((JoinKind.LEFT, JoinKind.FULL))
+    name = int_column(left) if b.choices.chance(50) else "k"
+    return two_outer_joins(b, kind, (left, right, third), name, b.choices.pick(("plain", "plain", "grouped")))
+
+
+def two_outer_joins(
+    b: ScenarioBuilder,
+    kind: JoinKind,
+    tables: tuple[TableSketch, TableSketch, TableSketch],
+    name: str,
+    shape: str,
+) -> str:
+    """l (kind) JOIN r ON l.k = r.k LEFT JOIN s ON l.name = s.k."""
+    a, c, d = b.queries.alias(), b.queries.alias(), b.queries.alias()
+    left, right, third = tables
+    inner = Join(kind, Named(left.name, a), Named(right.name, c), on_keys(a, c))
+    condition = Call("eq", (ColumnRef(a, name, INT), ColumnRef(d, "k", INT)), BOOLEAN)
+    relation = Join(JoinKind.LEFT, inner, Named(third.name, d), condition)
     terms = scope(b, left.name, a) + scope(b, right.name, c) + scope(b, third.name, d)
-    return b.add_dynamic_table(
-        b.queries.over(relation, terms, 128, b.choices.pick(("plain", "plain", "grouped")))
-    ).name
+    return b.add_dynamic_table(b.queries.over(relation, terms, 128, shape)).name
 
 
-def on_first_column(left: str, b: ScenarioBuilder, table: TableSketch, right: str) -> Expr:
-    """Another INT column of the left table, where it has one, equals the key of the right one."""
-    others = [column.name for column in table.columns if column.type == INT]
-    name = others[-1] if b.choices.chance(50) else "k"
-    return Call("eq", (ColumnRef(left, name, INT), ColumnRef(right, "k", INT)), BOOLEAN)
+def left_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """l LEFT JOIN r ON l.k = r.k, projected."""
+    first, second = b.queries.alias(), b.queries.alias()
+    condition = on_keys(first, second)
+    relation = Join(JoinKind.LEFT, Named(left.name, first), Named(right.name, second), condition)
+    terms = scope(b, left.name, first) + scope(b, right.name, second)
+    return b.add_dynamic_table(b.queries.over(relation, terms, 64, "plain")).name
 
 
 def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:
