@@ -19,6 +19,9 @@ from campaign.mutation import Verdict, hunt_all
 from generators.profiles import load_profile
 from workload.codec import scenario_to_json
 
+TABLE_WIDTH = 130
+"""Columns that the longest fault, its killer and all figures need."""
+
 
 @click.command()
 @click.option("--fault", "names", multiple=True, help="Only this fault; may be repeated.")
@@ -85,7 +88,9 @@ def command(
     if as_json:
         click.echo(json.dumps({"faults": [as_object(verdict) for verdict in verdicts]}))
     else:
-        Console().print(as_table(verdicts))
+        # A name cut short to fit a pipe's 80 columns helps nobody.
+        out_console = Console()
+        out_console.print(as_table(verdicts), width=max(out_console.width, TABLE_WIDTH))
     return ExitCode.OK if all(verdict.kill is not None for verdict in verdicts) else ExitCode.FAILED
 
 
@@ -122,7 +127,8 @@ def as_table(verdicts: list[Verdict]) -> Table:
     killed = sum(verdict.kill is not None for verdict in verdicts)
     table = Table(title=f"{killed} of {len(verdicts)} planted faults killed")
     for name in ("fault", "verdict", "killer", "scenarios", "seconds", "operators", "rows", "DML"):
-        table.add_column(name, justify="left" if name in ("fault", "verdict", "killer") else "right")
+        named = name in ("fault", "verdict", "killer")
+        table.add_column(name, justify="left" if named else "right", no_wrap=named)
     for verdict in verdicts:
         kill = verdict.kill
         if kill is None:
