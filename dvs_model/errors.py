@@ -1,0 +1,12 @@
+"""What the theory refuses."""
+
+from __future__ import annotations
+
+
+class HistoryError(ValueError):
+    """A text or draft that is no well-formed history. `line` and `column` count from 1; None: not a text."""
+
+    def __init__(self, fact: str, line: int | None = None, column: int | None = None) -> None:
+        where = "" if line is None else f"line {line}, column {column}: "
+        super().__init__(f"{where}{fact}")
+        self.fact, self.line, self.column = fact, line, column

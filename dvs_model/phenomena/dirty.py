@@ -1,0 +1,89 @@
+"""G1a and G1b, also through derivations (Adya 1999, definitions 2 and 3; DVS paper, section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dvs_model.analysis import Analysis
+from dvs_model.facts import Facts
+from dvs_model.history import Derive, PredicateRead, Read, Version
+from dvs_model.verdict import ABSENT, DirtyRead, Finding, Present
+
+Bad = Callable[[Version], int | None]
+"""The transaction that makes a version a dirty one, or None."""
+
+
+def aborted_read(analysis: Analysis) -> Finding:
+    """G1a: a committed transaction reads a version of an aborted one, or something derived from it."""
+    facts = analysis.facts
+    if not facts.aborts:
+        return ABSENT
+    return _found(facts, lambda version: version.txn if version.txn in facts.aborts else None)
+
+
+def intermediate_read(analysis: Analysis) -> Finding:
+    """G1b: a committed transaction reads an intermediate version of another, or something derived from it."""
+    facts = analysis.facts
+    if all(number == 1 for number in facts.last.values()):
+        return ABSENT
+    return _found(facts, lambda version: version.txn if facts.intermediate(version) else None)
+
+
+def _found(facts: Facts, bad: Bad) -> Finding:
+    behind = _behind(facts, bad)
+    evidence: dict[int, DirtyRead] = {}
+    for number, event in enumerate(facts.history.events):
+        if event.txn not in facts.commits or event.txn in evidence:
+            continue
+        for version in _seen(event):
+            for maker, first in behind.get(version, {}).items():
+                if maker != event.txn:
+                    path = tuple(_path(facts, behind, version, maker, first))
+                    evidence.setdefault(event.txn, DirtyRead(event.txn, number, path))
+    ordered = sorted(evidence.values(), key=lambda item: (len(item.path), item.event))
+    return Present(tuple(ordered)) if ordered else ABSENT
+
+
+def _seen(event: object) -> tuple[Version, ...]:
+    match event:
+        case Read(version=version):
+            return (version,)
+        case PredicateRead(versions=versions):
+            return versions
+        case _:
+            return ()
+
+
+def _behind(facts: Facts, bad: Bad) -> dict[Version, dict[int, Version | None]]:
+    """Per version up to two guilty makers at or behind it, with the next version on the way to theirs.
+
+    Two are enough to find one that is not the reader itself.
+    """
+    found: dict[Version, dict[int, Version | None]] = {}
+    for version in facts.created:
+        maker = bad(version)
+        if maker is not None:
+            found[version] = {maker: None}
+    for event in facts.history.events:
+        if isinstance(event, Derive):
+            mine = found.get(event.version, {})
+            for source in event.sources:
+                for maker in found.get(source, {}):
+                    if maker not in mine and len(mine) < 2:
+                        mine = {**mine, maker: source}
+            if mine:
+                found[event.version] = mine
+    return found
+
+
+def _path(
+    facts: Facts,
+    behind: dict[Version, dict[int, Version | None]],
+    version: Version,
+    maker: int,
+    following: Version | None,
+) -> Iterator[Version]:
+    yield version
+    while following is not None:
+        yield following
+        following = behind[following][maker]

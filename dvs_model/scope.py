@@ -1,0 +1,79 @@
+"""A graph with what is added to it (sessions, real time, starts), and its knots as explicit edges."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from dvs_model.clock import Clock
+from dvs_model.edges import Adjacency, Budget, Edge, edges_among
+from dvs_model.graph import Components, Graph, Kind, Note
+
+DEPENDENCIES = (Kind.WW, Kind.WR, Kind.RW)
+
+
+@dataclass(slots=True)
+class Scope:
+    """Dependencies, and edges of `added` kinds. `clock`: that of TIME edges."""
+
+    graph: Graph
+    added: tuple[Kind, ...]
+    budget: Budget
+    clock: Clock | None = None
+    _edges: list[Edge] | None = None
+    _components: dict[tuple[frozenset[Kind], bool], Components] = field(default_factory=dict)
+
+    def knots(self, kinds: Collection[Kind], *, certain: bool) -> Components:
+        """The components over dependencies of some kinds and what is added."""
+        key = frozenset(kinds), certain
+        if key not in self._components:
+            self._components[key] = self.graph.components((*kinds, *self.added), certain=certain)
+        return self._components[key]
+
+    def tangled(self) -> set[int]:
+        """The transactions in knots of all dependencies, possible ones too."""
+        found = self.knots(DEPENDENCIES, certain=False)
+        knots = set(found.knots)
+        return {txn for vertex, txn in enumerate(self.graph.transactions) if found.labels[vertex] in knots}
+
+    def edges(self) -> list[Edge]:
+        """All edges inside knots, but for those of time. Raises BudgetSpent."""
+        if self._edges is None:
+            found = self.knots(DEPENDENCIES, certain=False)
+            knots = set(found.knots)
+            members = [v for v in range(found.count) if found.labels[v] in knots]
+            self._edges = (
+                list(edges_among(Adjacency(self.graph), members, found.labels, self.budget))
+                if members
+                else []
+            )
+        return self._edges
+
+
+def with_sessions(graph: Graph, sessions: Collection[tuple[int, ...]]) -> Graph:
+    """The graph with an edge from each transaction to the next committed one of its session."""
+    extended = graph.extended()
+    for txns in sessions:
+        members = [graph.number[txn] for txn in txns if txn in graph.number]
+        for tail, head in itertools.pairwise(members):
+            extended.arc(tail, head, Kind.SESSION, Note())
+    return extended
+
+
+def with_time(graph: Graph, clock: Clock) -> Graph:
+    """The graph with a chain of moments: a path along it says that one commits before the other starts."""
+    extended = graph.extended()
+    moments = sorted({clock.starts[txn] for txn in graph.transactions})
+    slots = {moment: extended.vertex() for moment in moments}
+    for early, late in itertools.pairwise(moments):
+        extended.arc(slots[early], slots[late], Kind.PART)
+    for txn in graph.transactions:
+        extended.arc(slots[clock.starts[txn]], graph.number[txn], Kind.PART)
+    position = 0
+    for txn in sorted(graph.transactions, key=lambda t: clock.commits[t]):
+        while position < len(moments) and moments[position] <= clock.commits[txn]:
+            position += 1
+        if position < len(moments):
+            extended.arc(graph.number[txn], slots[moments[position]], Kind.TIME)
+    return extended
