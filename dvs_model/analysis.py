@@ -11,7 +11,7 @@ from dvs_model.dsg import dsg
 from dvs_model.edges import Budget, Edge
 from dvs_model.facts import Facts, derivations_ignored, facts
 from dvs_model.graph import Graph, Kind
-from dvs_model.history import History
+from dvs_model.history import History, PredicateRead, Read, Write
 from dvs_model.reading import DEFAULT, Derivations, Reading
 from dvs_model.scope import Scope, with_sessions, with_time
 
@@ -80,6 +80,21 @@ class Analysis:
     def realtime(self) -> Scope | None:
         """Dependencies and the order of the text; None without start events."""
         return self._timed(self.text_clock)
+
+    @cached_property
+    def unfolded(self) -> Scope | None:
+        """Where cycles of SUSG can lie (Adya 1999, section 4.3.2): commits before the last read or write.
+
+        Wider than any one unfolded graph, in which a start edge enters at one read or write.
+        """
+        clock = self.text_clock
+        if clock is None:
+            return None
+        last = dict(clock.starts)
+        for number, event in enumerate(self.history.events):
+            if isinstance(event, Read | PredicateRead | Write) and event.txn in last:
+                last[event.txn] = float(number)
+        return self._timed(Clock(last, clock.commits))
 
     @cached_property
     def sessions(self) -> Scope | None:

@@ -29,6 +29,15 @@ class Edge:
     certain: bool = True
 
     @property
+    def event_at_source(self) -> bool:
+        """Whether the read (or predicate write) is the source's; of read dependencies it is the target's.
+
+        A predicate write under `thesis` gives write dependencies both ways: of those into it only the
+        version selected is named.
+        """
+        return self.kind is Kind.RW or (self.kind is Kind.WW and len(self.versions) > 1)
+
+    @property
     def label(self) -> str:
         """How a picture shows it: `rw x`, `wr x (P)`."""
         return " ".join(

@@ -30,8 +30,8 @@ def monotonic(analysis: Analysis) -> Finding:
 
 def monotonic_with_starts(analysis: Analysis) -> Finding:
     """G-MSRb; without start events only what is G-monotonic already."""
-    if analysis.realtime is not None:
-        return _found(analysis, analysis.realtime)
+    if analysis.unfolded is not None:
+        return _found(analysis, analysis.unfolded)
     plain = monotonic(analysis)
     return plain if isinstance(plain, Present) else Unknown(NO_STARTS)
 
@@ -75,7 +75,6 @@ class Unfolded:
     reader: int
     out: dict[int, list[Edge]]
     nodes: list[int] = field(init=False)
-    later: dict[int, list[int]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.nodes = [
@@ -109,8 +108,8 @@ class Unfolded:
             if txn == self.reader and self.exit(edge) < entry:
                 continue
             yield edge, self.entry(edge) if edge.target == self.reader else -1
-        if self.scope.clock is not None:
-            yield from self.in_time(txn, self.scope.clock)
+        if self.scope.clock is not None and self.analysis.text_clock is not None:
+            yield from self.in_time(txn, self.analysis.text_clock)
 
     def in_time(self, txn: int, clock: Clock) -> Iterator[tuple[Edge, int]]:
         """Start edges: to T's first read or write after a commit; between others; from T at its end."""
@@ -125,13 +124,13 @@ class Unfolded:
 
     def exit(self, edge: Edge) -> int:
         """The node of T that an edge leaves: its final write of the object behind it."""
-        if edge.event is not None and edge.kind is Kind.WW:
+        if edge.event is not None and edge.event_at_source:
             return edge.event
         return self.analysis.facts.created[edge.versions[0]]
 
     def entry(self, edge: Edge) -> int:
         """The node of T that an edge enters: the read, or the final write."""
-        if edge.event is not None:
+        if edge.event is not None and not edge.event_at_source:
             return edge.event
         return self.analysis.facts.created[edge.versions[-1]]
 

@@ -5,6 +5,8 @@ Adya 1999, section 4.2.3 (PL-3U).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from dvs_model.analysis import Analysis
 from dvs_model.edges import BudgetSpent, Edge
 from dvs_model.graph import Kind
@@ -40,11 +42,17 @@ def _cycles(scope: Scope, updates: set[int], *, certain: bool) -> tuple[Cycle, .
     closing = [edge for edge, found in zip(anti, answers, strict=True) if found]
     if closing:
         return (Cycle(smallest_cycle(closing, made, scope.budget) or ()),)
-    return _through_readers(scope, edges, made, updates)
+    return _through_readers(scope, edges, among, updates)
 
 
-def _through_readers(scope: Scope, edges: list[Edge], made: Web, updates: set[int]) -> tuple[Cycle, ...]:
-    """A reader has read dependencies in and anti-dependencies out: a way between them closes a cycle."""
+def _through_readers(
+    scope: Scope, edges: list[Edge], among: list[Edge], updates: set[int]
+) -> tuple[Cycle, ...]:
+    """Cycles through one reader each: out of it, along updates, back into it, over an anti-dependency.
+
+    In two layers, the second behind an anti-dependency. (Under `thesis` a predicate write that wrote
+    nothing leaves its transaction a reader, with write dependencies out of it.)
+    """
     out: dict[int, list[Edge]] = {}
     into: dict[int, list[Edge]] = {}
     for edge in edges:
@@ -52,20 +60,54 @@ def _through_readers(scope: Scope, edges: list[Edge], made: Web, updates: set[in
             out.setdefault(edge.source, []).append(edge)
         elif edge.target not in updates and edge.source in updates:
             into.setdefault(edge.target, []).append(edge)
-    gates: dict[int, tuple[int, int]] = {}
-    for reader in out.keys() & into.keys():
-        leave, enter = made.vertex(), made.vertex()
-        gates[reader] = leave, enter
+    readers = sorted(out.keys() & into.keys())
+    if not readers:
+        return ()
+    layers = Layers()
+    for edge in among:
+        layers.ways(edge)
+    gates = {reader: (layers.web.vertex(), layers.web.vertex()) for reader in readers}
+    for reader in readers:
         for edge in out[reader]:
-            made.ways[leave].append((made.node(edge.target), edge))
+            layers.leave(gates[reader][0], edge)
         for edge in into[reader]:
-            made.ways[made.node(edge.source)].append((enter, edge))
-    readers = sorted(gates)
-    answers = reaches(made, [gates[reader] for reader in readers], scope.budget) if readers else []
-    guilty = [reader for reader, found in zip(readers, answers, strict=True) if found]
-    cycles = [_cycle(scope, made, gates[reader], reader) for reader in guilty]
-    return tuple(sorted(cycles, key=lambda cycle: len(cycle.edges) or len(edges)))
+            layers.enter(gates[reader][1], edge)
+    answers = reaches(layers.web, [gates[reader] for reader in readers], scope.budget)
+    cycles = [
+        Cycle(shortest(layers.web, *gates[reader], scope.budget) or (), f"T{reader}")
+        for reader, found in zip(readers, answers, strict=True)
+        if found
+    ]
+    return tuple(sorted(cycles, key=lambda cycle: len(cycle.edges)))
 
 
-def _cycle(scope: Scope, made: Web, gate: tuple[int, int], reader: int) -> Cycle:
-    return Cycle(shortest(made, *gate, scope.budget) or (), f"T{reader}")
+@dataclass(slots=True)
+class Layers:
+    """Update transactions twice: before and behind an anti-dependency."""
+
+    web: Web = field(default_factory=Web)
+    vertices: dict[tuple[int, bool], int] = field(default_factory=dict)
+
+    def vertex(self, txn: int, behind: bool) -> int:
+        """A transaction in one layer."""
+        key = txn, behind
+        if key not in self.vertices:
+            self.vertices[key] = self.web.vertex()
+        return self.vertices[key]
+
+    def ways(self, edge: Edge) -> None:
+        """An edge between updates, in both layers."""
+        anti = edge.kind is Kind.RW
+        for behind in (False, True):
+            tail = self.vertex(edge.source, behind)
+            self.web.ways[tail].append((self.vertex(edge.target, behind or anti), edge))
+
+    def leave(self, gate: int, edge: Edge) -> None:
+        """An edge out of a reader."""
+        self.web.ways[gate].append((self.vertex(edge.target, edge.kind is Kind.RW), edge))
+
+    def enter(self, gate: int, edge: Edge) -> None:
+        """An edge into a reader, of which none is an anti-dependency but under `thesis`."""
+        self.web.ways[self.vertex(edge.source, True)].append((gate, edge))
+        if edge.kind is Kind.RW:
+            self.web.ways[self.vertex(edge.source, False)].append((gate, edge))

@@ -1,0 +1,97 @@
+"""Detectors against a reference that writes every edge and enumerates every cycle.
+
+`DVS_HISTORIES=100000 python -m pytest tests/truth/test_detectors_against_definitions.py` compares more.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from dvs_model.check import Checked, check
+from dvs_model.history import History
+from dvs_model.names import Phenomenon as Ph
+from dvs_model.notation import parse, render
+from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
+from dvs_model.verdict import Absent, Present, Unknown
+from generators.histories import SMALL, HistoryShape, history_at
+from tests.truth.history_reference import Reference
+
+COUNT = int(os.environ.get("DVS_HISTORIES", "6000"))
+PARTS = 8
+DENSE = HistoryShape(
+    transactions=(3, 4), operations=(2, 5), base=(1, 2), derived=(1, 2), newest_percent=20, again_percent=25
+)
+READINGS = {
+    "icde": (Reading(), {}),
+    "thesis": (Reading(predicates=Predicates.THESIS), {"thesis": True}),
+    "ignored": (Reading(derivations=Derivations.IGNORE), {"ignore": True}),
+    "letter": (Reading(derived_writes=DerivedWrites.LETTER), {"letter": True}),
+    "thesis, letter": (
+        Reading(predicates=Predicates.THESIS, derived_writes=DerivedWrites.LETTER),
+        {"thesis": True, "letter": True},
+    ),
+}
+VALUES = {Present: True, Absent: False, Unknown: None}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("shape", [SMALL, DENSE], ids=["small", "dense"])
+def test_every_verdict_and_subject(part: int, shape: HistoryShape) -> None:
+    names = list(READINGS)
+    for index in range(part, COUNT // 2, PARTS):
+        history = history_at(1, shape, index)
+        reading, switches = READINGS[names[(index // PARTS) % len(names)]]
+        reference = Reference(history, **switches)
+        checked = check(history, reading)
+        found = {ph.value: VALUES[type(finding)] for ph, finding in checked.phenomena.items()}
+        assert found == reference.verdicts(), f"{reading}\n{render(history)}"
+        assert subjects(checked) == expected_subjects(reference, found), f"{reading}\n{render(history)}"
+
+
+def subjects(checked: Checked) -> dict[str, set[str]]:
+    kinds = (Ph.G1A, Ph.G1B, Ph.G_CURSOR, Ph.G_MONOTONIC, Ph.G_UPDATE, Ph.G_MSRB)
+    found = {
+        ph.value: set(finding.subjects)
+        for ph in kinds
+        if isinstance(finding := checked.phenomena[ph], Present)
+    }
+    if "G-update" in found and not found["G-update"]:
+        found["G-update"] = {f"T{txn}" for txn in checked.analysis.facts.commits}
+    return found
+
+
+def expected_subjects(reference: Reference, found: dict[str, bool | None]) -> dict[str, set[str]]:
+    certain = [edge for edge in reference.edges if edge.certain]
+    text = reference.text_precedes()
+    expected: dict[str, set[int] | set[str]] = {
+        "G1a": reference.aborted_readers(),
+        "G1b": reference.intermediate_readers(),
+        "G-cursor": reference.cursor(certain),
+        "G-monotonic": reference.monotonic(certain, None),
+        "G-update": reference.update(certain),
+        "G-MSRb": reference.monotonic(certain, text),
+    }
+    return {
+        name: {item if isinstance(item, str) else f"T{item}" for item in items}
+        for name, items in expected.items()
+        if found[name]
+    }
+
+
+@pytest.mark.parametrize("shape", [SMALL, DENSE], ids=["small", "dense"])
+def test_text_and_history_are_the_same_thing(shape: HistoryShape) -> None:
+    for index in range(600):
+        history: History = history_at(3, shape, index)
+        assert parse(render(history)) == history
+
+
+def test_every_verdict_comes_up() -> None:
+    """The generator reaches both sides of every boundary, and both readings of what is not said."""
+    seen: dict[str, set[bool | None]] = {}
+    for index in range(3000):
+        for phenomenon, finding in check(history_at(1, SMALL, index)).phenomena.items():
+            seen.setdefault(phenomenon.value, set()).add(VALUES[type(finding)])
+    assert all({True, False} <= values for values in seen.values()), seen
+    assert all(None in seen[name] for name in ("G-single", "G2", "G2-item", "G-update", "G-monotonic"))
