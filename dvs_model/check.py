@@ -38,9 +38,10 @@ LevelVerdict = Holds | Violated | Undecided
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The verdicts on one history. `history` is as it was read: with derivations replaced where ignored."""
+    """The verdicts on a history: the `original`, and as it was read, derivations replaced if ignored."""
 
     history: History
+    original: History
     reading: Reading
     phenomena: Mapping[Phenomenon, Finding]
     levels: Mapping[Level, LevelVerdict]
@@ -85,7 +86,12 @@ def check(
     }
     levels = {level: verdict(level, findings) for level in Level}
     return Checked(
-        history=analysis.history, reading=reading, phenomena=findings, levels=levels, analysis=analysis
+        history=analysis.history,
+        original=history,
+        reading=reading,
+        phenomena=findings,
+        levels=levels,
+        analysis=analysis,
     )
 
 

@@ -35,6 +35,9 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "gate": LazyCommand(
             "campaign.cli.gate:command", "One verdict: kept scenarios, smoke campaign, core faults."
         ),
+        "check": LazyCommand(
+            "campaign.cli.check:command", "Tell which isolation levels histories keep, and why not others."
+        ),
         "explain": LazyCommand(
             "campaign.cli.explain:command", "Show a plan, its change query and its row ids."
         ),
@@ -45,6 +48,7 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
 DOMAIN_ERRORS = frozenset(
     {
         "campaign.errors.CampaignError",
+        "dvs_model.errors.HistoryError",
         "dynamic_tables.errors.DynamicTablesError",
         "workload.errors.WorkloadError",
     }

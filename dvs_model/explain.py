@@ -1,0 +1,179 @@
+"""Edges and evidence in plain sentences: which versions, read by whom, through which derivations."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterator
+from typing import assert_never
+
+from dvs_model.analysis import Analysis
+from dvs_model.edges import Edge
+from dvs_model.graph import Kind
+from dvs_model.history import PredicateRead, Read, Version
+from dvs_model.reading import Predicates
+from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap
+
+
+class Explanation:
+    """Sentences about one analysed history."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.facts = analysis.facts
+
+    def evidence(self, item: Evidence) -> tuple[str, ...]:
+        """One sentence per edge of a cycle, or one about a read."""
+        match item:
+            case Cycle(edges):
+                return tuple(self.edge(edge) for edge in edges)
+            case DirtyRead():
+                return (self.dirty(item),)
+            case Overlap(edge, _):
+                return (f"{self.edge(edge)}; but T{edge.source} had not committed by then",)
+            case MixedVersions():
+                return (self.mixed(item),)
+            case _:
+                assert_never(item)
+
+    def edge(self, edge: Edge) -> str:
+        """Why an edge is there."""
+        sentence = self._edge(edge)
+        return (
+            sentence
+            if edge.certain
+            else f"{sentence} (perhaps: it is not said what matches {edge.predicate})"
+        )
+
+    def _edge(self, edge: Edge) -> str:
+        source, target = f"T{edge.source}", f"T{edge.target}"
+        match edge.kind:
+            case Kind.TIME:
+                return f"{source} committed before {target} started"
+            case Kind.SESSION:
+                return f"{source} comes before {target} in their session"
+            case Kind.WW:
+                return self.write(edge)
+            case Kind.WR | Kind.RW if edge.predicate is not None and not self.of_derived(edge):
+                return self.predicate(edge)
+            case Kind.WR:
+                return f"{target} read {self.seen(edge)}, which {source} wrote"
+            case Kind.RW:
+                base = edge.versions[0]
+                what = f"{source} read {self.seen(edge)}"
+                if base.unborn:
+                    return f"{what}, before {target} inserted it"
+                return f"{what}, which {target}'s write replaced"
+            case _:
+                raise AssertionError(f"no edge is a mere part: {edge}")
+
+    def write(self, edge: Edge) -> str:
+        """A write dependency: on a base object, through a derived one, or of a predicate write."""
+        source, target = f"T{edge.source}", f"T{edge.target}"
+        if edge.predicate is not None:
+            return self.predicate(edge)
+        if len(edge.versions) == 4:
+            first, before, after, second = edge.versions
+            return (
+                f"{before.obj} went from version {self.number(before)} to version {self.number(after)}: "
+                f"{self.derived(before, first)}, which {source} wrote; {self.derived(after, second)}, "
+                f"which {target} wrote"
+            )
+        return f"{source} wrote {self.name(edge.versions[0])}, which {target}'s write replaced"
+
+    def of_derived(self, edge: Edge) -> bool:
+        """Whether a predicate edge comes from a derived member of the version set: it reads like an item."""
+        event = None if edge.event is None else self.analysis.history.events[edge.event]
+        return isinstance(event, PredicateRead) and all(
+            version.obj != edge.versions[0].obj for version in self.facts.version_set(event)
+        )
+
+    def predicate(self, edge: Edge) -> str:
+        """A predicate dependency."""
+        reader = edge.source if edge.event_at_source else edge.target
+        other = edge.target if edge.event_at_source else edge.source
+        verb = "wrote where" if self._writes(edge) else "selected by"
+        selected = edge.versions[0] if edge.event_at_source else edge.versions[-1]
+        what = f"T{reader} {verb} {edge.predicate}, seeing {self.name(selected)}"
+        if edge.event_at_source:
+            return f"{what}; T{other}'s later write of {self.name(edge.versions[-1])} changed what matches"
+        if self.analysis.reading.predicates is Predicates.THESIS:
+            return f"{what}, which T{other} wrote"
+        return f"{what}; T{other}'s write of {self.name(edge.versions[0])} had changed what matches"
+
+    def _writes(self, edge: Edge) -> bool:
+        event = None if edge.event is None else self.analysis.history.events[edge.event]
+        return isinstance(event, PredicateRead) and event.writes
+
+    def seen(self, edge: Edge) -> str:
+        """What was read, down to the base version behind it."""
+        base = edge.versions[0]
+        assert edge.event is not None
+        event = self.analysis.history.events[edge.event]
+        read = event.version if isinstance(event, Read) else None
+        if isinstance(event, PredicateRead):
+            read = next((v for v in event.versions if v == base or self.path(v, base)), None)
+        if read is None or read == base:
+            return self.name(base)
+        return f"{self.name(read)}; {self.derived(read, base)}"
+
+    def derived(self, version: Version, base: Version) -> str:
+        """How a version comes from another: `v was derived in T2 from x version 1`."""
+        steps = self.path(version, base)
+        if not steps:
+            return f"{self.name(version)} has {self.name(base)} behind it"
+        parts = []
+        for above, below in itertools.pairwise(steps):
+            parts.append(
+                f"{above.obj} was derived in T{above.txn} from {below.obj} version {self.number(below)}"
+            )
+        return " and ".join(parts)
+
+    def path(self, version: Version, base: Version) -> tuple[Version, ...]:
+        """A shortest chain of derivations from a version down to one behind it; empty: there is none."""
+        parent: dict[Version, Version | None] = {version: None}
+        queue = deque([version])
+        while queue:
+            above = queue.popleft()
+            for source in self.facts.sources.get(above, ()):
+                if source not in parent:
+                    parent[source] = above
+                    queue.append(source)
+        return tuple(_climb(parent, base))[::-1] if base in parent and base != version else ()
+
+    def dirty(self, item: DirtyRead) -> str:
+        """An aborted or intermediate read."""
+        bad = item.path[-1]
+        what = f"T{item.reader} read {self.name(item.path[0])}"
+        if len(item.path) > 1:
+            what += f"; {self.derived(item.path[0], bad)}"
+        if bad.txn in self.facts.aborts:
+            return f"{what}, which T{bad.txn} made and took back when it aborted"
+        last = self.facts.last[bad.obj, bad.txn]
+        return f"{what}, an intermediate version: T{bad.txn} went on to version {bad.txn}.{last}"
+
+    def mixed(self, item: MixedVersions) -> str:
+        """A version set that holds a part of a transaction."""
+        return (
+            f"T{item.reader}'s version set holds {self.name(item.new)}, which T{item.writer} wrote, beside "
+            f"{self.name(item.old)}, which is older than what T{item.writer} wrote"
+        )
+
+    def name(self, version: Version) -> str:
+        """`x at version 2`."""
+        return (
+            f"{version.obj} unborn" if version.unborn else f"{version.obj} at version {self.number(version)}"
+        )
+
+    def number(self, version: Version) -> str:
+        """The version as the notation writes its index: 2, 2.1, init."""
+        if version.unborn:
+            return "init"
+        several = self.facts.last.get((version.obj, version.txn), 1) > 1
+        return f"{version.txn}.{version.number}" if several else str(version.txn)
+
+
+def _climb(parent: dict[Version, Version | None], version: Version | None) -> Iterator[Version]:
+    while version is not None:
+        yield version
+        version = parent[version]

@@ -1,0 +1,1 @@
+"""Files that hold histories: one module per format, one visible registry."""

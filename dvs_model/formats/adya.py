@@ -1,0 +1,25 @@
+"""`.adya`: one history in the text notation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import MAX_BYTES, Item, Refused, decoded, too_long
+from dvs_model.notation import parse
+
+
+def read(file: BinaryIO, name: str) -> Iterator[Item]:
+    """The one history of a file."""
+    data = file.read(MAX_BYTES + 1)
+    try:
+        if len(data) > MAX_BYTES:
+            raise too_long(1)
+        history = parse(decoded(data), name)
+        if not history.events:
+            raise HistoryError("there is no event in it; a history looks like: w1(x1) c1 r2(x1) c2", 1, 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+    else:
+        yield history

@@ -1,0 +1,166 @@
+"""`.jsonl`: one history a line, as text or, for big ones, its events as arrays.
+
+`{"name": ..., "text": "w1(x1) c1 .."}`, or `{"name": ..., "events": [["w", 1, "x1"], ["r", 2, "x1"],
+["d", 3, "y3", ["x1"]], ["r", 2, "P", ["x1", "y0"], ["x1"]], ["c", 1]], "orders": [["x1", "x2"]],
+"matches": {"P": ["x1"]}, "sessions": {"a": [1, 2]}, "precedes": [[1, 2]]}`; a value may follow a version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import MAX_BYTES, Item, Refused, decoded, too_long
+from dvs_model.history import History
+from dvs_model.notation import parse
+from dvs_model.notation.scan import Scanner
+from dvs_model.wellformed import well_formed
+
+KEYS = ("name", "text", "events", "orders", "matches", "sessions", "precedes")
+
+
+def read(file: BinaryIO, name: str) -> Iterator[Item]:
+    """The histories of a file, in its order; a bad line is refused and the next one read."""
+    number, found = 0, False
+    while data := file.readline(MAX_BYTES + 1):
+        number += 1
+        if not data.strip():
+            continue
+        found = True
+        label = f"{name}:{number}"
+        try:
+            if len(data) > MAX_BYTES:
+                while data and not data.endswith(b"\n"):
+                    data = file.readline(MAX_BYTES)
+                raise too_long(number)
+            yield line(decoded(data, number), label, number)
+        except HistoryError as error:
+            yield Refused(label, error)
+    if not found:
+        yield Refused(name, HistoryError('no history in it; a line looks like {"text": "w1(x1) c1"}', 1, 1))
+
+
+def line(text: str, name: str, number: int) -> History:
+    """The history of one line. Raises HistoryError: the line of the file, and the column where known."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise HistoryError(f"no JSON: {error.msg}", number, error.colno) from None
+    except RecursionError:
+        raise HistoryError("no history: JSON nested too deeply", number, 1) from None
+    if not isinstance(value, dict):
+        raise HistoryError(f"a line is an object with text or events, not {_shown(value)}", number, 1)
+    unknown = [key for key in value if key not in KEYS]
+    if unknown:
+        raise HistoryError(f"unknown key {unknown[0]!r}; known are {', '.join(KEYS)}", number, 1)
+    given = value.get("name", name)
+    if not isinstance(given, str):
+        raise HistoryError(f"name is text, not {_shown(given)}", number, 1)
+    try:
+        if isinstance(value.get("text"), str):
+            if set(value) - {"name", "text"}:
+                raise HistoryError("text stands alone: clauses are part of it")
+            history = parse(value["text"], given)
+        elif isinstance(value.get("events"), list):
+            history = well_formed(Arrays(given).draft(value))
+        else:
+            raise HistoryError("neither text (a string) nor events (an array) in it")
+        if not history.events:
+            raise HistoryError("there is no event in it")
+    except HistoryError as error:
+        inside = "" if error.line is None else f"in the text at line {error.line}, column {error.column}: "
+        raise HistoryError(f"{inside}{error.fact}", number, 1) from None
+    return history
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+class Arrays:
+    """A draft from arrays."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.names = Scanner("", name)
+
+    def draft(self, value: dict[str, Any]) -> Draft:
+        """All of it."""
+        draft = Draft(self.name, locate=lambda at: (None, None))
+        draft.events = [self.event(number, event) for number, event in enumerate(value["events"])]
+        for chain in self.array(value.get("orders", []), "orders"):
+            names = self.versions(chain, "orders")
+            if not names:
+                raise HistoryError("orders: an empty version order")
+            draft.chains.append(Chain(names))
+        for predicate, versions in self.mapping(value, "matches"):
+            draft.matches.append(Matches(predicate, self.versions(versions, "matches")))
+        for session, txns in self.mapping(value, "sessions"):
+            numbers = tuple(self.txn(txn, f"session {session}") for txn in self.array(txns, "sessions"))
+            draft.sessions.append(Session(session, numbers))
+        for pair in self.array(value.get("precedes", []), "precedes"):
+            before, after = self.sized(pair, 2, 2, "precedes")
+            draft.precedes.append(Precedes(self.txn(before, "precedes"), self.txn(after, "precedes")))
+        return draft
+
+    def event(self, number: int, event: object) -> DraftEvent:
+        """One event."""
+        what = f"event {number}, {_shown(event)}"
+        items = self.sized(event, 2, 5, what)
+        kind, txn = items[0], self.txn(items[1], what)
+        rest = items[2:]
+        if kind in ("c", "a", "s", "b") and not rest:
+            return DraftEvent("s" if kind == "b" else str(kind), txn)
+        if kind == "d" and len(rest) == 2:
+            return DraftEvent("d", txn, (self.version(rest[0], what),), self.versions(rest[1], what))
+        if kind in ("r", "w") and len(rest) in (2, 3) and isinstance(rest[1], list):
+            if not isinstance(rest[0], str):
+                raise HistoryError(f"{what}: a predicate has a name")
+            matched = self.versions(rest[2], what) if len(rest) == 3 else None
+            return DraftEvent(kind.upper(), txn, self.versions(rest[1], what), matched, rest[0])
+        if kind in ("r", "w") and len(rest) in (1, 2):
+            value = None if len(rest) == 1 else str(rest[1])
+            if value is not None and any(mark in value for mark in "()[]:;,|"):
+                raise HistoryError(f"{what}: a value is text without ( ) [ ] : ; , |")
+            return DraftEvent(kind, txn, (self.version(rest[0], what),), None, "", value)
+        raise HistoryError(f'{what}: no event; write ["w", 1, "x1"], ["d", 3, "y3", ["x1"]], or ["c", 1]')
+
+    def txn(self, value: object, what: str) -> int:
+        """The number of a transaction."""
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        raise HistoryError(f"{what}: a transaction is a number from 0, not {_shown(value)}")
+
+    def version(self, value: object, what: str) -> Name:
+        """A version."""
+        if not isinstance(value, str):
+            raise HistoryError(f"{what}: a version is text such as x1, not {_shown(value)}")
+        return self.names.version(value, -1)
+
+    def versions(self, value: object, what: str) -> tuple[Name, ...]:
+        """An array of versions."""
+        return tuple(self.version(item, what) for item in self.array(value, what))
+
+    def array(self, value: object, what: str) -> list[Any]:
+        """An array."""
+        if isinstance(value, list):
+            return value
+        raise HistoryError(f"{what}: an array is due here, not {_shown(value)}")
+
+    def sized(self, value: object, low: int, high: int, what: str) -> list[Any]:
+        """An array of some length."""
+        items = self.array(value, what)
+        if not low <= len(items) <= high:
+            raise HistoryError(f"{what}: {low} to {high} items are due, not {len(items)}")
+        return items
+
+    def mapping(self, value: dict[str, Any], key: str) -> list[tuple[str, Any]]:
+        """The items of an object."""
+        inner = value.get(key, {})
+        if not isinstance(inner, dict):
+            raise HistoryError(f"{key} is an object, not {_shown(inner)}")
+        return list(inner.items())

@@ -1,0 +1,1 @@
+"""Verdicts on transaction histories, for people and for build servers."""
