@@ -12,7 +12,7 @@ from campaign.cli.options import exit_code
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
 from campaign.lanes import LaneSpec
-from campaign.mutation import core_faults, hunt_all
+from campaign.mutation import hunt_all
 from campaign.runner import Plan
 from generators.profiles import Profile
 from reports.junit import Case, CaseVerdict
@@ -30,6 +30,7 @@ class GatePlan:
     workers: int
     corpus: Path
     out: Path
+    faults: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def faults(plan: GatePlan) -> Stage:
     """Every core fault is killed: a gate that cannot see a planted bug proves nothing."""
     start = time.perf_counter()
     verdicts = hunt_all(
-        core_faults(),
+        plan.faults,
         tier="rules",
         seed=plan.seed,
         profile=plan.profile,

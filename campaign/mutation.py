@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TypeVar
 
+from campaign.errors import CampaignError
 from campaign.faults import FAULTS
 from campaign.lanes import Lane, LaneSpec
 from campaign.shrink import shrink
@@ -196,6 +197,14 @@ def in_order(pool: Executor, work: Callable[[Hunt], Result], tasks: Sequence[Hun
     futures = [pool.submit(work, task) for task in tasks]
     for future in futures:
         yield future.result()
+
+
+def known_faults(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as given. Raises CampaignError: one is no planted fault."""
+    for name in names:
+        if name not in FAULTS:
+            raise CampaignError(f"no planted fault named {name!r}; `dvs mutants --list` shows them")
+    return tuple(names)
 
 
 def core_faults() -> list[str]:

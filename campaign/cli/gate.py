@@ -12,6 +12,7 @@ from campaign.cli.options import Duration
 from campaign.exit_codes import ExitCode
 from campaign.folders import ensure_writable, write_text
 from campaign.gate import GatePlan, run_gate, verdict_of
+from campaign.mutation import core_faults, known_faults
 from generators.profiles import load_profile
 from reports.junit import Suite, junit_xml
 
@@ -37,9 +38,17 @@ WORDS = {
     show_default=True,
     help="Folder of kept scenarios.",
 )
+@click.option("--fault", "names", multiple=True, help="Hunt this fault; may be repeated.  [the core faults]")
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), show_default=True)
 def command(
-    seed: int, profile: str, budget: float, fault_budget: float, workers: int, corpus: Path, out: Path
+    seed: int,
+    profile: str,
+    budget: float,
+    fault_budget: float,
+    workers: int,
+    corpus: Path,
+    names: tuple[str, ...],
+    out: Path,
 ) -> ExitCode:
     """Replay kept scenarios, run a smoke campaign, and see that the core faults are found.
 
@@ -54,6 +63,7 @@ def command(
         workers=workers,
         corpus=corpus,
         out=out,
+        faults=known_faults(names) or tuple(core_faults()),
     )
     errors = Console(stderr=True)
     stages = list(run_gate(plan, lambda text: errors.print(f"{text} ...", highlight=False)))

@@ -10,12 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from campaign.cli.options import Duration
-from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
 from campaign.folders import SCENARIO_FILE, write_text
 from campaign.lanes import TIERS
-from campaign.mutation import Verdict, hunt_all
+from campaign.mutation import Verdict, hunt_all, known_faults
 from generators.profiles import load_profile
 from workload.codec import scenario_to_json
 
@@ -67,12 +66,9 @@ def command(
         for fault in FAULTS.values():
             click.echo(f"{fault.name}: {fault.wrong}")
         return ExitCode.OK
-    for name in names:
-        if name not in FAULTS:
-            raise CampaignError(f"no planted fault named {name!r}; `dvs mutants --list` shows them")
     console = Console(stderr=True)
     verdicts = hunt_all(
-        names or list(FAULTS),
+        known_faults(names) or tuple(FAULTS),
         tier=tier,
         seed=seed,
         profile=load_profile(profile),
