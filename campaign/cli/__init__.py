@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "check": LazyCommand(
             "campaign.cli.check:command", "Tell which isolation levels histories keep, and why not others."
         ),
+        "verify": LazyCommand("campaign.cli.verify:command", "Check theorems on all small histories."),
         "explain": LazyCommand(
             "campaign.cli.explain:command", "Show a plan, its change query and its row ids."
         ),

@@ -1,0 +1,97 @@
+"""Every small well-formed history, up to renaming and to an order of events that no dependency sees.
+
+A history of the bound has at most so many operations (writes, reads, derivations) of at most three
+transactions on at most two base and two derived objects. T0's versions are there; every transaction commits,
+after all operations; every version order is taken in turn. Reads of own versions, several reads and
+derivations from derivations included. Left out: aborts, intermediate versions, deletes and predicates, which
+the random search has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+
+from dvs_model.draft import Chain, Draft, DraftEvent, Name
+from dvs_model.history import History
+from dvs_model.wellformed import well_formed
+
+BASE = ("x", "y")
+DERIVED = ("u", "v")
+TRANSACTIONS = 3
+SOURCES = 2
+"""Versions that one derivation uses at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """Operations so far, and the versions they made."""
+
+    events: tuple[DraftEvent, ...] = ()
+    made: tuple[Name, ...] = ()
+    txns: int = 0
+    objects: frozenset[str] = frozenset()
+
+    def versions(self) -> list[Name]:
+        """What can be read: T0's versions of the objects allowed now, and those made."""
+        return [*(Name(obj, 0) for obj in self.allowed(BASE)), *self.made]
+
+    def allowed(self, objects: tuple[str, ...]) -> tuple[str, ...]:
+        """The objects of a kind that are used, and the first that is not: names do not matter."""
+        unused = next((obj for obj in objects if obj not in self.objects), None)
+        return tuple(obj for obj in objects if obj in self.objects or obj == unused)
+
+    def plus(self, event: DraftEvent) -> Partial:
+        """With one more operation."""
+        names = (*event.names, *(event.others or ()))
+        made = (*self.made, event.names[0]) if event.kind in "wd" else self.made
+        objects = self.objects | {name.obj for name in names}
+        return Partial((*self.events, event), made, max(self.txns, event.txn), objects)
+
+
+def small_histories(operations: int) -> Iterator[History]:
+    """Every history with at most so many operations."""
+    stack = [Partial()]
+    while stack:
+        partial = stack.pop()
+        if partial.events:
+            yield from _ordered(partial)
+        if len(partial.events) < operations:
+            stack.extend(partial.plus(event) for event in _next(partial))
+
+
+def _next(partial: Partial) -> Iterator[DraftEvent]:
+    for txn in range(1, min(TRANSACTIONS, partial.txns + 1) + 1):
+        own = {name.obj: name for name in partial.made if name.txn == txn}
+        for obj in partial.allowed(BASE):
+            if obj not in own:
+                yield DraftEvent("w", txn, (Name(obj, txn),))
+        for name in partial.versions():
+            if own.get(name.obj, name) == name and DraftEvent("r", txn, (name,)) not in partial.events:
+                yield DraftEvent("r", txn, (name,))
+        for obj in partial.allowed(DERIVED):
+            if obj not in own:
+                candidates = [name for name in partial.versions() if name.obj != obj]
+                for count in range(1, SOURCES + 1):
+                    for sources in combinations(candidates, count):
+                        if len({name.obj for name in sources}) == count:
+                            yield DraftEvent("d", txn, (Name(obj, txn),), sources)
+
+
+def _ordered(partial: Partial) -> Iterator[History]:
+    """The history under every version order."""
+    chains: list[list[Chain]] = []
+    initial = {name.obj for event in partial.events for name in _named(event) if name.txn == 0}
+    for obj in (*BASE, *DERIVED):
+        versions = [name for name in partial.made if name.obj == obj]
+        if len(versions) > 1:
+            first = (Name(obj, 0),) if obj in initial else ()
+            chains.append([Chain((*first, *order)) for order in permutations(versions)])
+    commits = [DraftEvent("c", txn) for txn in range(1, partial.txns + 1)]
+    for chosen in product(*chains):
+        yield well_formed(Draft("", [*partial.events, *commits], list(chosen)))
+
+
+def _named(event: DraftEvent) -> tuple[Name, ...]:
+    return event.names + (event.others or ())

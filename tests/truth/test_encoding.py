@@ -1,0 +1,73 @@
+"""The graph with auxiliary vertices has exactly the edges of the definition, on every small history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from dvs_model.analysis import Analysis
+from dvs_model.edges import Adjacency, Budget, Edge, edges_among
+from dvs_model.enumeration import small_histories
+from dvs_model.history import History
+from dvs_model.notation import parse, render
+from dvs_model.reading import DEFAULT, Derivations, DerivedWrites, Predicates, Reading
+from generators.histories import SMALL, history_at
+from tests.truth.history_reference import Reference
+
+READINGS = {
+    "changed": (DEFAULT, {}),
+    "letter": (Reading(derived_writes=DerivedWrites.LETTER), {"letter": True}),
+    "ignored": (Reading(derivations=Derivations.IGNORE), {"ignore": True}),
+    "thesis": (Reading(predicates=Predicates.THESIS), {"thesis": True}),
+}
+
+
+def edges(history: History, reading: Reading) -> set[tuple[str, int, int, str, bool, bool]]:
+    graph = Analysis(history, reading).graph
+    everyone = range(len(graph.transactions))
+    found: Iterator[Edge] = edges_among(Adjacency(graph), everyone, [0] * graph.vertices, Budget(10**7))
+    return {(e.kind.value, e.source, e.target, e.obj, e.predicate is not None, e.certain) for e in found}
+
+
+def defined(history: History, switches: dict[str, bool]) -> set[tuple[str, int, int, str, bool, bool]]:
+    reference = Reference(history, **switches)
+    return {(e.kind, e.source, e.target, e.label, e.predicate, e.certain) for e in reference.edges}
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_every_history_of_three_operations(name: str) -> None:
+    reading, switches = READINGS[name]
+    for history in small_histories(3):
+        assert edges(history, reading) == defined(history, switches), render(history)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_every_fiftieth_history_of_four_operations(name: str) -> None:
+    reading, switches = READINGS[name]
+    for history in islice(small_histories(4), 0, None, 50):
+        assert edges(history, reading) == defined(history, switches), render(history)
+
+
+@pytest.mark.parametrize("name", READINGS)
+def test_random_histories(name: str) -> None:
+    reading, switches = READINGS[name]
+    for index in range(800):
+        history = history_at(11, SMALL, index)
+        assert edges(history, reading) == defined(history, switches), render(history)
+
+
+def test_the_closure_is_not_written_down() -> None:
+    """A chain of derivations, each from the last and one more write, all of them read: the arcs grow with it."""
+
+    def arcs(length: int) -> int:
+        parts = []
+        for n in range(length):
+            write, refresh, reader = 3 * n, 3 * n + 1, 3 * n + 2
+            last = f"u{refresh - 3}, " if n else ""
+            parts.append(f"w{write}(x_{write}) c{write} d{refresh}(u{refresh} | {last}x_{write}) c{refresh}")
+            parts.append(f"r{reader}(u{refresh}) c{reader}")
+        return len(Analysis(parse(" ".join(parts))).graph.tails)
+
+    assert arcs(200) < 2.2 * arcs(100)
