@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import click
 
@@ -43,8 +44,8 @@ def theorems(operations: int, count: int, seed: int) -> ExitCode:
     """
     start = time.perf_counter()
     click.echo(
-        f"every history with at most {operations} operations of at most {enumeration.TRANSACTIONS} transactions "
-        f"on {len(enumeration.BASE)} base and {len(enumeration.DERIVED)} derived objects, "
+        f"every history with at most {operations} operations of at most {enumeration.TRANSACTIONS} "
+        f"transactions on {len(enumeration.BASE)} base and {len(enumeration.DERIVED)} derived objects, "
         "under every version order:"
     )
     small = Tally()
@@ -55,10 +56,9 @@ def theorems(operations: int, count: int, seed: int) -> ExitCode:
     larger = Tally()
     if small.failure is None and count:
         click.echo("random larger histories, both readings of predicates:")
-        for index in range(count):
-            for shape in (SMALL, LARGER):
-                if not larger.check(history_at(seed, shape, index), reading_of(index)):
-                    break
+        for index, shape in product(range(count), (SMALL, LARGER)):
+            if not larger.check(history_at(seed, shape, index), reading_of(index)):
+                break
         report(larger)
     click.echo(f"{time.perf_counter() - start:.0f} s")
     return ExitCode.OK if small.failure is None and larger.failure is None else ExitCode.FAILED

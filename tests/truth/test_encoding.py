@@ -59,7 +59,7 @@ def test_random_histories(name: str) -> None:
 
 
 def test_the_closure_is_not_written_down() -> None:
-    """A chain of derivations, each from the last and one more write, all of them read: the arcs grow with it."""
+    """A chain of derivations, each from the last and one more write, all read: arcs grow with the chain."""
 
     def arcs(length: int) -> int:
         parts = []
