@@ -9,6 +9,7 @@ from typing import assert_never
 
 from campaign import states
 from campaign.expectations import SourceHistory, incremental_due, operators_of
+from campaign.observe.run import observe
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
@@ -20,6 +21,7 @@ from workload.timeline import Due, due_refreshes
 from workload.trace import (
     Created,
     Declared,
+    ReadDone,
     Refreshed,
     RefreshError,
     RefreshRefused,
@@ -53,6 +55,7 @@ class Judgement:
     refused: bool = False
     versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, list[int]] = field(default_factory=dict)
+    readers: Counter[str] = field(default_factory=Counter)
 
     def run(self, trace: Trace) -> None:
         """Judges every event."""
@@ -66,11 +69,23 @@ class Judgement:
                     self._refreshed(event)
                 case RefreshRefused():
                     self._refused(event)
+                case ReadDone():
+                    pass
                 case Declared():
                     self._declared(event)
                 case _:
                     assert_never(event)
         self._all_done()
+        self._as_history(trace)
+
+    def _as_history(self, trace: Trace) -> None:
+        """The run as a history: what its versions alone say."""
+        observed = observe(self.scenario, trace, self.sources.base_tables)
+        self.checks += observed.checks
+        for anomaly in observed.anomalies:
+            self._find(Check.HISTORY, anomaly.table, anomaly.step, anomaly.timestamp, anomaly.message)
+        self.readers.update(observed.readers)
+        self.readers["reader that saw skew"] += observed.skewed
 
     @property
     def sources(self) -> SourceHistory:
@@ -240,6 +255,7 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote) -> Outcome:
         reached: Counter[str] = Counter()
         if outcome is OutcomeClass.PASSED:
             reached = states.reached(scenario, trace, truth, probes)
+            reached.update(judgement.readers)
     actions = Counter(f"action: {refreshed.action.value}" for refreshed in trace.refreshes)
     return Outcome(
         scenario=scenario.name,

@@ -18,6 +18,7 @@ from workload.scenario import (
     Create,
     Definition,
     DynamicTable,
+    Read,
     Refresh,
     RefreshMode,
     Scenario,
@@ -121,6 +122,14 @@ class ScenarioBuilder:
         self.timeline.refresh(name, timestamp)
         self.steps.append(Refresh(at, name, timestamp))
         return True
+
+    def next_reader(self) -> int:
+        """A number for one more reader."""
+        return 1 + max((step.reader for step in self.steps if isinstance(step, Read)), default=0)
+
+    def read(self, reader: int, tables: Sequence[str]) -> None:
+        """A statement of a reader transaction at the next tick."""
+        self.steps.append(Read(self._tick(), reader, tuple(tables)))
 
     def random_timestamp(self) -> int:
         """A data timestamp: usually the newest commit's or now, sometimes older than the newest commit."""

@@ -12,7 +12,7 @@ from generators.dml import DML_WEIGHTS
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
 
-GENERATOR_VERSION = 2
+GENERATOR_VERSION = 3
 """Scenario i is a function of (seed, generator version, profile, i); a change of any draw changes this."""
 
 
@@ -42,6 +42,8 @@ class Profile:
     intents: tuple[int, int] = (1, 3)
     stale_percent: int = 25
     """Refreshes at a data timestamp older than the newest commit."""
+    reader_percent: int = 45
+    """Rounds that end with a reader transaction."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict)
@@ -103,6 +105,11 @@ FLOORS: Mapping[str, int] = {
     "state: duplicate rows": 200,
     "state: empty result": 100,
     "state: old data timestamp": 100,
+    "state: reader of one dynamic table": 50,
+    "state: reader of several dynamic tables": 50,
+    "state: reader of dynamic and base tables": 50,
+    "state: reader with several statements": 50,
+    "state: reader that saw skew": 20,
 }
 
 SMOKE = Profile(name="smoke", floors=FLOORS)

@@ -85,6 +85,8 @@ def play_round(builder: ScenarioBuilder, scripts: list[Script], acts: list[Itera
                 continue
             builder.commit(tuple(builder.random_statement() for _ in range(count)))
     play_refreshes(builder, [script.target for script in scripts])
+    if choices.chance(builder.profile.reader_percent):
+        play_reader(builder)
 
 
 def play_refreshes(builder: ScenarioBuilder, targets: list[str]) -> None:
@@ -98,6 +100,27 @@ def play_refreshes(builder: ScenarioBuilder, targets: list[str]) -> None:
         builder.refresh(table, timestamp)
     if choices.chance(20):
         lagging_consumer(builder, timestamp)
+
+
+def play_reader(builder: ScenarioBuilder) -> None:
+    """A reader transaction: of one dynamic table, of several, of base tables too, or in two statements."""
+    choices = builder.choices
+    dynamic, base = builder.dynamic_tables, [table.name for table in builder.tables]
+    reader = builder.next_reader()
+    match choices.pick(("one", "several", "mixed", "statements")):
+        case "one":
+            builder.read(reader, [choices.pick(dynamic)])
+        case "several":
+            builder.read(reader, choices.subset(dynamic, 2, 3))
+        case "mixed":
+            builder.read(reader, [choices.pick(dynamic), choices.pick(base)])
+        case _:
+            first, second = choices.pick(dynamic), choices.pick([*dynamic, *base])
+            builder.read(reader, [first])
+            builder.commit((builder.random_statement(),))
+            if choices.chance(60):
+                builder.refresh(first)
+            builder.read(reader, [second])
 
 
 def lagging_consumer(builder: ScenarioBuilder, timestamp: int) -> None:

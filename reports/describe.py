@@ -24,7 +24,7 @@ from workload.dml import (
 )
 from workload.errors import WorkloadError
 from workload.query import Expr, Query
-from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, Scenario, Step, View
+from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
 from workload.schema import Column, Table
 from workload.sql import Dialect, render_expr, render_query
 from workload.types import Row
@@ -81,6 +81,14 @@ def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
                 title=f"refresh {table}",
                 statements=(f"REFRESH DYNAMIC TABLE {table}",),
                 timestamp=timestamp,
+            )
+        case Read(at, reader, tables):
+            return Entry(
+                number=number,
+                at=at,
+                kind="read",
+                title=f"reader {reader} reads {', '.join(tables)}",
+                statements=tuple(f"SELECT * FROM {table}" for table in tables),
             )
         case _:
             assert_never(step)

@@ -54,6 +54,7 @@ CLASSES: Mapping[str, type] = {
         scenario.Commit,
         scenario.Create,
         scenario.Refresh,
+        scenario.Read,
         scenario.Scenario,
     )
 }

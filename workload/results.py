@@ -36,6 +36,7 @@ class Check(Enum):
     SOURCES = "source contents"
     EQUALITY = "oracle equality"
     REFRESH_ERROR = "refresh error"
+    HISTORY = "DSG phenomenon"
 
 
 class DifferenceKind(Enum):

@@ -67,12 +67,25 @@ class Refresh:
     timestamp: int
 
 
-Step = Commit | Create | Refresh
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One statement of a reader transaction: reads base and dynamic tables as they are stored at time `at`.
+
+    Statements of one `reader` number are one transaction, from its first to its last; each sees what is
+    newest when it runs (read committed).
+    """
+
+    at: int
+    reader: int
+    tables: tuple[str, ...]
+
+
+Step = Commit | Create | Refresh | Read
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A schema, a DAG of definitions, and a history of commits, creations and refreshes in time order.
+    """A schema, a DAG of definitions, and a history of commits, creations, refreshes and reads in time order.
 
     `name` says where it comes from (seed, profile, index); `intents` names the triggers that were built
     into it on purpose, for coverage.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from workload.errors import WorkloadError
 from workload.query import names_read
-from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, Scenario, View
+from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, View
 
 Due = tuple[str, int]
 """A table and the data timestamp it is due to be refreshed to."""
@@ -91,7 +91,7 @@ def due_refreshes(scenario: Scenario) -> tuple[tuple[Due, ...], ...]:
     for number, step in enumerate(scenario.steps):
         try:
             match step:
-                case Commit():
+                case Commit() | Read():
                     due.append(())
                 case Create(at, name):
                     due.append(timeline.create(name, at))

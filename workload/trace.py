@@ -87,6 +87,7 @@ class Refreshed:
 
     step: int
     table: str
+    version: int
     timestamp: int
     action: Action
     effective_action: Action
@@ -97,6 +98,15 @@ class Refreshed:
     contents: tuple[StoredRow, ...]
     change_set: tuple[ChangeRow, ...] | None = None
     fresh: tuple[StoredRow, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDone:
+    """A statement of a reader: the version that it saw of each table."""
+
+    step: int
+    reader: int
+    versions: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +130,7 @@ class Declared:
     message: str
 
 
-Event = SourceWritten | Created | Refreshed | RefreshRefused | Declared
+Event = SourceWritten | Created | Refreshed | RefreshRefused | ReadDone | Declared
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import assert_never
 
 from workload.dml import (
@@ -22,7 +22,7 @@ from workload.dml import (
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
 from workload.query import Derived, Expr, Named, Query, Select, UnionAll, With, names_read, relations_of
-from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, Scope, check_expression, output_columns
 from workload.types import BOOLEAN, Row, Value, fits
@@ -56,6 +56,7 @@ def check_scenario(scenario: Scenario) -> Catalog:
 
 def _check_steps(scenario: Scenario) -> None:
     tables = {table.name: table for table in scenario.tables}
+    dynamic = {table.name for table in scenario.dynamic_tables}
     last = -1
     created: set[str] = set()
     commit_times: set[int] = set()
@@ -73,17 +74,29 @@ def _check_steps(scenario: Scenario) -> None:
                 commit_times.add(at)
             case Create(_, name):
                 _check_create(scenario, name, created, where)
-            case Refresh(at, name, timestamp):
-                if name not in created or name not in {d.name for d in scenario.dynamic_tables}:
-                    raise WorkloadError(
-                        f"{where}: refresh of {name}, which is no dynamic table created before"
-                    )
-                if not 0 <= timestamp <= at:
-                    raise WorkloadError(
-                        f"{where}: data timestamp {timestamp} does not lie between 0 and the refresh, at {at}"
-                    )
+            case Refresh():
+                _check_refresh(step, dynamic & created, where)
+            case Read():
+                _check_read(step, tables.keys() | (dynamic & created), where)
             case _:
                 assert_never(step)
+
+
+def _check_refresh(step: Refresh, dynamic: Set[str], where: str) -> None:
+    if step.table not in dynamic:
+        raise WorkloadError(f"{where}: refresh of {step.table}, which is no dynamic table created before")
+    if not 0 <= step.timestamp <= step.at:
+        raise WorkloadError(
+            f"{where}: data timestamp {step.timestamp} does not lie between 0 and the refresh, at {step.at}"
+        )
+
+
+def _check_read(step: Read, tables: Set[str], where: str) -> None:
+    for name in step.tables:
+        if name not in tables:
+            raise WorkloadError(f"{where}: reads {name}, which is no table created before")
+    if not step.tables or len(set(step.tables)) < len(step.tables):
+        raise WorkloadError(f"{where}: a read names tables, each of them once")
 
 
 def _check_create(scenario: Scenario, name: str, created: set[str], where: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workload.dml import Dml, Insert, Merge, Replace, Restore, Update
 from workload.errors import WorkloadError
-from workload.scenario import Commit, Create, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Read, Refresh, Scenario, Step
 from workload.timeline import due_refreshes
 from workload.types import Row
 from workload.wellformed import check_scenario
@@ -33,6 +33,10 @@ def tidied(scenario: Scenario) -> Scenario:
             case Create(_, name) | Refresh(_, name, _):
                 if name in names:
                     steps.append(step)
+            case Read(tables=tables):
+                left = tuple(table for table in tables if table in names or table in written)
+                if left:
+                    steps.append(replace(step, tables=left))
     return replace(scenario, definitions=definitions, steps=tuple(steps))
 
 

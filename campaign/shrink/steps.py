@@ -8,7 +8,7 @@ from dataclasses import replace
 from campaign.shrink.reduction import Reduction, chunks
 from campaign.shrink.rewrite import put_at
 from workload.dml import Dml, Restore
-from workload.scenario import Commit, Create, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Read, Refresh, Scenario, Step
 
 
 def cut_tail(scenario: Scenario) -> Iterator[Scenario]:
@@ -68,6 +68,15 @@ def drop_steps(scenario: Scenario) -> Iterator[Scenario]:
     yield from (
         _without(scenario, frozenset(droppable[i] for i in chunk)) for chunk in chunks(len(droppable))
     )
+
+
+def read_less(scenario: Scenario) -> Iterator[Scenario]:
+    """Reads of fewer tables."""
+    for number, step in enumerate(scenario.steps):
+        if isinstance(step, Read) and len(step.tables) > 1:
+            for position in range(len(step.tables)):
+                fewer = replace(step, tables=put_at(step.tables, position))
+                yield replace(scenario, steps=put_at(scenario.steps, number, fewer))
 
 
 def drop_statements(scenario: Scenario) -> Iterator[Scenario]:
@@ -130,4 +139,5 @@ REDUCTIONS = (
 DETAILS = (
     Reduction("unite commits", unite_commits),
     Reduction("refresh to now", refresh_to_now),
+    Reduction("read less", read_less),
 )

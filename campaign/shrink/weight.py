@@ -28,7 +28,7 @@ from workload.query import (
     UnionAll,
     With,
 )
-from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, Scenario, Step, View
+from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
 from workload.schema import Table
 from workload.types import Row
 
@@ -89,6 +89,8 @@ def _step(step: Step, tables: Mapping[str, Table]) -> int:
             return 30 + sum(_statement(statement, tables[statement.table]) for statement in statements)
         case Create():
             return 50
+        case Read(_, _, names):
+            return 40 + 10 * len(names)
         case Refresh(at, _, timestamp):
             return 100 + 5 * (at != timestamp)
         case _:

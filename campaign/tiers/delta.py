@@ -75,6 +75,11 @@ class DeltaPlatform:
         rows = read_rows(self.path / table.name, version, (*columns, Column(ROW_ID, STRING)))
         return tuple(StoredRow(None if row[-1] is None else str(row[-1]), row[:-1]) for row in rows)
 
+    def newest(self, name: str) -> int | None:
+        """The last version in the log."""
+        path = self.path / name
+        return commit_metadata(path)[-1].version if (path / "_delta_log").is_dir() else None
+
     def effective(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
         """The action that Delta's own record of the commit shows.
 

@@ -12,7 +12,7 @@ from dynamic_tables.errors import DefinitionError, RefreshFailed, UnsupportedErr
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
-from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario, View
+from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
 from workload.schema import Column
 from workload.sql import Dialect, render_query
 from workload.trace import (
@@ -22,6 +22,7 @@ from workload.trace import (
     Created,
     Declared,
     Event,
+    ReadDone,
     Refreshed,
     RefreshError,
     RefreshRefused,
@@ -44,6 +45,10 @@ class Platform(Protocol):
 
     def stored(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
         """A version's rows, read without the engine where that is possible."""
+        ...
+
+    def newest(self, name: str) -> int | None:
+        """The version that a reader of a table sees now; None: there is no such table."""
         ...
 
     def effective(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
@@ -74,9 +79,17 @@ class Recorder:
                     self._create(scenario, name)
                 case Refresh(_, table, timestamp):
                     self._refresh(table, timestamp)
+                case Read(_, reader, tables):
+                    self._read(reader, tables)
                 case _:
                     assert_never(step)
         return Trace(tuple(self.events))
+
+    def _read(self, reader: int, tables: tuple[str, ...]) -> None:
+        found = {table: self.platform.newest(table) for table in tables}
+        versions = {table: version for table, version in found.items() if version is not None}
+        if versions:
+            self.events.append(ReadDone(self.step, reader, versions))
 
     def _refresh(self, table: str, timestamp: int) -> None:
         self._guarded(table, timestamp, lambda: self.account.refresh(table, timestamp, observe=self._observe))
@@ -133,6 +146,7 @@ class Recorder:
             Refreshed(
                 step=self.step,
                 table=result.table,
+                version=result.version,
                 timestamp=result.timestamp,
                 action=reported,
                 effective_action=self.platform.effective(table, result.version, reported),

@@ -69,6 +69,11 @@ class DuckPlatform:
             return tuple(StoredRow(None, workload_row(row)) for row in rows)
         return tuple(StoredRow(row[-1], workload_row(row[:-1])) for row in rows)
 
+    def newest(self, name: str) -> int | None:
+        """The last version."""
+        table = self.store.tables.get(name)
+        return len(table.physical) - 1 if table is not None and table.physical else None
+
     def effective(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
         """The action the commit shows."""
         match self.store.tables[table.name].operations[version]:

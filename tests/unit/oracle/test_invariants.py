@@ -220,6 +220,7 @@ class TestInvariant7:
 REFRESHED = Refreshed(
     step=4,
     table="sales",
+    version=2,
     timestamp=20,
     action=Action.INCREMENTAL,
     effective_action=Action.INCREMENTAL,

@@ -1,0 +1,1 @@
+"""Runs judged as histories with derivations: versions alone, whatever the contents say."""
