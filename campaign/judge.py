@@ -9,6 +9,7 @@ from typing import assert_never
 
 from campaign import states
 from campaign.expectations import SourceHistory, incremental_due, operators_of
+from campaign.observe.recording import RECORDING, Recording
 from campaign.observe.run import observe
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
@@ -42,6 +43,7 @@ class Judgement:
     scenario: Scenario
     truth: DelayedView
     vote: Vote
+    recording: Recording = RECORDING
     findings: list[Finding] = field(default_factory=list)
     votes_split: bool = False
     broken: str = ""
@@ -80,7 +82,7 @@ class Judgement:
 
     def _as_history(self, trace: Trace) -> None:
         """The run as a history: what its versions alone say."""
-        observed = observe(self.scenario, trace, self.sources.base_tables)
+        observed = observe(self.scenario, trace, self.sources.base_tables, self.recording)
         self.checks += observed.checks
         for anomaly in observed.anomalies:
             self._find(Check.HISTORY, anomaly.table, anomaly.step, anomaly.timestamp, anomaly.message)
@@ -245,11 +247,11 @@ def _listed(due: Sequence[Due]) -> str:
     return ", ".join(f"{table} at {timestamp}" for table, timestamp in due) or "nothing"
 
 
-def judge(scenario: Scenario, trace: Trace, vote: Vote) -> Outcome:
+def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = RECORDING) -> Outcome:
     """The outcome of a run. `vote` is asked only where contents differ from the oracle's."""
     probed, probes = states.with_probes(scenario)
     with DelayedView(probed, shared_duckdb()) as truth:
-        judgement = Judgement(scenario, truth, vote)
+        judgement = Judgement(scenario, truth, vote, recording)
         judgement.run(trace)
         outcome, reason = classify(judgement)
         reached: Counter[str] = Counter()

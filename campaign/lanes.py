@@ -75,7 +75,7 @@ class Lane:
             return Outcome(scenario=scenario.name, outcome=OutcomeClass.GENERATOR_INVALID, reason=str(error))
         try:
             trace = self.tier.run(scenario, self.engine, wanted)
-            return judge(scenario, trace, self._voter(scenario))
+            return judge(scenario, trace, self._voter(scenario), self.engine.recording)
         except Exception as error:  # noqa: BLE001  # see below
             # The engine's own errors are events of the trace. What arrives here broke the run itself; it
             # is named in the outcome and is never a pass.

@@ -221,6 +221,15 @@ class Removal:
         return version not in self.gone and version.obj not in self.objects
 
 
+def reductions(history: History) -> Iterator[History]:
+    """Every history that is smaller by one transaction, object, operation or clause."""
+    for kind in (_transactions, _objects, _operations, _clauses):
+        for removal in kind(history):
+            smaller = removal.result()
+            if smaller is not None:
+                yield smaller
+
+
 def _transactions(history: History) -> list[Removal]:
     return [Removal(history, txns={txn}) for txn in history.transactions()]
 

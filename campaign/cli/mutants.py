@@ -85,8 +85,7 @@ def command(
         click.echo(json.dumps({"faults": [as_object(verdict) for verdict in verdicts]}))
     else:
         # A name cut short to fit a pipe's 80 columns helps nobody.
-        out_console = Console()
-        out_console.print(as_table(verdicts), width=max(out_console.width, TABLE_WIDTH))
+        Console(width=max(Console().width, TABLE_WIDTH)).print(as_table(verdicts))
     return ExitCode.OK if all(verdict.kill is not None for verdict in verdicts) else ExitCode.FAILED
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from campaign.engine import Engine
 from campaign.errors import CampaignError
-from campaign.faults import aggregates, changes, joins, linear, outer_joins, protocol
+from campaign.faults import aggregates, changes, joins, linear, outer_joins, protocol, recording
 from campaign.faults.fault import Fault
 
 FAULTS: Mapping[str, Fault] = {
@@ -16,6 +16,7 @@ FAULTS: Mapping[str, Fault] = {
     **aggregates.FAULTS,
     **changes.FAULTS,
     **protocol.FAULTS,
+    **recording.FAULTS,
 }
 """Every planted fault by name."""
 

@@ -63,6 +63,9 @@ class Observation:
     commits: list[tuple[int, int]] = field(default_factory=list)
     derived: dict[str, list[Name]] = field(default_factory=dict)
     newest: dict[str, int] = field(default_factory=dict)
+    readers: dict[int, Reader] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)
+    txn_of: dict[int, int] = field(default_factory=dict)
     txns: int = 0
 
     def __post_init__(self) -> None:
@@ -122,61 +125,51 @@ class Observation:
         self.events.append(DraftEvent("d", txn, (name,), sources))
         self.events.append(DraftEvent("c", txn))
 
-    def draft(self, readers: Sequence[Reader], timed: bool) -> tuple[Draft, dict[int, Reader]]:
-        """The run with some readers; `timed`: with time-precedes items. And who the readers are."""
-        grouped = _by_step(self.trace)
-        last = {id(reader.statements[-1]): reader for reader in readers}
+    def draft(self, readers: Sequence[Reader], *, timed: bool) -> Draft:
+        """The run with some readers; `timed`: with time-precedes items. `readers` says who they are."""
+        virtual = {id(reader.refreshed): reader for reader in readers if reader.refreshed is not None}
         owner = {id(done): reader for reader in readers for done in reader.statements}
-        txns: dict[int, int] = {}
-        who: dict[int, Reader] = {}
-        items: list[Precedes] = []
-        virtual = {id(r.refreshed): r for r in readers if r.refreshed is not None}
-        for group in grouped:
+        for group in _by_step(self.trace):
             written = [event for event in group if isinstance(event, SourceWritten)]
             if written:
                 self.write(written)
             for event in group:
                 if isinstance(event, Refreshed):
                     self.derive(event)
-                    reader = virtual.get(id(event))
-                    if reader is not None:
-                        self.read(reader.statements[0], self.transaction(), reader, who, items, timed)
-                        self.events.append(DraftEvent("c", self.txns))
+                    if id(event) in virtual:
+                        self.read(virtual[id(event)].statements[0], virtual[id(event)], timed)
                 elif isinstance(event, ReadDone) and id(event) in owner:
-                    reader = owner[id(event)]
-                    txn = txns.setdefault(id(reader), 0) or self.transaction()
-                    txns[id(reader)] = txn
-                    self.read(event, txn, reader, who, items, timed)
-                    if id(event) in last:
-                        self.events.append(DraftEvent("c", txn))
+                    self.read(event, owner[id(event)], timed)
         chains = [Chain(tuple(names)) for names in self.derived.values() if len(names) > 1]
-        order = [Precedes(one[0], two[0]) for one, two in zip(self.commits, self.commits[1:], strict=False)]
-        draft = Draft(self.scenario.name, self.events, chains, precedes=[*order, *items] if timed else [])
-        return draft, who
+        return Draft(self.scenario.name, self.events, chains, precedes=list(self.times()) if timed else [])
 
-    def read(
-        self,
-        done: ReadDone,
-        txn: int,
-        reader: Reader,
-        who: dict[int, Reader],
-        items: list[Precedes],
-        timed: bool,
-    ) -> None:
-        """One statement of a reader. Its start: see the module."""
+    def times(self) -> Iterator[Precedes]:
+        """Commits of base tables one after the other; of each reader the last one before its start."""
+        for one, two in zip(self.commits, self.commits[1:], strict=False):
+            yield Precedes(one[0], two[0])
+        for txn, start in self.starts.items():
+            before = [commit for commit, at in self.commits if at <= start]
+            if before:
+                yield Precedes(before[-1], txn)
+            elif any(name.txn == 0 for sources in self.behind.values() for name in sources):
+                yield Precedes(0, txn)
+
+    def read(self, done: ReadDone, reader: Reader, timed: bool) -> None:
+        """One statement of a reader; with the last one it commits."""
+        txn = self.txn_of.get(id(reader))
+        if txn is None:
+            txn = self.txn_of[id(reader)] = self.transaction()
+            self.readers[txn] = reader
         names = [
             self.name(done.step, table, version, f"reader {done.reader} saw")
             for table, version in done.versions.items()
         ]
         self.events.extend(DraftEvent("r", txn, (name,)) for name in names)
-        if txn in who or not timed:
-            who[txn] = reader
-            return
-        who[txn] = reader
-        start = self.timestamps[names[0]]
-        before = [commit for commit, at in self.commits if at <= start]
-        if before:
-            items.append(Precedes(before[-1], txn))
+        if timed:
+            # A pure reader of one dynamic table: see the module.
+            self.starts[txn] = self.timestamps[names[0]]
+        if done is reader.statements[-1]:
+            self.events.append(DraftEvent("c", txn))
 
 
 def _by_step(trace: Trace) -> Iterator[list[object]]:

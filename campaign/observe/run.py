@@ -85,11 +85,11 @@ def _alone(
     if not virtual:
         return None, [], 0
     single = [reader for reader in real if reader.single(observation.dynamic) is not None]
-    draft, who = observation.draft([*virtual, *single], timed=True)
+    draft = observation.draft([*virtual, *single], timed=True)
     checked = check(well_formed(draft), only=FORBIDS[Level.PL_SI])
     anomalies = list(_incomplete(observation, trace, base_tables))
     if not isinstance(checked.levels[Level.PL_SI], Holds):
-        anomalies.append(_anomaly(checked, Level.PL_SI, who, scenario))
+        anomalies.append(_anomaly(checked, Level.PL_SI, observation))
     return checked.original, anomalies, 1 + len(virtual)
 
 
@@ -99,11 +99,11 @@ def _together(
     """All real readers: PL-2."""
     if not real:
         return None, []
-    draft, who = Observation(scenario, trace, recording).draft(real, timed=False)
-    checked = check(well_formed(draft), only=FORBIDS[Level.PL_2_PLUS])
+    observation = Observation(scenario, trace, recording)
+    checked = check(well_formed(observation.draft(real, timed=False)), only=FORBIDS[Level.PL_2_PLUS])
     if isinstance(checked.levels[Level.PL_2], Holds):
         return checked, []
-    return checked, [_anomaly(checked, Level.PL_2, who, scenario)]
+    return checked, [_anomaly(checked, Level.PL_2, observation)]
 
 
 def _incomplete(
@@ -120,8 +120,9 @@ def _incomplete(
             yield Anomaly(event.step, event.table, event.timestamp, message)
 
 
-def _anomaly(checked: Checked, level: Level, who: Mapping[int, Reader], scenario: Scenario) -> Anomaly:
+def _anomaly(checked: Checked, level: Level, observation: Observation) -> Anomaly:
     """The first evidence against a level, placed at the refresh or read that it is about."""
+    who, scenario = observation.readers, observation.scenario
     verdict = checked.levels[level]
     message = f"{level.value} {because(verdict)}"
     txns: list[int] = []
