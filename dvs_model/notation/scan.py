@@ -66,7 +66,7 @@ class Scanner:
                         )
                     )
                 case "version" | "value":
-                    version = self.version(found["version"], position)
+                    version = self.version(found["version"], found.start("version"))
                     value = found["value"]
                     txn = self.number(found["item_txn"], position)
                     events.append(
@@ -81,7 +81,7 @@ class Scanner:
                         )
                     )
                 case "sources":
-                    derived = self.version(found["derived"], position)
+                    derived = self.version(found["derived"], found.start("derived"))
                     sources = self.versions(found["sources"], found.start("sources"))
                     events.append(
                         DraftEvent(
