@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from dvs_model.graph import Graph, Kind
 from dvs_model.history import History, PredicateRead, Read, Write
 from dvs_model.reading import DEFAULT, Derivations, Reading
 from dvs_model.scope import Scope, with_sessions, with_time
+from dvs_model.verdict import Finding
 
 STEPS = 200_000_000
 """The default budget of one history."""
@@ -45,11 +46,27 @@ class Analysis:
         self.reading = reading
         self.rules = rules
         self.budget = Budget(steps)
+        self.found: dict[Callable[[Analysis], Finding], Finding] = {}
 
     @cached_property
     def facts(self) -> Facts:
         """The index of the history."""
         return facts(self.history)
+
+    def once(self, detector: Callable[[Analysis], Finding]) -> Finding:
+        """What a detector finds; several phenomena may ask for the same."""
+        if detector not in self.found:
+            self.found[detector] = detector(self)
+        return self.found[detector]
+
+    @cached_property
+    def nodes(self) -> Mapping[int, list[int]]:
+        """Per transaction its reads and writes, as numbers of events."""
+        nodes: dict[int, list[int]] = {}
+        for number, event in enumerate(self.history.events):
+            if isinstance(event, Read | PredicateRead | Write):
+                nodes.setdefault(event.txn, []).append(number)
+        return nodes
 
     @cached_property
     def graph(self) -> Graph:
@@ -91,9 +108,9 @@ class Analysis:
         if clock is None:
             return None
         last = dict(clock.starts)
-        for number, event in enumerate(self.history.events):
-            if isinstance(event, Read | PredicateRead | Write) and event.txn in last:
-                last[event.txn] = float(number)
+        for txn, nodes in self.nodes.items():
+            if txn in last:
+                last[txn] = float(nodes[-1])
         return self._timed(Clock(last, clock.commits))
 
     @cached_property

@@ -79,7 +79,7 @@ def check(
     """The verdicts on a history. `only`: the phenomena to look for; a level needing another is undecided."""
     analysis = Analysis(history, reading, steps=steps, rules=rules)
     findings: dict[Phenomenon, Finding] = {
-        phenomenon: detectors[phenomenon](analysis)
+        phenomenon: analysis.once(detectors[phenomenon])
         if phenomenon in only
         else Unknown("it was not looked for")
         for phenomenon in Phenomenon

@@ -22,7 +22,7 @@ from dvs_model.graph import Kind
 BLOCK = 2048
 """Sources whose reachability is carried along in one pass, a bit each."""
 
-TRIES = 400
+TRIES = 150
 """Edges from which a shortest cycle is sought; the smallest found is shown."""
 
 
@@ -32,6 +32,8 @@ class Web:
 
     ways: list[list[tuple[int, Edge | None]]] = field(default_factory=list)
     number: dict[int, int] = field(default_factory=dict)
+    owner: dict[int, int] = field(default_factory=dict)
+    """Per vertex of a transaction the transaction."""
 
     def vertex(self) -> int:
         """A new vertex."""
@@ -43,6 +45,7 @@ class Web:
         found = self.number.get(txn)
         if found is None:
             found = self.number[txn] = self.vertex()
+            self.owner[found] = txn
         return found
 
 
@@ -149,10 +152,9 @@ def shortest(made: Web, start: int, goal: int, budget: Budget) -> tuple[Edge, ..
 
 
 def _folded(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:
-    txns = {vertex: txn for txn, vertex in made.number.items()}
-    since = txns.get(start)
+    since = made.owner.get(start)
     for vertex, edge in steps:
-        txn = txns.get(vertex)
+        txn = made.owner.get(vertex)
         if edge is not None:
             yield edge
         elif txn is not None and since is not None:

@@ -5,7 +5,7 @@ Adya 1999, definitions 1 (G0), 4 (G1c), 5 (G2), section 4.1 (G-single), 3.3 (G2-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from dvs_model.analysis import Analysis
 from dvs_model.edges import BudgetSpent, Edge
@@ -123,30 +123,34 @@ def why_possible(analysis: Analysis, edges: Iterable[Edge]) -> str:
     return "it is not said what matches" if doubtful is None else analysis.missing_match(doubtful)
 
 
-def in_plain(search: Search) -> Callable[[Analysis], Finding]:
+Detect = Callable[[Analysis], Finding]
+
+
+def in_plain(search: Search) -> Detect:
     """A detector over dependencies alone."""
     return lambda analysis: found_in(analysis, analysis.plain, search)
 
 
-def in_realtime(search: Search) -> Callable[[Analysis], Finding]:
-    """A detector with the real-time order added."""
-    return lambda analysis: _in(
-        analysis, analysis.realtime, search, "not every committed transaction has a start event"
-    )
+WRITE_CYCLE = in_plain(write_cycle)
+INFORMATION_CYCLE = in_plain(information_cycle)
+SINGLE_CYCLE = in_plain(single_cycle)
+ITEM_ANTI_DEPENDENCY_CYCLE = in_plain(item_anti_dependency_cycle)
+ANTI_DEPENDENCY_CYCLE = in_plain(anti_dependency_cycle)
 
 
-def in_sessions(search: Search) -> Callable[[Analysis], Finding]:
-    """A detector with session order added."""
-    return lambda analysis: _in(analysis, analysis.sessions, search, "no session is named")
+def in_realtime(search: Search, plain: Detect) -> Detect:
+    """A detector with the real-time order added; without one, what is there in any case."""
+    missing = "not every committed transaction has a start event"
+    return lambda analysis: _in(analysis, analysis.realtime, search, plain, missing)
 
 
-def _in(analysis: Analysis, scope: Scope | None, search: Search, missing: str) -> Finding:
+def in_sessions(search: Search, plain: Detect) -> Detect:
+    """A detector with session order added; without one, what is there in any case."""
+    return lambda analysis: _in(analysis, analysis.sessions, search, plain, "no session is named")
+
+
+def _in(analysis: Analysis, scope: Scope | None, search: Search, plain: Detect, missing: str) -> Finding:
     if scope is not None:
         return found_in(analysis, scope, search)
-    plain = found_in(analysis, analysis.plain, search)
-    return plain if isinstance(plain, Present) else Unknown(missing)
-
-
-def members(edges: Collection[Edge]) -> set[int]:
-    """The transactions of some edges."""
-    return {txn for edge in edges for txn in (edge.source, edge.target)}
+    finding = analysis.once(plain)
+    return finding if isinstance(finding, Present) else Unknown(missing)

@@ -15,7 +15,6 @@ from dvs_model.analysis import Analysis
 from dvs_model.clock import Clock
 from dvs_model.edges import BudgetSpent, Edge
 from dvs_model.graph import Kind
-from dvs_model.history import PredicateRead, Read, Write
 from dvs_model.phenomena.cycles import SPENT, single_edges, why_possible
 from dvs_model.scope import DEPENDENCIES, Scope
 from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
@@ -32,7 +31,7 @@ def monotonic_with_starts(analysis: Analysis) -> Finding:
     """G-MSRb; without start events only what is G-monotonic already."""
     if analysis.unfolded is not None:
         return _found(analysis, analysis.unfolded)
-    plain = monotonic(analysis)
+    plain = analysis.once(monotonic)
     return plain if isinstance(plain, Present) else Unknown(NO_STARTS)
 
 
@@ -77,11 +76,7 @@ class Unfolded:
     nodes: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.nodes = [
-            number
-            for number, event in enumerate(self.analysis.history.events)
-            if event.txn == self.reader and isinstance(event, Read | PredicateRead | Write)
-        ]
+        self.nodes = self.analysis.nodes.get(self.reader, [])
 
     def cycle(self, leaving: Edge) -> tuple[Edge, ...] | None:
         """A shortest cycle that leaves T by an anti-dependency and comes back no later than there."""

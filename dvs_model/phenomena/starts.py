@@ -13,7 +13,7 @@ from dvs_model.analysis import Analysis
 from dvs_model.clock import Clock
 from dvs_model.edges import Edge, edge
 from dvs_model.graph import Graph, Kind, Note
-from dvs_model.phenomena.cycles import found_in, single_cycle, why_possible
+from dvs_model.phenomena.cycles import SINGLE_CYCLE, found_in, single_cycle, why_possible
 from dvs_model.phenomena.monotonic import NO_STARTS
 from dvs_model.verdict import ABSENT, Finding, Overlap, Present, Unknown
 
@@ -37,7 +37,7 @@ def missed_effects(analysis: Analysis) -> Finding:
     """G-SIb: a cycle of dependencies and start edges with exactly one anti-dependency."""
     if analysis.starts is not None:
         return found_in(analysis, analysis.starts, single_cycle)
-    plain = found_in(analysis, analysis.plain, single_cycle)
+    plain = analysis.once(SINGLE_CYCLE)
     return plain if isinstance(plain, Present) else Unknown(NO_ORDER)
 
 
