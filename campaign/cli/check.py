@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
@@ -154,17 +154,17 @@ def histories(files: Sequence[Path], format_: str) -> Iterator[tuple[str, Item]]
     """The histories of all files, each with its file. Raises CampaignError: one cannot be opened."""
     for path in files:
         with opened(path) as file:
-            head = file.peek(64) if hasattr(file, "peek") else b""
-            found = recognised(path.name, head) if format_ == "auto" else FORMATS[format_]
+            found = recognised(path.name, file.peek(64)) if format_ == "auto" else FORMATS[format_]
             for item in found.read(file, "stdin" if str(path) == "-" else str(path)):
                 yield "stdin" if str(path) == "-" else str(path), item
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[io.BufferedReader]:
     """A file to read, or standard input."""
     if str(path) == "-":
-        yield sys.stdin.buffer
+        given = sys.stdin.buffer
+        yield given if isinstance(given, io.BufferedReader) else io.BufferedReader(io.BytesIO(given.read()))
         return
     try:
         with path.open("rb") as file:

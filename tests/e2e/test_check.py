@@ -1,0 +1,256 @@
+"""`dvs check` as a user meets it: verdicts, reports, exit statuses, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+from dvs_model.formats import jsonl, reader
+from dvs_model.names import Level, Phenomenon
+from dvs_model.notation import parse
+
+FIGURE = "w1(x1) c1 d3(y3 | x1) c3 w2(x2) c2 d4(y4 | x2) c4 r5(y3) r5(x2) c5 [x1 << x2, y3 << y4]"
+SERIAL = "s1 w1(x1) c1 s2 r2(x1) w2(x2) c2 s3 r3(x2) c3"
+
+
+def dvs(*arguments: str, given: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, ["check", *arguments], input=given, catch_exceptions=False)
+
+
+def test_verdict_reason_and_the_least_that_shows_it() -> None:
+    result = dvs("-", given=FIGURE + " w6(z6) c6 r7(z6) c7")
+    assert result.exit_code == 1
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    assert lines[0] == "stdin: PL-3 violated"
+    assert "strongest that hold: PL-CS, PL-2L" in lines
+    reason = "T5 read y at version 3; y was derived in T3 from x version 1, which T2's write replaced"
+    assert f"T5 rw x -> T2  {reason}" in lines
+    assert "w1(x1) c1 d3(y3 | x1) c3 w2(x2) c2 r5(y3) r5(x2) c5" in lines
+    assert "derivations: honour, predicates: icde, derived writes: changed" in result.stdout
+
+
+def test_the_least_that_shows_it_shows_it() -> None:
+    lines = dvs("-", given=FIGURE).stdout.splitlines()
+    start = lines.index("  the least that shows it:")
+    again = dvs("-", "--level", "PL-2+", given="\n".join(lines[start + 1 : start + 3]))
+    assert again.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "code"),
+    [
+        ((), SERIAL, 0),
+        (("--level", "strict-serializable"), SERIAL, 0),
+        ((), FIGURE, 1),
+        (("--derivations", "ignore"), FIGURE, 0),
+        (("--level", "PL-2L", "--level", "pl-cs"), FIGURE, 0),
+        (("--level", "snapshot-isolation"), "w1(x1) c1 r2(x1) c2", 3),
+        (("--level", "PL-2", "--level", "PL-SI"), "w1(x1) c1 r2(x1) c2", 3),
+        ((), "w1(x1) c1 r2(x1", 2),
+        (
+            ("--derived-writes", "letter", "--level", "PL-1"),
+            "w1(x1) c1 w2(y2) c2 d3(z3 | x1, y2) c3 w4(v4) c4 d5(z5 | x1, y2, v4) c5",
+            1,
+        ),
+        (("--level", "PL-1"), "w1(x1) c1 w2(y2) c2 d3(z3 | x1, y2) c3 w4(v4) c4 d5(z5 | x1, y2, v4) c5", 0),
+        (
+            ("--predicates", "thesis"),
+            "w0(x0) w0(n0) c0 w1(x1) w1(n1) c1 r2(P: x1; x1) r2(n0) c2 [P matches x0, x1]",
+            1,
+        ),
+        ((), "w0(x0) w0(n0) c0 w1(x1) w1(n1) c1 r2(P: x1; x1) r2(n0) c2 [P matches x0, x1]", 0),
+        (("--steps", "1"), FIGURE, 3),
+    ],
+)
+def test_exit_statuses(options: tuple[str, ...], text: str, code: int) -> None:
+    assert dvs("-", *options, given=text).exit_code == code
+
+
+def test_one_json_object_a_history(tmp_path: Path) -> None:
+    file = tmp_path / "histories.jsonl"
+    arrays = [["w", 1, "x1"], ["c", 1], ["d", 2, "y2", ["x1"]], ["c", 2], ["r", 3, "y2"], ["c", 3]]
+    rows = [{"name": "figure", "text": FIGURE}, {"name": "arrays", "events": arrays}, {"text": SERIAL}]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    result = dvs(str(file), "--json")
+    assert result.exit_code == 1
+    figure, plain, third = map(json.loads, result.stdout.splitlines())
+    assert set(figure) == {"history", "reading", "phenomena", "levels", "strongest", "stats"}
+    assert set(figure["phenomena"]) == {phenomenon.value for phenomenon in Phenomenon}
+    assert set(figure["levels"]) == {level.value for level in Level}
+    single = figure["phenomena"]["G-single"]
+    assert (single["verdict"], single["reason"]) == ("present", "")
+    edges = single["evidence"][0]["edges"]
+    assert [(e["kind"], e["from"], e["to"], e["object"]) for e in edges] == [
+        ("rw", 5, 2, "x"),
+        ("wr", 2, 5, "x"),
+    ]
+    assert figure["levels"]["PL-3"] == {"verdict": "violated", "because": "G2 present"}
+    assert figure["levels"]["PL-SI"]["verdict"] == "violated"
+    assert figure["phenomena"]["G-SIa"]["verdict"] == "unknown"
+    assert figure["phenomena"]["G0"] == {"verdict": "absent", "reason": "", "evidence": []}
+    assert plain["strongest"] == ["PL-3"]
+    assert plain["stats"]["derivations"] == 1
+    assert third["history"] == f"{file}:3"
+    assert "PL-SS" in third["strongest"]
+
+
+def test_reports(tmp_path: Path) -> None:
+    hostile = tmp_path / "histories.jsonl"
+    name = '<script>alert("1")</script> & co'
+    rows = [{"name": name, "text": FIGURE}, {"text": SERIAL}, {"text": "w1(x1) c1 r2(x1) c2"}]
+    hostile.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    html, sarif, junit = tmp_path / "a.html", tmp_path / "a.sarif", tmp_path / "a.xml"
+    levels = ("--level", "PL-3", "--level", "PL-SI")
+    result = dvs(str(hostile), *levels, "--html", str(html), "--sarif", str(sarif), "--junit", str(junit))
+    assert result.exit_code == 1
+    page = html.read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert page.count("<svg") == 6
+    assert "http" not in page.replace("http://www.w3.org", "")
+    Balanced().feed(page)
+    log = json.loads(sarif.read_text(encoding="utf-8"))
+    found = [
+        (r["ruleId"], r["kind"], r["locations"][0]["physicalLocation"]["region"]["startLine"])
+        for r in log["runs"][0]["results"]
+    ]
+    assert found == [("PL-3", "fail", 1), ("PL-SI", "fail", 1), ("PL-SI", "open", 3)]
+    suites = ET.parse(junit).getroot()
+    assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("3", "1", "1")
+
+
+class Balanced(HTMLParser):
+    """Fails where an element is closed that is not the one last opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag not in ("meta", "br", "circle", "path", "rect", "line"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("circle", "path", "rect", "line"):
+            assert self.open.pop() == tag
+
+
+def test_everything_explained() -> None:
+    result = dvs("-", "--explain", given=SERIAL)
+    for name in (*(p.value for p in Phenomenon), *(level.value for level in Level)):
+        assert f"    {name}: " in result.stdout
+    assert "G2: absent (a cycle with an anti-dependency" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "where", "said"),
+    [
+        (b"w1(x1 c1", "stdin:1:1", "is not closed"),
+        (b"w1(x1) c1\nr2(x1) c2\nr3(", "stdin:3:1", "is not closed"),
+        (b"r2(x1) c2", "stdin:1:1", "nobody makes x1"),
+        (b"w1(x1) c1 w1(x2)", "stdin:1:11", "T1 has already ended, by c1"),
+        (b"w1(x1) c1 w2(x2) c2 [x1 << x2 << x1]", "stdin:1:22", "twice"),
+        (b"d1(u1 | v2) d2(v2 | u1) c1 c2", "stdin:1:1", "used before it is made by d2"),
+        (b"", "stdin:1:1", "there is no event in it"),
+        (b"  # nothing\n", "stdin:1:1", "there is no event in it"),
+        (b"PAR1\x00\x15\xff\xfe", "stdin:1:7", "is not UTF-8"),
+        (b"\x89PNG\r\n\x1a\n", "stdin:1:1", "is not UTF-8"),
+        (b"<html><body>w1(x1)</body></html>", "stdin:1:1", "is neither an event"),
+        (b"a,b,c\n1,2,3\n", "stdin:1:1", "is neither an event"),
+        (b'{"text": "w1(x1) c1"', "stdin:1:21", "no JSON"),
+        (b'{"text": "w1(x1"}', "stdin:1:1", "in the text at line 1, column 1"),
+        (b'{"txt": "w1(x1) c1"}', "stdin:1:1", "unknown key 'txt'"),
+        (b'{"name": "a"}', "stdin:1:1", "neither text"),
+        (b'{"events": [["w", 1]]}', "stdin:1:1", "no event"),
+        (b'{"events": [["w", "1", "x1"]]}', "stdin:1:1", "a transaction is a number"),
+        (b'{"events": [["r", 1, "P", ["x0", 5]]]}', "stdin:1:1", "a version is text"),
+        (b'{"text": "w1(x1) c1"}\n[1, 2]\n', "stdin:2:1", "a line is an object"),
+        (
+            b'{"index": 0, "type": "invoke", "f": "txn", "value": [["r", 1, null]]}',
+            "stdin:1:1",
+            "unknown key",
+        ),
+        (b"{" * 100_000, "stdin:1:2", "no JSON"),
+        (b"w1(" + b"x" * 1_000_000, "stdin:1:1", "is not closed"),
+        (b"(" * 100_000, "stdin:1:1", "is neither an event"),
+        (b"w99999999999999999999999(x1) c1", "stdin:1:1", "is no transaction number"),
+    ],
+    ids=range(25),
+)
+def test_bad_input_is_one_clear_line(given: bytes, where: str, said: str) -> None:
+    result = dvs("-", given=given)
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"error: {where}: ")
+    assert said in line
+    assert len(line) < 400
+
+
+def test_a_line_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "MAX_BYTES", 1000)
+    monkeypatch.setattr(jsonl, "MAX_BYTES", 1000)
+    long = json.dumps({"text": "w1(x1) c1" + " " * 5000})
+    good = json.dumps({"text": "w1(x1) c1"})
+    first, second, third = jsonl.read(io.BytesIO(f"{good}\n{long}\n{good}\n".encode()), "big")
+    assert isinstance(second, reader.Refused)
+    assert (second.error.line, "in one history" in second.error.fact) == (2, True)
+    assert not isinstance(first, reader.Refused)
+    assert not isinstance(third, reader.Refused)
+
+
+def test_a_bad_line_does_not_hide_the_good_ones(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.jsonl"
+    file.write_text('{"text": "w1(x1) c1"}\n{"text": "w1(x1"}\n{"text": "w1(y1) c1"}\n', encoding="utf-8")
+    result = dvs(str(file))
+    assert result.exit_code == 2
+    assert f"{file}:1: PL-3 holds" in result.stdout
+    assert f"{file}:3: PL-3 holds" in result.stdout
+    assert "3 histories: 2 holds, 1 could not be read" in result.stdout
+    assert result.stderr.startswith(f"error: {file}:2:1: ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("nowhere.adya",), ("-", "--level", "PL-9"), ("-", "--format", "elle"), ()]
+)
+def test_misuse(arguments: tuple[str, ...]) -> None:
+    result = dvs(*arguments, given="")
+    assert result.exit_code == 2
+    assert "Traceback" not in result.stderr
+
+
+def test_checking_histories_loads_no_spark_and_no_duckdb() -> None:
+    program = (
+        "import sys; from click.testing import CliRunner; from campaign.cli import main; "
+        "CliRunner().invoke(main, ['check', '-'], input='w1(x1) c1'); "
+        "print([m for m in ('pyspark', 'duckdb', 'sqlglot', 'deltalake', 'py4j') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "file", sorted(Path("examples/histories").glob("*.adya")), ids=lambda file: file.stem
+)
+def test_examples_do_what_they_say(file: Path) -> None:
+    parse(file.read_text(encoding="utf-8"))
+    assert dvs(str(file)).exit_code in (0, 1)
+
+
+def test_the_figures_of_the_paper() -> None:
+    figure = "examples/histories/refresh-hides-read-skew.adya"
+    assert dvs(figure, "--level", "PL-2+").exit_code == 1
+    assert dvs(figure, "--level", "PL-3", "--derivations", "ignore").exit_code == 0
+
+
+def test_theorems() -> None:
+    result = CliRunner().invoke(main, ["verify", "theorems", "--operations", "2", "--random", "60"])
+    assert result.exit_code == 0
+    assert "theorem 1: 25 derivations moved" in result.stdout
