@@ -20,6 +20,8 @@ demo: setup  ## two minutes: random dynamic tables on Spark + Delta, then in mem
 	@$(BIN)/dvs fuzz --tier delta --profile quick --seed 1 --budget 45s --out .dvs/demo/delta
 	@echo "The same engine's plans in memory, many more of them:"
 	@$(BIN)/dvs fuzz --tier rules --profile smoke --seed 1 --budget 45s --out .dvs/demo/rules
+	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
+	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
 test: setup  ## all tests
 	@$(BIN)/python -m pytest -n $(WORKERS)

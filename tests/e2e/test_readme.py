@@ -27,12 +27,18 @@ def test_the_support_matrix_is_the_registry() -> None:
 
 def test_every_command_named_exists() -> None:
     named = set(re.findall(r"dvs ([a-z]+)", README))
-    assert {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor"} <= named <= set(COMMANDS)
+    assert {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor", "check", "verify"} <= named <= set(COMMANDS)
 
 
 def test_results_and_demo_are_there() -> None:
     assert between("results").count("|") > 10
     assert "report:" in between("demo")
+
+
+def test_the_history_is_judged_as_shown() -> None:
+    file = "examples/histories/refresh-hides-read-skew.adya"
+    printed = CliRunner().invoke(main, ["check", file]).stdout
+    assert between("check") == f"```\n{printed.rstrip()}\n```"
 
 
 @pytest.mark.spark
