@@ -27,7 +27,11 @@ def test_the_support_matrix_is_the_registry() -> None:
 
 def test_every_command_named_exists() -> None:
     named = set(re.findall(r"dvs ([a-z]+)", README))
-    assert {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor", "check", "verify"} <= named <= set(COMMANDS)
+    assert (
+        {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor", "check", "verify"}
+        <= named
+        <= set(COMMANDS)
+    )
 
 
 def test_results_and_demo_are_there() -> None:
