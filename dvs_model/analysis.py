@@ -16,8 +16,8 @@ from dvs_model.reading import DEFAULT, Derivations, Reading
 from dvs_model.scope import Scope, with_sessions, with_time
 from dvs_model.verdict import Finding
 
-STEPS = 200_000_000
-"""The default budget of one history."""
+STEPS = 100_000_000
+"""The default budget of one detector on one history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Analysis:
         self.history = derivations_ignored(prepared) if ignored else prepared
         self.reading = reading
         self.rules = rules
+        self.steps = steps
         self.budget = Budget(steps)
         self.found: dict[Callable[[Analysis], Finding], Finding] = {}
 
@@ -56,6 +57,8 @@ class Analysis:
     def once(self, detector: Callable[[Analysis], Finding]) -> Finding:
         """What a detector finds; several phenomena may ask for the same."""
         if detector not in self.found:
+            # A budget each: one that runs out must not take the next one's verdict with it.
+            self.budget.steps = self.steps
             self.found[detector] = detector(self)
         return self.found[detector]
 

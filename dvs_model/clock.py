@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dvs_model.history import Commit, History, Start
 
@@ -60,42 +60,67 @@ def interval_clock(
     commits, so what precedes the starts must be nested (an interval order). Where no clock does it: two
     items that contradict each other.
     """
-    pending: dict[int, set[int]] = {txn: set() for txn in txns if txn != initial}
+    items = tuple(items)
     for i, j in items:
         if j == initial or i == j:
             return (i, j), (i, j)
-        pending.setdefault(j, set()).add(i)
-    order = _closed(pending)
-    if pending:
-        j = next(iter(pending))
-        i = next(txn for txn in pending[j] if txn in pending)
-        return (i, j), (i, j)
-    if initial is not None:
-        for earlier in order.values():
-            earlier.add(initial)
-    nested = sorted(order, key=lambda txn: (len(order[txn]), txn))
-    for one, other in itertools.pairwise(nested):
-        if not order[one] <= order[other]:
-            first = next(iter(order[one] - order[other]))
-            second = next(iter(order[other] - order[one]))
+    named = dict.fromkeys([*txns, *(txn for item in items for txn in item)])
+    everyone = [txn for txn in named if txn != initial]
+    bit = {txn: 1 << number for number, txn in enumerate(everyone)}
+    earlier, on_cycle = _closed(items, bit, initial)
+    if on_cycle is not None:
+        return on_cycle, on_cycle
+    nested = sorted(everyone, key=lambda txn: (earlier[txn].bit_count(), txn))
+    for one, other in pairwise(nested):
+        if earlier[one] & ~earlier[other]:
+            first = next(txn for txn in everyone if bit[txn] & earlier[one] & ~earlier[other])
+            second = next(txn for txn in everyone if bit[txn] & earlier[other] & ~earlier[one])
             return (first, one), (second, other)
-    sizes = sorted({len(order[txn]) for txn in nested})
-    rank = {size: float(number) for number, size in enumerate(sizes)}
-    starts = {txn: rank[len(order[txn])] for txn in nested}
-    commits = {txn: float(len(sizes)) for txn in nested}
+    return _ranked(nested, earlier, bit, initial)
+
+
+def _closed(
+    items: Iterable[Item], bit: Mapping[int, int], initial: int | None
+) -> tuple[dict[int, int], Item | None]:
+    """What precedes each transaction, closed transitively, as bits; or an item on a cycle."""
+    after: dict[int, list[int]] = {}
+    waiting = dict.fromkeys(bit, 0)
+    for i, j in items:
+        if i != initial:
+            after.setdefault(i, []).append(j)
+            waiting[j] += 1
+    ready = [txn for txn, count in waiting.items() if count == 0]
+    earlier = dict.fromkeys(bit, 0)
+    for txn in ready:
+        for later in after.get(txn, ()):
+            earlier[later] |= earlier[txn] | bit[txn]
+            waiting[later] -= 1
+            if waiting[later] == 0:
+                ready.append(later)
+    stuck = next(((i, j) for i, j in items if waiting.get(i) and waiting.get(j)), None)
+    return earlier, stuck
+
+
+def _ranked(
+    nested: list[int], earlier: Mapping[int, int], bit: Mapping[int, int], initial: int | None
+) -> Clock:
+    """Starts in the order of what precedes them; each commits just before the first start it precedes."""
+    starts: dict[int, float] = {}
+    commits: dict[int, float] = {}
+    before, rank = 0, 0.0
+    owner = {value: txn for txn, value in bit.items()}
+    for txn in nested:
+        new = earlier[txn] & ~before
+        if new:
+            rank += 1.0
+            before |= new
+            while new:
+                low = new & -new
+                commits[owner[low]] = rank - 0.5
+                new ^= low
+        starts[txn] = rank
+    for txn in nested:
+        commits.setdefault(txn, rank + 1.0)
     if initial is not None:
         starts[initial] = commits[initial] = -1.0
-    for txn in reversed(nested):
-        for i in order[txn]:
-            commits[i] = min(commits[i], starts[txn] - 0.5)
     return Clock(starts, commits)
-
-
-def _closed(pending: dict[int, set[int]]) -> dict[int, set[int]]:
-    """What precedes each transaction, closed transitively. What lies on a cycle stays pending."""
-    order: dict[int, set[int]] = {}
-    while ready := [txn for txn, earlier in pending.items() if not any(e in pending for e in earlier)]:
-        for txn in ready:
-            direct = pending.pop(txn)
-            order[txn] = direct.union(*(order.get(e, set()) for e in direct))
-    return order

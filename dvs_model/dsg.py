@@ -140,25 +140,34 @@ class Construction:
                 self.result.arc(writer, reader, Kind.WR, Note(number, (version,), predicate))
             self.overwritten(number, reader, version, predicate)
 
-    def overwritten(self, number: int, reader: int, version: Version, predicate: str | None) -> None:
+    def overwritten(
+        self,
+        number: int,
+        reader: int,
+        version: Version,
+        predicate: str | None,
+        member: Version | None = None,
+    ) -> None:
         """The anti-dependency on whoever installed the next version."""
         following = self.facts.next(version)
         if following is not None:
             writer = self.result.number[following.txn]
             if writer != reader:
-                self.result.arc(reader, writer, Kind.RW, Note(number, (version,), predicate))
+                self.result.arc(reader, writer, Kind.RW, Note(number, (version,), predicate, True, member))
 
     def read_derived(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
         reader = self.result.number[txn]
-        self.result.arc(self.forward(version), reader, Kind.WR, Note(number, (), predicate))
+        self.result.arc(self.forward(version), reader, Kind.WR, Note(number, (), predicate, True, version))
         if version in self.own.get(txn, _NOTHING):
             # What the reader itself wrote gives it no edge; the others behind the version do. Derivations
             # inside a transaction's lifetime are few, mostly none: this walk is rare.
             for base in self.base_behind(version):
                 if base.txn != txn:
-                    self.overwritten(number, reader, base, predicate)
+                    self.overwritten(number, reader, base, predicate, version)
         else:
-            self.result.arc(reader, self.backward(version), Kind.RW, Note(number, (), predicate))
+            self.result.arc(
+                reader, self.backward(version), Kind.RW, Note(number, (), predicate, True, version)
+            )
 
     def base_behind(self, version: Version) -> list[Version]:
         """The base versions behind a derived one."""

@@ -16,7 +16,8 @@ class Edge:
     `obj`: the object it is labelled with. `event`: the read behind it. `versions`, in the order of the edge:
     wr the version that the source installed (and, of a predicate, the one selected); rw the version that
     the target replaced (of a predicate: the one selected, then the target's); ww the source's version and
-    the target's, through a derived object with its two consecutive versions in between.
+    the target's, through a derived object with its two consecutive versions in between. `member`: the
+    derived version that was read, where one was.
     """
 
     kind: Kind
@@ -27,6 +28,7 @@ class Edge:
     versions: tuple[Version, ...] = ()
     predicate: str | None = None
     certain: bool = True
+    member: Version | None = None
 
     @property
     def event_at_source(self) -> bool:
@@ -133,4 +135,5 @@ def edge(kind: Kind, source: int, target: int, notes: tuple[Note, ...]) -> Edge:
         # A write dependency through a derived object carries that object's name.
         obj = versions[1 if kind is Kind.WW and len(versions) == 4 else 0].obj
     certain = all(note.certain for note in notes)
-    return Edge(kind, source, target, obj, event, versions, predicate, certain)
+    member = next((note.member for note in notes if note.member is not None), None)
+    return Edge(kind, source, target, obj, event, versions, predicate, certain, member)

@@ -10,7 +10,7 @@ from typing import assert_never
 from dvs_model.analysis import Analysis
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind
-from dvs_model.history import PredicateRead, Read, Version
+from dvs_model.history import PredicateRead, Read, Version, Write
 from dvs_model.reading import Predicates
 from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap
 
@@ -29,8 +29,9 @@ class Explanation:
                 return tuple(self.edge(edge) for edge in edges)
             case DirtyRead():
                 return (self.dirty(item),)
-            case Overlap(edge, _):
-                return (f"{self.edge(edge)}; but T{edge.source} had not committed by then",)
+            case Overlap(edge, _, moment):
+                late = f"T{edge.source} had not committed when T{edge.target} {moment}"
+                return (f"{self.edge(edge)}; but {late}",)
             case MixedVersions():
                 return (self.mixed(item),)
             case _:
@@ -48,13 +49,15 @@ class Explanation:
     def _edge(self, edge: Edge) -> str:
         source, target = f"T{edge.source}", f"T{edge.target}"
         match edge.kind:
+            case Kind.TIME if edge.event is not None:
+                return f"{source} committed before {target} {self.did(edge.event)}"
             case Kind.TIME:
                 return f"{source} committed before {target} started"
             case Kind.SESSION:
                 return f"{source} comes before {target} in their session"
             case Kind.WW:
                 return self.write(edge)
-            case Kind.WR | Kind.RW if edge.predicate is not None and not self.of_derived(edge):
+            case Kind.WR | Kind.RW if edge.predicate is not None and edge.member is None:
                 return self.predicate(edge)
             case Kind.WR:
                 return f"{target} read {self.seen(edge)}, which {source} wrote"
@@ -62,7 +65,7 @@ class Explanation:
                 base = edge.versions[0]
                 what = f"{source} read {self.seen(edge)}"
                 if base.unborn:
-                    return f"{what}, before {target} inserted it"
+                    return f"{what}, and {target} made its first version"
                 return f"{what}, which {target}'s write replaced"
             case _:
                 raise AssertionError(f"no edge is a mere part: {edge}")
@@ -81,13 +84,6 @@ class Explanation:
             )
         return f"{source} wrote {self.name(edge.versions[0])}, which {target}'s write replaced"
 
-    def of_derived(self, edge: Edge) -> bool:
-        """Whether a predicate edge comes from a derived member of the version set: it reads like an item."""
-        event = None if edge.event is None else self.analysis.history.events[edge.event]
-        return isinstance(event, PredicateRead) and all(
-            version.obj != edge.versions[0].obj for version in self.facts.version_set(event)
-        )
-
     def predicate(self, edge: Edge) -> str:
         """A predicate dependency."""
         reader = edge.source if edge.event_at_source else edge.target
@@ -96,26 +92,35 @@ class Explanation:
         selected = edge.versions[0] if edge.event_at_source else edge.versions[-1]
         what = f"T{reader} {verb} {edge.predicate}, seeing {self.name(selected)}"
         if edge.event_at_source:
-            return f"{what}; T{other}'s later write of {self.name(edge.versions[-1])} changed what matches"
+            later = f"T{other}'s write of {self.name(edge.versions[-1])}"
+            return f"{what}; {later}, later in the version order, changes what matches"
         if self.analysis.reading.predicates is Predicates.THESIS:
             return f"{what}, which T{other} wrote"
-        return f"{what}; T{other}'s write of {self.name(edge.versions[0])} had changed what matches"
+        earlier = f"T{other}'s write of {self.name(edge.versions[0])}"
+        return f"{what}; {earlier}, up to there in the version order, changed what matches"
 
     def _writes(self, edge: Edge) -> bool:
         event = None if edge.event is None else self.analysis.history.events[edge.event]
         return isinstance(event, PredicateRead) and event.writes
 
+    def did(self, event: int) -> str:
+        """`read x`, `wrote x`, `read P`."""
+        match self.analysis.history.events[event]:
+            case Read(version=version):
+                return f"read {version.obj}"
+            case PredicateRead(predicate=predicate):
+                return f"read {predicate}"
+            case Write(version=version):
+                return f"wrote {version.obj}"
+            case other:
+                raise AssertionError(f"no read or write: {other}")
+
     def seen(self, edge: Edge) -> str:
         """What was read, down to the base version behind it."""
         base = edge.versions[0]
-        assert edge.event is not None
-        event = self.analysis.history.events[edge.event]
-        read = event.version if isinstance(event, Read) else None
-        if isinstance(event, PredicateRead):
-            read = next((v for v in event.versions if v == base or self.path(v, base)), None)
-        if read is None or read == base:
+        if edge.member is None:
             return self.name(base)
-        return f"{self.name(read)}; {self.derived(read, base)}"
+        return f"{self.name(edge.member)}; {self.derived(edge.member, base)}"
 
     def derived(self, version: Version, base: Version) -> str:
         """How a version comes from another: `v was derived in T2 from x version 1`."""

@@ -114,10 +114,11 @@ def facts(history: History) -> Facts:
                 found.derived.add(version.obj)
             case PredicateRead(_, predicate, versions, matched, _):
                 objects = relations.setdefault(predicate, {})
+                members = set(matched or ())
                 for version in versions:
                     objects.setdefault(version.obj)
                     if matched is not None:
-                        told[predicate, version] = version in matched
+                        told[predicate, version] = version in members
             case Commit(txn):
                 found.commits[txn] = number
             case Abort(txn):

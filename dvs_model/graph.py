@@ -37,6 +37,8 @@ class Note:
     versions: tuple[Version, ...] = ()
     predicate: str | None = None
     certain: bool = True
+    member: Version | None = None
+    """The derived version that was read, where one was."""
 
 
 PLAIN = Note()

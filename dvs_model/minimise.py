@@ -35,6 +35,9 @@ from dvs_model.wellformed import well_formed
 ATTEMPTS = 600
 """Smaller histories that are tried."""
 
+STEPS = 2_000_000
+"""The budget of one of them."""
+
 
 @dataclass(slots=True)
 class Minimising:
@@ -47,7 +50,8 @@ class Minimising:
 
     def shows(self, history: History) -> bool:
         """Whether a history shows it."""
-        return isinstance(DETECTORS[self.phenomenon](Analysis(history, self.reading)), Present)
+        analysis = Analysis(history, self.reading, steps=STEPS)
+        return isinstance(DETECTORS[self.phenomenon](analysis), Present)
 
     def accept(self, smaller: History | None) -> bool:
         """Goes on with a smaller history that shows the phenomenon."""
@@ -105,7 +109,7 @@ def operations(checked: Checked, evidence: Evidence) -> set[int]:
         case Cycle(edges):
             for edge in edges:
                 _of_edge(explanation, edge, events, versions)
-        case Overlap(edge, _):
+        case Overlap(edge=edge):
             _of_edge(explanation, edge, events, versions)
         case DirtyRead(_, event, path):
             events.add(event)
@@ -133,7 +137,8 @@ def _of_edge(explanation: Explanation, edge: Edge, events: set[int], versions: s
     if edge.event is not None:
         events.add(edge.event)
         for read in versions_of(explanation.analysis.history.events[edge.event]):
-            versions.update(explanation.path(read, edge.versions[0]))
+            for base in edge.versions[:1]:
+                versions.update(explanation.path(read, base))
     if edge.kind is Kind.RW and (following := facts.next(edge.versions[0])) is not None:
         versions.add(following)
     if edge.kind is Kind.WW and len(edge.versions) == 4:

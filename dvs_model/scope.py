@@ -7,8 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from dvs_model.clock import Clock
-from dvs_model.edges import Adjacency, Budget, Edge, edges_among
+from dvs_model.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
 from dvs_model.graph import Components, Graph, Kind, Note
+
+MOST_EDGES = 5_000_000
+"""Steps towards the edges in knots, and so edges: more would fill the memory before they are searched."""
 
 DEPENDENCIES = (Kind.WW, Kind.WR, Kind.RW)
 
@@ -21,6 +24,7 @@ class Scope:
     added: tuple[Kind, ...]
     budget: Budget
     clock: Clock | None = None
+    spent: bool = False
     _edges: list[Edge] | None = None
     _components: dict[tuple[frozenset[Kind], bool], Components] = field(default_factory=dict)
 
@@ -38,16 +42,19 @@ class Scope:
         return {txn for vertex, txn in enumerate(self.graph.transactions) if found.labels[vertex] in knots}
 
     def edges(self) -> list[Edge]:
-        """All edges inside knots, but for those of time. Raises BudgetSpent."""
+        """All edges inside knots, but for those of time. Raises BudgetSpent; so for more than MOST_EDGES."""
+        if self.spent:
+            raise BudgetSpent
         if self._edges is None:
             found = self.knots(DEPENDENCIES, certain=False)
             knots = set(found.knots)
             members = [v for v in range(found.count) if found.labels[v] in knots]
-            self._edges = (
-                list(edges_among(Adjacency(self.graph), members, found.labels, self.budget))
-                if members
-                else []
-            )
+            try:
+                budget = Budget(min(self.budget.steps, MOST_EDGES))
+                self._edges = list(edges_among(Adjacency(self.graph), members, found.labels, budget))
+            except BudgetSpent:
+                self.spent = True
+                raise
         return self._edges
 
 

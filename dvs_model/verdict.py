@@ -33,10 +33,11 @@ class DirtyRead:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A dependency on a transaction that had not committed when the other began (or read)."""
+    """A dependency on a transaction that had not committed when the other "started" or "read"."""
 
     edge: Edge
     subject: str = ""
+    moment: str = "started"
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,17 +204,17 @@ class Formation:
             for version, name in zip(matched, event.others, strict=True):
                 if seen.get(version.obj) != version:
                     raise self.error(f"{event}: {name} matches but is not in the version set", event.at)
-                self.matching(version, f"{event}: {name}", event.at)
+                self.matching(version, event, name, event.at)
         return PredicateRead(event.txn, event.predicate, versions, matched, event.kind == "W")
 
-    def matching(self, version: Version, what: str, at: int) -> None:
+    def matching(self, version: Version, what: object, name: Name, at: int) -> None:
         """Unborn and dead versions match nothing."""
         if version.unborn or version in self.dead.get(version.obj, ()):
-            raise self.error(f"{what} is unborn or dead and matches nothing", at)
+            raise self.error(f"{what}: {name} is unborn or dead and matches nothing", at)
 
     def used(self, name: Name, number: int, event: DraftEvent) -> Version:
         """A version named by an event, which must exist by then."""
-        version = self.resolved(name, event.txn, event.at, str(event))
+        version = self.resolved(name, event.txn, event.at, event)
         if version.unborn or (version.txn == T0 and self.implicit):
             return version
         created = self.order_of_creation[version]
@@ -222,7 +222,7 @@ class Formation:
             raise self.clash(f"{name} is used before it is made by", event, self.created[version])
         return version
 
-    def resolved(self, name: Name, reader: int | None, at: int, what: str) -> Version:
+    def resolved(self, name: Name, reader: int | None, at: int, what: object) -> Version:
         """What a name means."""
         obj, txn = name.obj, name.txn
         if txn is Special.INIT:
@@ -246,7 +246,7 @@ class Formation:
             raise self.error(f"{what}: nobody makes {name}; T{txn} makes {last} version(s) of {obj}", at)
         return Version(obj, txn, number)
 
-    def dead_version(self, obj: str, reader: int | None, at: int, what: str) -> Version:
+    def dead_version(self, obj: str, reader: int | None, at: int, what: object) -> Version:
         versions = self.dead.get(obj, [])
         own = [version for version in versions if version.txn == reader]
         committed = [version for version in versions if self.ended[version.txn].kind == "c"]
@@ -283,7 +283,7 @@ class Formation:
                 raise self.error(f"{what}: there are two such clauses", clause.at)
             versions = [self.resolved(name, None, clause.at, what) for name in clause.names]
             for version, name in zip(versions, clause.names, strict=True):
-                self.matching(version, f"{what}: {name}", clause.at)
+                self.matching(version, what, name, clause.at)
             found[clause.predicate] = frozenset(versions)
         self.agreement(found)
         return found
@@ -294,9 +294,9 @@ class Formation:
         for event in self.draft.events:
             if event.kind not in "RW" or event.others is None:
                 continue
-            matched = {self.resolved(name, event.txn, event.at, str(event)) for name in event.others}
+            matched = {self.resolved(name, event.txn, event.at, event) for name in event.others}
             for name in event.names:
-                version = self.resolved(name, event.txn, event.at, str(event))
+                version = self.resolved(name, event.txn, event.at, event)
                 match = version in matched
                 if event.predicate in clauses and match != (version in clauses[event.predicate]):
                     raise self.error(
@@ -325,11 +325,13 @@ class Formation:
         for obj, (versions, chain) in chains.items():
             text = " << ".join(map(str, chain.names))
             expected = committed.get(obj, [])
-            missing = [version for version in expected if version not in versions]
+            known = set(versions)
+            missing = [version for version in expected if version not in known]
             if missing:
                 made = self.created.get(missing[0], f"T{missing[0].txn}")
                 raise self.error(f"[{text}]: the version of {obj} made by {made} is missing", chain.at)
-            extra = [version for version in versions if version not in expected]
+            due = set(expected)
+            extra = [version for version in versions if version not in due]
             if extra:
                 made = self.created[extra[0]]
                 raise self.error(

@@ -99,10 +99,11 @@ class Observation:
         if not made:
             return
         txn = self.transaction()
+        count: dict[str, int] = {}
         for event in made:
-            first = self.newest.get(event.table, 0) + 1
-            for number, version in enumerate(range(first, event.version + 1), 1):
-                name = Name(event.table, txn, number)
+            for version in range(self.newest.get(event.table, 0) + 1, event.version + 1):
+                count[event.table] = count.get(event.table, 0) + 1
+                name = Name(event.table, txn, count[event.table])
                 self.names[event.table, version] = name
                 self.events.append(DraftEvent("w", txn, (name,)))
             self.newest[event.table] = event.version

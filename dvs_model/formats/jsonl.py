@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -19,6 +20,8 @@ from dvs_model.notation import parse
 from dvs_model.notation.scan import Scanner
 from dvs_model.wellformed import well_formed
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_NAME = re.compile(r"[^()\[\]:;,|\s](?:[^()\[\]:;,|]*[^()\[\]:;,|\s])?")
 KEYS = ("name", "text", "events", "orders", "matches", "sessions", "precedes")
 
 
@@ -45,35 +48,57 @@ def read(file: BinaryIO, name: str) -> Iterator[Item]:
 
 def line(text: str, name: str, number: int) -> History:
     """The history of one line. Raises HistoryError: the line of the file, and the column where known."""
+    value = loaded(text, number)
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise HistoryError(f"no JSON: {error.msg}", number, error.colno) from None
-    except RecursionError:
-        raise HistoryError("no history: JSON nested too deeply", number, 1) from None
-    if not isinstance(value, dict):
-        raise HistoryError(f"a line is an object with text or events, not {_shown(value)}", number, 1)
-    unknown = [key for key in value if key not in KEYS]
-    if unknown:
-        raise HistoryError(f"unknown key {unknown[0]!r}; known are {', '.join(KEYS)}", number, 1)
-    given = value.get("name", name)
-    if not isinstance(given, str):
-        raise HistoryError(f"name is text, not {_shown(given)}", number, 1)
-    try:
-        if isinstance(value.get("text"), str):
-            if set(value) - {"name", "text"}:
-                raise HistoryError("text stands alone: clauses are part of it")
-            history = parse(value["text"], given)
-        elif isinstance(value.get("events"), list):
-            history = well_formed(Arrays(given).draft(value))
-        else:
-            raise HistoryError("neither text (a string) nor events (an array) in it")
+        given = value.get("name", name)
+        if not isinstance(given, str):
+            raise HistoryError(f"name is text, not {_shown(given)}")
+        history = _history(value, given)
         if not history.events:
             raise HistoryError("there is no event in it")
     except HistoryError as error:
         inside = "" if error.line is None else f"in the text at line {error.line}, column {error.column}: "
         raise HistoryError(f"{inside}{error.fact}", number, 1) from None
     return history
+
+
+def loaded(text: str, number: int) -> dict[str, Any]:
+    """The object of a line. Raises HistoryError."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise HistoryError(f"no JSON: {error.msg}", number, error.colno) from None
+    except (RecursionError, ValueError) as error:
+        # Brackets of thousands of levels, or a number of thousands of digits.
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long to be read"
+        raise HistoryError(f"no history: JSON {reason}", number, 1) from None
+    if _SURROGATE.search(text):
+        _encodable(value, number)
+    if not isinstance(value, dict):
+        raise HistoryError(f"a line is an object with text or events, not {_shown(value)}", number, 1)
+    unknown = [key for key in value if key not in KEYS]
+    if unknown:
+        raise HistoryError(f"unknown key {unknown[0]!r}; known are {', '.join(KEYS)}", number, 1)
+    return value
+
+
+def _history(value: dict[str, Any], name: str) -> History:
+    if "text" in value:
+        if not isinstance(value["text"], str):
+            raise HistoryError(f"text is a string, not {_shown(value['text'])}")
+        if set(value) - {"name", "text"}:
+            raise HistoryError("text stands alone: clauses are part of it")
+        return parse(value["text"], name)
+    if isinstance(value.get("events"), list):
+        return well_formed(Arrays(name).draft(value))
+    raise HistoryError("neither text (a string) nor events (an array) in it")
+
+
+def _encodable(value: object, number: int) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise HistoryError("half a character (a lone surrogate) in a string", number, 1) from None
 
 
 def _shown(value: object) -> str:
@@ -98,8 +123,12 @@ class Arrays:
                 raise HistoryError("orders: an empty version order")
             draft.chains.append(Chain(names))
         for predicate, versions in self.mapping(value, "matches"):
+            self.named(predicate, "matches")
             draft.matches.append(Matches(predicate, self.versions(versions, "matches")))
         for session, txns in self.mapping(value, "sessions"):
+            self.named(session, "sessions")
+            if not txns:
+                raise HistoryError(f"session {session}: no transaction in it")
             numbers = tuple(self.txn(txn, f"session {session}") for txn in self.array(txns, "sessions"))
             draft.sessions.append(Session(session, numbers))
         for pair in self.array(value.get("precedes", []), "precedes"):
@@ -120,20 +149,26 @@ class Arrays:
         if kind in ("r", "w") and len(rest) in (2, 3) and isinstance(rest[1], list):
             if not isinstance(rest[0], str):
                 raise HistoryError(f"{what}: a predicate has a name")
+            self.named(rest[0], what)
             matched = self.versions(rest[2], what) if len(rest) == 3 else None
             return DraftEvent(kind.upper(), txn, self.versions(rest[1], what), matched, rest[0])
         if kind in ("r", "w") and len(rest) in (1, 2):
-            value = None if len(rest) == 1 else str(rest[1])
-            if value is not None and any(mark in value for mark in "()[]:;,|"):
-                raise HistoryError(f"{what}: a value is text without ( ) [ ] : ; , |")
+            value = None if len(rest) == 1 or rest[1] is None else str(rest[1]).strip()
+            if value:
+                self.named(value, what)
             return DraftEvent(kind, txn, (self.version(rest[0], what),), None, "", value)
         raise HistoryError(f'{what}: no event; write ["w", 1, "x1"], ["d", 3, "y3", ["x1"]], or ["c", 1]')
 
     def txn(self, value: object, what: str) -> int:
         """The number of a transaction."""
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**18:
             return value
-        raise HistoryError(f"{what}: a transaction is a number from 0, not {_shown(value)}")
+        raise HistoryError(f"{what}: a transaction is a number from 0, of 18 digits at most")
+
+    def named(self, text: str, what: str) -> None:
+        """A name or value that the notation can hold too."""
+        if _NAME.fullmatch(text) is None:
+            raise HistoryError(f"{what}: {_shown(text)} is empty, has blanks around it, or ( ) [ ] : ; , |")
 
     def version(self, value: object, what: str) -> Name:
         """A version."""

@@ -12,10 +12,10 @@ from dvs_model.errors import HistoryError
 _VERSION = r"[A-Za-z][A-Za-z0-9_]*(?:\.[0-9]+)?"
 _TOKEN = re.compile(
     rf"""
-      (?P<end>[cabs])(?P<end_txn>[0-9]+)(?![A-Za-z0-9_(])
+      (?P<end>[cabs])(?P<end_txn>[0-9]+)(?![0-9_(.])
     | (?P<item>[rw])(?P<item_txn>[0-9]+)\(\s*(?P<version>{_VERSION})\s*(?:,(?P<value>[^()\[\]:;,|]*))?\)
     | d(?P<derive>[0-9]+)\(\s*(?P<derived>{_VERSION})\s*\|(?P<sources>[^()\[\]:;|]*)\)
-    | (?P<pred>[rw])(?P<pred_txn>[0-9]+)\(\s*(?P<name>[^()\[\]:;,|]*[^()\[\]:;,|\s])\s*:
+    | (?P<pred>[rw])(?P<pred_txn>[0-9]+)\(\s*(?P<name>[^()\[\]:;,|\s][^()\[\]:;,|]*):
           (?P<vset>[^()\[\]:;|]*)(?:;(?P<matched>[^()\[\]:;|]*))?\)
     | \[(?P<clause>[^\[\]]*)\]
     """,
@@ -25,8 +25,7 @@ _SPACE = re.compile(r"(?:\s+|\#[^\n]*)*")
 _PLAIN = re.compile(r"([A-Za-z]+)([0-9]+)(?:\.([0-9]+))?")
 _MARKED = re.compile(r"([A-Za-z][A-Za-z0-9_]*)_(?:([0-9]+)(?:\.([0-9]+))?|(init|dead))")
 _PRECEDES = re.compile(r"c([0-9]+)\s*<\s*[sb]([0-9]+)")
-_MATCHES = re.compile(r"\s*([^()\[\]:;,|]*?\S)\s+matches(?:\s(.*))?", re.DOTALL)
-_SESSION = re.compile(r"\s*session\s+([^()\[\]:;,|]*?\S)\s*:(.*)", re.DOTALL)
+_MATCHES = re.compile(r"\smatches(?=\s|$)")
 _DIGITS = re.compile(r"[0-9]{1,18}")
 _OPENING = re.compile(r"(?:[rwd][0-9]+\s*\(|\[)")
 
@@ -102,26 +101,39 @@ class Scanner:
             self.number(found["pred_txn"], position),
             self.versions(found["vset"], found.start("vset")),
             None if matched is None else self.versions(matched, found.start("matched")),
-            found["name"],
+            found["name"].rstrip(),
             None,
             position,
         )
 
     def clause(self, inside: str, at: int) -> None:
         """What stands between square brackets."""
-        session = _SESSION.fullmatch(inside)
-        matches = _MATCHES.fullmatch(inside)
-        if session is not None:
-            numbers = [self.number(part.strip(), at + session.start(2)) for part in session[2].split(",")]
-            self.result.sessions.append(Session(session[1], tuple(numbers), at))
-        elif matches is not None:
-            names = self.versions(matches[2] or "", at + max(0, matches.start(2)))
-            self.result.matches.append(Matches(matches[1], names, at))
+        text = inside.strip()
+        place = at + len(inside) - len(inside.lstrip())
+        words = list(_MATCHES.finditer(text))
+        if re.match(r"session\s", text):
+            self.session(text, place)
+        elif words:
+            word = words[-1]
+            predicate = text[: word.start()].strip()
+            if not predicate or any(mark in predicate for mark in ":;,|"):
+                raise self.error(f"{_shown(predicate)} is no name of a predicate", place)
+            names = self.versions(text[word.end() :], place + word.end())
+            self.result.matches.append(Matches(predicate, names, at))
         else:
             position = 0
             for part in re.split("[,;]", inside):
                 self.item(part, at + position)
                 position += len(part) + 1
+
+    def session(self, text: str, at: int) -> None:
+        """`session NAME: T, T`."""
+        head, colon, tail = text.partition(":")
+        name = head[len("session") :].strip()
+        if not colon or not name or any(mark in name for mark in ";,|"):
+            raise self.error(f"{_shown(text)} is no session; write [session a: 1, 2]", at)
+        numbers = [self.number(part.strip(), at + len(head) + 1) for part in tail.split(",")]
+        self.result.sessions.append(Session(name, tuple(numbers), at))
 
     def item(self, part: str, at: int) -> None:
         """A version order or a time-precedes item."""

@@ -17,7 +17,7 @@ from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
 Search = Callable[[Scope, bool], tuple[Edge, ...] | None]
 """The smallest cycle of a sort found, over certain edges or all; () where none can be shown."""
 
-SPENT = "the step budget is used up; raise it with --steps"
+SPENT = "the step budget is used up, or a knot of the graph has too many edges"
 
 
 def write_cycle(scope: Scope, certain: bool) -> tuple[Edge, ...] | None:

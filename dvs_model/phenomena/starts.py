@@ -53,7 +53,7 @@ def read_before_commit(analysis: Analysis) -> Finding:
     def late(found: Edge) -> bool:
         return clock.commits[found.source] > float(found.event or 0)
 
-    return _overlaps(analysis, clock, (Kind.WR,), at, late, subject=lambda found: f"T{found.target}")
+    return _overlaps(analysis, clock, (Kind.WR,), at, late, lambda found: f"T{found.target}", "read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,19 @@ def _overlaps(
     limit: Callable[[int, Note], float],
     late: Callable[[Edge], bool],
     subject: Callable[[Edge], str] = lambda found: "",
+    moment: str = "started",
 ) -> Finding:
     certain = [e for e in _late_edges(analysis.graph, clock, kinds, limit, certain=True) if late(e)]
     if certain:
-        return Present(tuple({subject(e): Overlap(e, subject(e)) for e in reversed(certain)}.values()))
+        return Present(
+            tuple({subject(e): Overlap(e, subject(e), moment) for e in reversed(certain)}.values())
+        )
     if analysis.graph.uncertain:
         possible = [e for e in _late_edges(analysis.graph, clock, kinds, limit, certain=False) if late(e)]
         if possible:
-            return Unknown(why_possible(analysis, possible), (Overlap(possible[0], subject(possible[0])),))
+            return Unknown(
+                why_possible(analysis, possible), (Overlap(possible[0], subject(possible[0]), moment),)
+            )
     return ABSENT
 
 

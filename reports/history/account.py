@@ -95,7 +95,7 @@ def accounts(checked: Checked, *, minimised: bool) -> tuple[Account, ...]:
             tuple(_title(checked, phenomenon) for phenomenon in phenomena),
             tuple(levels),
             sentences,
-            minimise(checked, phenomena[0], first_evidence(checked, phenomena[0])) if minimised else None,
+            _minimised(checked, phenomena[0]) if minimised else None,
         )
         for sentences, (phenomena, levels) in told.items()
     )
@@ -106,6 +106,14 @@ def first_evidence(checked: Checked, phenomenon: Phenomenon) -> Evidence:
     finding = checked.phenomena[phenomenon]
     assert isinstance(finding, Present)
     return finding.evidence[0]
+
+
+def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
+    evidence = first_evidence(checked, phenomenon)
+    if isinstance(evidence, Cycle) and not evidence.edges:
+        # The budget did not suffice to show a cycle; it would not for smaller histories.
+        return None
+    return minimise(checked, phenomenon, evidence)
 
 
 def _title(checked: Checked, phenomenon: Phenomenon) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 
 from dvs_model.check import LevelVerdict
 from dvs_model.definitions import MEANINGS
@@ -61,7 +62,7 @@ def _box(level: Level, verdict: LevelVerdict, x: float, y: float) -> str:
     kind = word(verdict)
     title = f"{level.value}, {MEANINGS[level]}. {kind.value}: {because(verdict)}"
     return (
-        f'<g class="level {kind.value}"><title>{title}</title>'
+        f'<g class="level {kind.value}"><title>{escape(title)}</title>'
         f'<rect x="{x - WIDTH / 2}" y="{y - HEIGHT / 2}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>'
         f'<text x="{x}" y="{y + 5}">{MARKS[kind]} {level.value}</text></g>'
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from dvs_model.check import Checked, Undecided, Violated
 from dvs_model.definitions import DEFINITIONS, MEANINGS
@@ -66,7 +67,7 @@ def _result(uri: str, level: Level, severity: str, kind: str, text: str) -> dict
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": file},
+                    "artifactLocation": {"uri": quote(file)},
                     "region": {"startLine": region},
                 }
             }

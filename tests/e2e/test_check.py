@@ -143,6 +143,13 @@ class Balanced(HTMLParser):
             assert self.open.pop() == tag
 
 
+def test_names_cannot_inject_markup(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    text = "r1(<script>alert(1)</script>&: x0, z_init; x0) w2(z2) w2(n2) c2 r1(n2) c1"
+    assert dvs("-", "--html", str(page), given=text.replace("(1)", "")).exit_code == 3
+    assert "<script" not in page.read_text(encoding="utf-8")
+
+
 def test_everything_explained() -> None:
     result = dvs("-", "--explain", given=SERIAL)
     for name in (*(p.value for p in Phenomenon), *(level.value for level in Level)):
@@ -179,11 +186,25 @@ def test_everything_explained() -> None:
             "unknown key",
         ),
         (b"{" * 100_000, "stdin:1:2", "no JSON"),
+        (b'{"events": [["c", ' + b"1" * 5000 + b"]]}", "stdin:1:1", "a number too long"),
+        (b'{"events": [["c", ' + b"1" * 30 + b"]]}", "stdin:1:1", "of 18 digits at most"),
+        (b'{"name": "\\ud800", "text": "w1(x1) c1"}', "stdin:1:1", "half a character"),
+        (
+            b'{"events": [["r", 1, "P;:)", ["x0"], ["x0"]], ["c", 1]]}',
+            "stdin:1:1",
+            "has blanks around it, or",
+        ),
+        (b'{"events": [["r", 1, "", ["x0"]], ["c", 1]]}', "stdin:1:1", "is empty"),
+        (b'{"events": [["c", 1]], "sessions": {"a:]": [1]}}', "stdin:1:1", "has blanks around"),
+        (b'{"events": [["c", 1]], "sessions": {"a": []}}', "stdin:1:1", "no transaction in it"),
+        (b'{"text": 7, "events": [["c", 1]]}', "stdin:1:1", "text is a string"),
+        (b"r1(" + b" " * 1_000_000, "stdin:1:1", "is not closed"),
+        (b"[" + b" " * 1_000_000 + b"]", "stdin:1:1000002", "an empty item"),
         (b"w1(" + b"x" * 1_000_000, "stdin:1:1", "is not closed"),
         (b"(" * 100_000, "stdin:1:1", "is neither an event"),
         (b"w99999999999999999999999(x1) c1", "stdin:1:1", "is no transaction number"),
     ],
-    ids=range(25),
+    ids=lambda value: value[:12] if isinstance(value, bytes) else "",
 )
 def test_bad_input_is_one_clear_line(given: bytes, where: str, said: str) -> None:
     result = dvs("-", given=given)

@@ -52,7 +52,7 @@ def error(text: str) -> HistoryError:
         ("r1(x_init) c1", 1, 1, "cannot be read"),
         ("w1(x1) r1(x0) c1", 1, 8, "a transaction sees its own latest version of x"),
         ("s1 w1(x1) c1 r2(x1) c2 [c1 < s2]", 1, 25, "beside the start event s1"),
-        ("w1(x1) c1 r2(x1) c2 [c1 < s2, c2 < s1]", 1, 31, "no clock can"),
+        ("w1(x1) c1 r2(x1) c2 [c1 < s2, c2 < s1]", 1, 22, "no clock can"),
         (
             "w1(x1) c1 w2(y2) c2 r3(x1) c3 r4(y2) c4 [c1 < s3, c2 < s4]",
             1,
@@ -91,6 +91,12 @@ def test_an_implicit_first_transaction() -> None:
     assert history.implicit_initial
     assert set(history.orders) == {"x", "y"}
     assert parse("w0(x0) c0 r1(x0) c1").implicit_initial is False
+
+
+def test_a_predicate_may_be_called_anything() -> None:
+    history = parse("r1(a matches b: x0; x0) c1 [a matches b matches x0]")
+    assert set(history.matches) == {"a matches b"}
+    assert parse(render(history)) == history
 
 
 def test_comments_values_and_white_space() -> None:
