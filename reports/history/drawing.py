@@ -34,6 +34,21 @@ class Drawn:
     edges: tuple[Edge, ...]
 
 
+def standalone(drawn: Drawn) -> str:
+    """The picture as a file of its own, on white."""
+    style = (
+        "<style>text{font:13px sans-serif;text-anchor:middle;fill:#59626b}"
+        ".node circle{fill:#f3f4f5;stroke:#59626b}.node text{fill:#1c2024;font-weight:600}"
+        ".edge path{fill:none;stroke:#59626b;stroke-width:1.3}.edge.rw path{stroke-dasharray:6 4}"
+        ".edge.strong path{stroke:#a3161f;stroke-width:2.4}.edge.strong text{fill:#a3161f}"
+        ".plain{fill:#59626b}.strong{fill:#a3161f}</style>"
+    )
+    head, _, rest = drawn.svg.partition(">")
+    box = head.partition('viewBox="')[2].partition('"')[0].split()
+    paper = f'<rect x="{box[0]}" y="{box[1]}" width="{box[2]}" height="{box[3]}" fill="#fff"/>'
+    return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{paper}{rest}\n'
+
+
 def all_edges(checked: Checked) -> list[Edge]:
     """Every edge of a small DSG."""
     graph = checked.analysis.graph
