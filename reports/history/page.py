@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
 
 from dvs_model.check import Checked
 from dvs_model.definitions import DEFINITIONS, MEANINGS
@@ -61,8 +60,8 @@ class HistoryView:
     cut: bool
     accounts: Sequence[tuple[Account, str]]
     drawn: Drawn
-    svg: Markup
-    lattice: Markup
+    svg: str
+    lattice: str
     edges: Sequence[tuple[str, str, bool]]
     levels: Sequence[LevelRow]
     phenomena: Sequence[PhenomenonRow]
@@ -102,8 +101,8 @@ def view(checked: Checked, asked: Sequence[Level], number: int) -> HistoryView:
             for item in accounts(checked, minimised=True)
         ],
         drawn=drawn,
-        svg=Markup(drawn.svg),
-        lattice=Markup(lattice(checked.levels)),
+        svg=drawn.svg,
+        lattice=lattice(checked.levels),
         edges=[
             (f"T{edge.source} {edge.label} → T{edge.target}", explanation.edge(edge), edge.certain)
             for edge in drawn.edges
