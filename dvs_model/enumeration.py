@@ -50,12 +50,14 @@ class Partial:
         return Partial((*self.events, event), made, max(self.txns, event.txn), objects)
 
 
-def small_histories(operations: int) -> Iterator[History]:
-    """Every history with at most so many operations."""
+def small_histories(operations: int, *, every: int = 1) -> Iterator[History]:
+    """Every history with at most so many operations; or those of every so-manieth choice of operations."""
     stack = [Partial()]
+    number = 0
     while stack:
         partial = stack.pop()
-        if partial.events:
+        number += 1
+        if partial.events and number % every == 0:
             yield from _ordered(partial)
         if len(partial.events) < operations:
             stack.extend(partial.plus(event) for event in _next(partial))

@@ -36,7 +36,7 @@ from workload.dml import (
     Update,
 )
 from workload.query import Expr, JoinKind, Query
-from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario, View
+from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, RefreshMode, Scenario, View
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, decimal
 
 PRICE = decimal(10, 2)
@@ -124,6 +124,7 @@ SHOP = Scenario(
         Commit(31, (Replace("customer", ()),)),
         Create(40, "everyone"),
         Refresh(41, "names", 35),
+        Read(42, 1, ("names", "purchase")),
     ),
     intents=("empty source", "no-op"),
 )

@@ -158,7 +158,11 @@ VALUE = "scenario.steps[0].statements[0].rows[0][0]"
         (f"{DEFINITION}.target_lag", "1s", "expected int, found a string"),
         (f"{DEFINITION}.target_lag", True, "expected int, found bool"),
         (f"{DEFINITION}.query", None, "expected Select or UnionAll or With, found null"),
-        ("scenario.steps[0]", {"is": "Literal"}, "expected Commit or Create or Refresh, found 'Literal'"),
+        (
+            "scenario.steps[0]",
+            {"is": "Literal"},
+            "expected Commit or Create or Refresh or Read, found 'Literal'",
+        ),
         ("scenario.steps[0].at", 1.0, "expected int, found float"),
         (VALUE, 1.5, "no value: 1.5"),
         (VALUE, {"decimal": "one"}, "no value"),
