@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from campaign import folders
@@ -24,21 +25,30 @@ ATTEMPTS = {"rules": 400, "delta": 30}
 def run_campaign(
     plan: Plan, spec: LaneSpec, out: Path | None, progress: Callable[[Tally], None] = lambda tally: None
 ) -> RunSummary:
-    """Runs a plan. With `out`, failures get folders there, and summary and report are written."""
+    """Runs a plan. With `out`, failures get folders there, and summary and report are written.
+
+    Interrupted (KeyboardInterrupt), it ends with what has been judged so far.
+    """
     if out is not None:
         folders.ensure_writable(out)
     start = time.perf_counter()
     tally = Tally()
     failed: list[Judged] = []
-    for judged in run(plan, spec):
-        tally.add(judged.outcome, judged.coverage)
-        if judged.outcome.outcome is not OutcomeClass.PASSED:
-            failed.append(judged)
-        progress(tally)
+    interrupted = False
+    try:
+        for judged in run(plan, spec):
+            tally.add(judged.outcome, judged.coverage)
+            if judged.outcome.outcome is not OutcomeClass.PASSED:
+                failed.append(judged)
+            progress(tally)
+    except KeyboardInterrupt:
+        # What has been judged is kept, and told as what it is: a part.
+        interrupted = True
     seconds = time.perf_counter() - start
     failed.sort(key=lambda judged: judged.index)
     kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
     summary = tally.summary(plan.seed, spec.tier, plan.profile, seconds, kept)
+    summary = replace(summary, interrupted=interrupted)
     if out is not None:
         folders.write_run(out, summary)
     return summary

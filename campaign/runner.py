@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import (
@@ -51,6 +52,12 @@ class Judged:
     coverage: Mapping[str, int]
 
 
+def ignore_interrupts() -> None:
+    """In a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 def judge_in_process(spec: LaneSpec, seed: int, profile: Profile, indices: range) -> list[Judged]:
     """`judge_chunk` in a process of its own: the lane is built there, for rules do not travel."""
     return judge_chunk(spec.build(), seed, profile, indices)
@@ -73,7 +80,9 @@ def workers_for(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
     """Processes for the in-memory tier, threads where one JVM serves all."""
     pool: Executor
     if spec.tier == "rules":
-        pool = ProcessPoolExecutor(plan.workers, mp_context=get_context("spawn"))
+        # Ctrl-C reaches the whole process group; the parent alone decides what becomes of it.
+        context = get_context("spawn")
+        pool = ProcessPoolExecutor(plan.workers, mp_context=context, initializer=ignore_interrupts)
     else:
         pool = ThreadPoolExecutor(plan.workers)
         lane = spec.build()

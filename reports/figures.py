@@ -28,6 +28,7 @@ class Verdict(Enum):
     GENERATOR_INVALID = "invalid scenarios"
     INFRASTRUCTURE_FAILURE = "infrastructure failures"
     NOTHING_PASSED = "nothing passed"
+    INTERRUPTED = "interrupted"
     FLOORS_UNMET = "coverage floors not met"
     PASSED = "passed"
 
@@ -79,6 +80,8 @@ def headline(summary: RunSummary) -> Headline:
         problems.append((Verdict.NOTHING_PASSED, text))
     if unmet := summary.coverage.unmet:
         problems.append((Verdict.FLOORS_UNMET, f"{plural(len(unmet), 'coverage floor')} not met."))
+    if summary.interrupted:
+        problems.append((Verdict.INTERRUPTED, "Interrupted: this is what had been judged by then."))
     sentences = [text for _, text in problems]
     if passed:
         sentences.append(f"{number(passed)} of {plural(summary.scenarios, 'scenario')} passed.")

@@ -26,6 +26,7 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "outcomes": {outcome.value: count for outcome, count in outcome_counts(summary).items()},
         "coverage": _coverage(summary.coverage),
         "seconds": summary.seconds,
+        "interrupted": summary.interrupted,
         "time_split": dict(summary.time_split),
         "failures": [_failure(failure) for failure in summary.failures],
     }

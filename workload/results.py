@@ -142,3 +142,4 @@ class RunSummary:
     seconds: float
     time_split: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+    interrupted: bool = False

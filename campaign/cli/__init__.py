@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "doctor": LazyCommand("campaign.cli.doctor:command", "Check that this machine can run everything."),
         "fuzz": LazyCommand("campaign.cli.fuzz:command", "Search for wrong refreshes within a budget."),
         "replay": LazyCommand("campaign.cli.replay:command", "Run a stored scenario again and judge it."),
+        "shrink": LazyCommand("campaign.cli.shrink:command", "Make a failing scenario as small as it gets."),
         "mutants": LazyCommand("campaign.cli.mutants:command", "Plant faults and see that each is found."),
         "gate": LazyCommand(
             "campaign.cli.gate:command", "One verdict: kept scenarios, smoke campaign, core faults."

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from campaign.campaigns import run_campaign
-from campaign.cli.options import Duration, exit_code
+from campaign.cli.options import Duration, exit_code, interruptible
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
@@ -72,7 +72,7 @@ def command(
         first=first,
     )
     spec = LaneSpec(tier=tier, fresh_percent=plan.profile.fresh_percent)
-    with progress_of(plan.scenarios, budget, as_json) as progress:
+    with interruptible(), progress_of(plan.scenarios, budget, as_json) as progress:
         summary = run_campaign(plan, spec, out, progress)
     if as_json:
         click.echo(json.dumps(summary_object(summary)))
@@ -100,6 +100,8 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     )
     table.add_row("seconds", f"{summary.seconds:.1f}")
     console.print(table)
+    if summary.interrupted:
+        console.print("interrupted: this is what had been judged by then", highlight=False)
     for name, (reached, wanted) in summary.coverage.unmet.items():
         console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
     for failure in summary.failures:

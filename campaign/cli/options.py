@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import click
@@ -28,12 +32,27 @@ class Duration(click.ParamType[float]):
         return float(match[1]) * UNITS[match[2]]
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: what has been judged is written down."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def exit_code(summary: RunSummary) -> ExitCode:
     """What a run's summary means for a script: only a clean run that met its floors is 0."""
     outcomes = summary.outcomes
     if outcomes[OutcomeClass.PRODUCT_FAILURE.value]:
         return ExitCode.FAILED
     doubtful = (OutcomeClass.DIVERGENCE, OutcomeClass.INFRASTRUCTURE_FAILURE, OutcomeClass.GENERATOR_INVALID)
-    if any(outcomes[outcome.value] for outcome in doubtful) or not summary.coverage.floors_met:
+    partial = summary.interrupted or not summary.coverage.floors_met
+    if partial or any(outcomes[outcome.value] for outcome in doubtful):
         return ExitCode.UNKNOWN
     return ExitCode.OK if outcomes[OutcomeClass.PASSED.value] else ExitCode.UNKNOWN

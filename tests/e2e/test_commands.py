@@ -149,3 +149,24 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     ]
     first, second = ({**run, "seconds": 0, "time_split": {}} for run in runs)
     assert first == second
+
+
+def test_shrink_makes_a_failing_scenario_small(tmp_path: Path) -> None:
+    lane = LaneSpec(tier="rules", faults=("filter-drops-old-half",), validations=False).build()
+    failing = next(
+        s
+        for s in (scenario_at(1, SMOKE, index) for index in range(40))
+        if lane.judge(s).outcome is OutcomeClass.PRODUCT_FAILURE
+    )
+    file = tmp_path / "found.json"
+    file.write_text(scenario_to_json(failing), encoding="utf-8")
+    options = ("--fault", "filter-drops-old-half", "--no-validations")
+    result = dvs("shrink", str(file), *options, "--attempts", "300")
+    assert result.exit_code == 0
+    small = tmp_path / "shrunk.json"
+    assert len(small.read_text(encoding="utf-8")) < len(file.read_text(encoding="utf-8"))
+    assert dvs("replay", str(small), *options).exit_code == 1
+    assert dvs("replay", str(small)).exit_code == 0
+    fine = dvs("shrink", str(small))
+    assert fine.exit_code == 2
+    assert "nothing to shrink: the outcome is passed" in one_line(fine)
