@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 
 import click
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.table import Table
 from campaign.cli.options import Duration
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
+from campaign.faults.missing import MISSING
 from campaign.folders import SCENARIO_FILE, write_text
 from campaign.lanes import TIERS
 from campaign.mutation import Verdict, hunt_all, known_faults
@@ -65,6 +67,8 @@ def command(
     if listing:
         for fault in FAULTS.values():
             click.echo(f"{fault.name}: {fault.wrong}")
+        for name, reason in MISSING.items():
+            click.echo(f"not planted: {name}: {reason}")
         return ExitCode.OK
     console = Console(stderr=True)
     verdicts = hunt_all(
@@ -82,10 +86,15 @@ def command(
         if out is not None and verdict.kill is not None:
             write_text(out / verdict.fault / SCENARIO_FILE, scenario_to_json(verdict.kill.reproduction))
     if as_json:
-        click.echo(json.dumps({"faults": [as_object(verdict) for verdict in verdicts]}))
+        faults = [as_object(verdict) for verdict in verdicts]
+        click.echo(json.dumps({"faults": faults, "missing": {} if names else dict(MISSING)}))
     else:
         # A name cut short to fit a pipe's 80 columns helps nobody.
-        Console(width=max(Console().width, TABLE_WIDTH)).print(as_table(verdicts))
+        console = Console(width=max(Console().width, TABLE_WIDTH))
+        console.print(as_table(verdicts))
+        console.print(by_area(verdicts))
+        if not names:
+            console.print(f"not planted: {len(MISSING)} (`dvs mutants --list` says why)", highlight=False)
     return ExitCode.OK if all(verdict.kill is not None for verdict in verdicts) else ExitCode.FAILED
 
 
@@ -107,6 +116,7 @@ def as_object(verdict: Verdict) -> dict[str, object]:
     )
     return {
         "fault": verdict.fault,
+        "area": FAULTS[verdict.fault].area,
         "verdict": "survived" if kill is None else "killed",
         "seconds": round(verdict.seconds, 2),
         "scenarios": verdict.scenarios,
@@ -115,6 +125,25 @@ def as_object(verdict: Verdict) -> dict[str, object]:
         "reproduction": size,
         "note": verdict.note,
     }
+
+
+def by_area(verdicts: list[Verdict]) -> Table:
+    """The score of each area, with what a kill took in the median."""
+    areas: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        areas.setdefault(FAULTS[verdict.fault].area, []).append(verdict)
+    table = Table(title="score by area")
+    for name in ("area", "killed", "planted", "median scenarios", "median seconds"):
+        table.add_column(name, justify="left" if name == "area" else "right")
+    for area, found in areas.items():
+        kills = [verdict for verdict in found if verdict.kill is not None]
+        medians = (
+            ("", "")
+            if not kills
+            else (f"{median(v.scenarios for v in kills):g}", f"{median(v.seconds for v in kills):.1f}")
+        )
+        table.add_row(area, str(len(kills)), str(len(found)), *medians)
+    return table
 
 
 def as_table(verdicts: list[Verdict]) -> Table:

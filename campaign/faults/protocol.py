@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from campaign.faults.fault import Fault, in_protocol
+from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.errors import RefreshFailed
 from dynamic_tables.refresh.action import Action, Readable, decide
 from dynamic_tables.refresh.execute import RefreshProtocol
 from dynamic_tables.refresh.frontier import Frontier, SourceVersion
 from dynamic_tables.refresh.versions import SourceHistory, resolve
+from dynamic_tables.store.port import Store
 from workload.results import Check
 
 
@@ -34,7 +36,28 @@ def newest_upstream(history: SourceHistory, timestamp: int, table: str) -> Sourc
     return history.versions[-1] if history.dynamic else resolve(history, timestamp, table)
 
 
-def one_version_early(before: Frontier, source: str) -> SourceVersion:
+def largest_frontier(before: Frontier, source: str, store: Store) -> SourceVersion:
+    """The largest version of a source that any of its consumers has reached."""
+    reached = [before.sources[source]]
+    for table in store.definitions().values():
+        refreshes = store.refreshes(table) if isinstance(table, DynamicTable) else ()
+        if refreshes and source in refreshes[-1].frontier.sources:
+            reached.append(refreshes[-1].frontier.sources[source])
+    return max(reached, key=lambda version: version.version)
+
+
+def newest_versions(frontier: Frontier, store: Store) -> Frontier:
+    """The newest version of every base table, whatever the data timestamp that is recorded."""
+    definitions = store.definitions()
+    sources = dict(frontier.sources)
+    for name in sources:
+        definition = definitions[name]
+        if isinstance(definition, BaseTable):
+            sources[name] = store.history(definition).versions[-1]
+    return replace(frontier, sources=sources)
+
+
+def one_version_early(before: Frontier, source: str, store: Store) -> SourceVersion:
     """The interval includes the last applied commit once more."""
     version = before.sources[source]
     return replace(version, version=max(0, version.version - 1))
@@ -92,6 +115,20 @@ FAULTS: Mapping[str, Fault] = {
             Check.INVARIANT_3,
             Check.EQUALITY,
             core=True,
+        ),
+        _fault(
+            "shared-frontier",
+            "the interval starts at the largest version any consumer of the source has reached",
+            lambda protocol: replace(protocol, interval_start=largest_frontier),
+            Check.EQUALITY,
+            core=True,
+        ),
+        _fault(
+            "initialized-off-timestamp",
+            "contents written anew are read from the newest versions, though an earlier one is recorded",
+            lambda protocol: replace(protocol, contents_at=newest_versions),
+            Check.EQUALITY,
+            Check.FRONTIER,
         ),
         _fault(
             "read-latest-not-snapshot",

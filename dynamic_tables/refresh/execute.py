@@ -31,7 +31,11 @@ class RefreshProtocol:
 
     resolve: Callable[[SourceHistory, int, str], SourceVersion] = versions.resolve
     decide: Callable[[Frontier | None, Frontier, bool, Readable], tuple[Action, str]] = actions.decide
-    interval_start: Callable[[Frontier, str], SourceVersion] = lambda before, source: before.sources[source]
+    interval_start: Callable[[Frontier, str, Store], SourceVersion] = lambda before, source, store: (
+        before.sources[source]
+    )
+    contents_at: Callable[[Frontier, Store], Frontier] = lambda frontier, store: frontier
+    """The versions from which contents are written anew: those of the frontier that is recorded."""
     validations: bool = True
 
 
@@ -128,7 +132,7 @@ class Refreshing:
 
     def _anew(self, record: RefreshRecord) -> RefreshResult:
         with self._timed("query"):
-            contents = self._keep(self.fresh(record.frontier))
+            contents = self._keep(self.fresh(self.protocol.contents_at(record.frontier, self.store)))
         return self._commit(record, lambda table, record: self.store.overwrite(table, contents, record))
 
     def fresh(self, frontier: Frontier) -> Relation:
@@ -153,7 +157,9 @@ class Refreshing:
         with self._timed("changes"):
             leaves: dict[str, Relation] = {}
             for name, source in record.frontier.sources.items():
-                self._bind_interval(leaves, name, self.protocol.interval_start(before, name), source)
+                self._bind_interval(
+                    leaves, name, self.protocol.interval_start(before, name, self.store), source
+                )
             plan = change_plan(self.bound, self.rules)
             changes = self._keep(self.store.compute(plan, leaves, once=True))
         change_set = ChangeSet((*(name for name, _ in self.table.columns), ACTION, ROW_ID), changes)

@@ -9,6 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
+from campaign.faults import FAULTS
+from campaign.faults.histories import HISTORY_FAULTS
+from campaign.faults.missing import MISSING
 from campaign.folders import write_failure
 from campaign.lanes import LaneSpec
 from campaign.mutation import hunt_all
@@ -170,3 +173,21 @@ def test_shrink_makes_a_failing_scenario_small(tmp_path: Path) -> None:
     fine = dvs("shrink", str(small))
     assert fine.exit_code == 2
     assert "nothing to shrink: the outcome is passed" in one_line(fine)
+
+
+def test_the_list_of_faults_hides_nothing() -> None:
+    lines = dvs("mutants", "--list").stdout.splitlines()
+    planted = {line.split(":")[0] for line in lines if not line.startswith("not planted: ")}
+    missing = {line.split(": ")[1] for line in lines if line.startswith("not planted: ")}
+    assert planted == set(FAULTS)
+    assert missing == set(MISSING)
+    assert not missing & (planted | set(HISTORY_FAULTS))
+    assert all(MISSING.values())
+
+
+def test_a_score_names_its_area_and_what_is_missing() -> None:
+    result = dvs("mutants", "--fault", "update-becomes-insert", "--budget", "25s", "--workers", "1", "--json")
+    data = json.loads(result.stdout)
+    (fault,) = data["faults"]
+    assert (fault["verdict"], fault["area"]) == ("killed", "changes")
+    assert data["missing"] == {}
