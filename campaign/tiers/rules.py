@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from itertools import count
 
 import duckdb
 
@@ -18,26 +21,44 @@ from dynamic_tables.schedule.clock import SimulatedClock
 from workload.scenario import Commit, Scenario
 from workload.trace import Action, SourceWritten, StoredRow, Trace
 
-SETTINGS = (
-    "SET default_null_order='nulls_first_on_asc_last_on_desc'",
-    "SET ieee_floating_point_ops=false",
-    "SET threads=1",
-    "SET memory_limit='1GB'",
-    # DuckDB 2.0.0's statistics propagation gives wrong sums over outer joins (its optimizer is of no use
-    # on a dozen rows anyway): a wrong judge would look like a wrong engine.
-    "PRAGMA disable_optimizer",
-    "SET enable_external_access=false",
-    "SET lock_configuration=true",
-)
-"""NULL order and division by zero as in Spark; nothing outside the process can be read."""
+CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
+    "default_null_order": "nulls_first_on_asc_last_on_desc",
+    "ieee_floating_point_ops": False,
+    "threads": 1,
+    "memory_limit": "1GB",
+}
+"""NULL order and division by zero as in Spark."""
+
+NUMBERS = count()
 
 
-def open_connection() -> duckdb.DuckDBPyConnection:
-    """An empty in-memory database for one scenario."""
-    connection = duckdb.connect(":memory:")
-    for setting in SETTINGS:
-        connection.execute(setting).fetchall()
-    return connection
+@cache
+def instance() -> duckdb.DuckDBPyConnection:
+    """The DuckDB of this process: opening one takes as long as a scenario's refreshes.
+
+    Nothing outside the process can be read. DuckDB 2.0.0's statistics propagation gives wrong sums over
+    outer joins (and no optimizer is of use on a dozen rows): a wrong judge would look like a wrong engine.
+    """
+    opened = duckdb.connect(":memory:", config=CONFIGURATION)
+    optimizers = opened.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    opened.execute(f"SET GLOBAL disabled_optimizers = '{','.join(name for (name,) in optimizers)}'")
+    opened.execute("SET enable_external_access = false")
+    opened.execute("SET lock_configuration = true")
+    return opened
+
+
+@contextmanager
+def own_database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database of its own, which is gone afterwards."""
+    name = f"scenario_{next(NUMBERS)}"
+    connection = instance().cursor()
+    try:
+        connection.execute(f"ATTACH ':memory:' AS {name}")
+        connection.execute(f"USE {name}")
+        yield connection
+    finally:
+        connection.close()
+        instance().execute(f"DETACH DATABASE IF EXISTS {name}")
 
 
 @dataclass(slots=True)
@@ -97,7 +118,7 @@ def run(
     fresh_wanted: FreshWanted,
 ) -> Trace:
     """Runs a well-formed scenario. Raises duckdb.Error only where the DML itself fails."""
-    with open_connection() as connection:
+    with own_database() as connection:
         store = DuckStore(connection)
         clock = SimulatedClock()
         applier = Applier(store, scenario.tables)

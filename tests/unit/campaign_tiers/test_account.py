@@ -9,7 +9,7 @@ import pytest
 
 from campaign.tiers.applier import Applier
 from campaign.tiers.duck_store import DuckStore
-from campaign.tiers.rules import open_connection
+from campaign.tiers.rules import own_database
 from dynamic_tables.account import Account
 from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError, RefreshFailed, UnsupportedError, ValidationFailed
@@ -51,7 +51,7 @@ class World:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with open_connection() as connection:
+    with own_database() as connection:
         store = DuckStore(connection)
         applier = Applier(store, (ORDERS, CITIES))
         clock = SimulatedClock()
