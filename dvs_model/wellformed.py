@@ -50,6 +50,7 @@ class Formation:
         self.kind: dict[str, DraftEvent] = {}
         self.latest: dict[tuple[str, int], tuple[Version, DraftEvent]] = {}
         self.initial: dict[str, None] = {}
+        self.relations: dict[str, dict[str, None]] = {}
         self.implicit = False
 
     def history(self) -> History:
@@ -58,6 +59,10 @@ class Formation:
             self.lifetime(event)
             if event.kind in "wd":
                 self.creation(number, event)
+            elif event.kind in "RW":
+                self.ranging(event.predicate, event.names)
+        for clause in self.draft.matches:
+            self.ranging(clause.predicate, clause.names)
         self.implicit = all(event.txn != T0 for event in self.draft.events)
         for txn, event in self.firsts().items():
             if txn not in self.ended:
@@ -75,6 +80,10 @@ class Formation:
             precedes=self.precedes(),
             implicit_initial=bool(self.initial),
         )
+
+    def ranging(self, predicate: str, names: Iterable[Name]) -> None:
+        """A predicate ranges over every object that is named with it."""
+        self.relations.setdefault(predicate, {}).update((name.obj, None) for name in names)
 
     def firsts(self) -> dict[int, DraftEvent]:
         """Every transaction's first event."""
@@ -198,6 +207,11 @@ class Formation:
                 raise self.error(f"{event}: two versions of {version.obj} in one version set", event.at)
             seen[version.obj] = version
             self.own(version.obj, version, event)
+        for obj in self.relations[event.predicate]:
+            mine = self.latest.get((obj, event.txn))
+            if obj not in seen and mine is not None and mine[1].kind == "w":
+                fact = f"a transaction sees its own latest version of {obj}, which is left out here, made by"
+                raise self.clash(fact, event, mine[1])
         matched = None
         if event.others is not None:
             matched = tuple(self.used(name, number, event) for name in event.others)

@@ -51,6 +51,7 @@ def error(text: str) -> HistoryError:
         ("w1(x_dead) c1 r2(x1) c2", 1, 15, "a dead version cannot be read"),
         ("r1(x_init) c1", 1, 1, "cannot be read"),
         ("w1(x1) r1(x0) c1", 1, 8, "a transaction sees its own latest version of x"),
+        ("w1(x1) r1(P: y0) r2(P: x0, y0) c1 c2", 1, 8, "of x, which is left out here, made by w1(x1)"),
         ("s1 w1(x1) c1 r2(x1) c2 [c1 < s2]", 1, 25, "beside the start event s1"),
         ("w1(x1) c1 r2(x1) c2 [c1 < s2, c2 < s1]", 1, 22, "no clock can"),
         (
