@@ -13,6 +13,7 @@ import duckdb
 from campaign.tiers.applier import Applier
 from campaign.tiers.duck_store import DuckStore, Operation
 from campaign.tiers.recording import FreshWanted, Recorder, workload_row
+from campaign.tiers.watchdog import LIMIT, cut_after
 from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
 from dynamic_tables.differentiate.registry import RULES, Rules
@@ -117,8 +118,8 @@ def run(
     protocol: RefreshProtocol = PROTOCOL,
     fresh_wanted: FreshWanted,
 ) -> Trace:
-    """Runs a well-formed scenario. Raises duckdb.Error only where the DML itself fails."""
-    with own_database() as connection:
+    """Runs a well-formed scenario. Raises duckdb.Error only where the DML itself fails, HungQuery."""
+    with own_database() as connection, cut_after(LIMIT, connection.interrupt):
         store = DuckStore(connection)
         clock = SimulatedClock()
         applier = Applier(store, scenario.tables)
