@@ -150,6 +150,28 @@ MEANINGS: Mapping[Level, str] = {
     Level.STRICT_2_PLUS: "consistent view that moves forward in real time",
 }
 
+BROKEN: Mapping[Level, tuple[str, str]] = {
+    Level.PL_1: ("Adya 1999, section 3.2.1", "w1(x1) w2(x2) w2(y2) w1(y1) c1 c2 [x1 << x2, y2 << y1]"),
+    Level.PL_2: ("Adya 1999, section 3.2.2", "w1(x1) r2(x1) a1 c2"),
+    Level.PL_CS: ("Adya 1999, section 4.2.2", "r1(x0) w2(x2) c2 w1(x1) c1 [x0 << x2 << x1]"),
+    Level.PL_2L: ("Adya 1999, section 4.2.1", "w1(x1) w1(y1) c1 r2(x1) r2(y0) c2"),
+    Level.PL_MSR: ("Adya 1999, section 4.3", "s1 w1(x1) c1 s2 w2(x2) c2 s3 r3(x1) c3 [x1 << x2]"),
+    Level.PL_2_PLUS: ("Adya 1999, section 4.1", "r1(x0) w2(x2) w2(y2) c2 r1(y2) c1"),
+    Level.PL_FCV: ("Adya 1999, section 4.3", "w1(x1) c1 r2(x0) c2 [c1 < s2]"),
+    Level.PL_SI: ("Adya 1999, section 4.3", "w1(z1) w2(z2) r1(x0) r2(x0) c1 c2 [c0 < s1]"),
+    Level.PL_2_99: ("Adya 1999, section 3.2.4", "r1(x0) r2(y0) w1(y1) w2(x2) c1 c2"),
+    Level.PL_3U: ("Adya 1999, section 4.2.3", "r1(x0) r2(y0) w1(y1) w2(x2) c1 c2"),
+    Level.PL_3: (
+        "Adya 1999, section 3.2.3",
+        "w1(x1) c1 w2(y2) c2 r3(x1) r3(y0) c3 r4(x0) r4(y2) c4",
+    ),
+    Level.PL_SS: ("Adya 1999, section 4.3; Herlihy and Wing 1990", "s1 w1(x1) c1 s2 r2(x0) c2"),
+    Level.SESSION_2_PLUS: ("Daudjee and Salem 2004", "w1(x1) c1 r2(x0) c2 [session a: 1, 2]"),
+    Level.SESSION_3: ("Daudjee and Salem 2004", "w1(x1) c1 r2(x0) c2 [session a: 1, 2]"),
+    Level.STRICT_2_PLUS: ("ours, as PL-SS to PL-3", "s1 w1(x1) c1 s2 r2(x0) c2"),
+}
+"""Of every level its source, and a small history that breaks it and keeps a level just below."""
+
 ALIASES: Mapping[str, Level] = {
     "read-committed": Level.PL_2,
     "cursor-stability": Level.PL_CS,

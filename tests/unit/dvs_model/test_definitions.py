@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dvs_model.check import Holds, Undecided, Violated, check
-from dvs_model.definitions import ALIASES, DEFINITIONS, MEANINGS
+from dvs_model.definitions import ALIASES, BROKEN, DEFINITIONS, MEANINGS
 from dvs_model.names import FORBIDS, STRONGER, Level, Phenomenon
 from dvs_model.notation import parse, render
 from dvs_model.phenomena.registry import DETECTORS
@@ -61,9 +61,16 @@ def test_an_example_shows_its_phenomenon_and_no_part_of_it_does(phenomenon: Phen
     assert parse(render(history)) == history
 
 
+@pytest.mark.parametrize("level", Level, ids=lambda level: level.value)
+def test_an_example_breaks_its_level_and_keeps_one_below(level: Level) -> None:
+    levels = check(parse(BROKEN[level][1])).levels
+    assert isinstance(levels[level], Violated)
+    assert not STRONGER[level] or any(isinstance(levels[below], Holds) for below in STRONGER[level])
+
+
 def test_nothing_is_left_out() -> None:
     assert set(DEFINITIONS) == set(DETECTORS) == set(Phenomenon)
-    assert set(MEANINGS) == set(FORBIDS) == set(STRONGER) == set(Level)
+    assert set(MEANINGS) == set(BROKEN) == set(FORBIDS) == set(STRONGER) == set(Level)
     assert {p for forbidden in FORBIDS.values() for p in forbidden} <= set(DETECTORS)
     assert set(ALIASES.values()) <= set(Level)
 
@@ -76,7 +83,8 @@ def test_the_page_of_phenomena_says_what_the_code_says() -> None:
             assert said.replace("|", "\\|") in page
     for level, meaning in MEANINGS.items():
         forbidden = ", ".join(p.value for p in FORBIDS[level])
-        assert f"| {level.value} | {meaning} | {forbidden} |" in page
+        source, example = BROKEN[level]
+        assert f"| {level.value} | {meaning} | {forbidden} | {source} | `{example}` |" in page
 
 
 def test_a_level_is_undecided_where_a_phenomenon_was_not_looked_for() -> None:
