@@ -19,7 +19,7 @@ import click
 
 from dvs_model.check import check
 from dvs_model.formats import jsonl
-from dvs_model.history import History
+from dvs_model.formats.reader import Found
 from dvs_model.notation import parse, render
 from generators.histories import SMALL, history_at
 from reports.history.account import as_object
@@ -39,8 +39,8 @@ def small(count: int) -> None:
     start = time.perf_counter()
     written = 0
     for item in jsonl.read(data, "benchmark"):
-        assert isinstance(item, History)
-        written += len(json.dumps(as_object(check(item))))
+        assert isinstance(item, Found)
+        written += len(json.dumps(as_object(check(item.history))))
     seconds = time.perf_counter() - start
     click.echo(f"{count} histories in {seconds:.1f} s: {60 * count / seconds:,.0f} a minute")
 

@@ -23,8 +23,8 @@ from dvs_model.formats.registry import FORMATS, recognised
 from dvs_model.names import Level
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.account import Word, accounts, as_object, because, overall
-from reports.history.page import history_page
-from reports.history.sarif import sarif
+from reports.history.page import SHOWN, history_page
+from reports.history.sarif import Result, results, sarif
 from reports.history.text import headline, history_text, summary_line
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
 
@@ -54,19 +54,45 @@ class LevelName(click.ParamType[Level]):
 
 @dataclass(slots=True)
 class Verdicts:
-    """What was found so far. `kept`: histories that a report will show, with where they came from."""
+    """What was found so far, as far as a report that was asked for needs it.
+
+    `shown`: the first histories, told at length on the page; `rest`: name and verdict of the others.
+    """
 
     asked: Sequence[Level]
-    keep: bool
+    html: Path | None
+    sarif: Path | None
+    junit: Path | None
     counts: dict[Word, int] = field(default_factory=lambda: dict.fromkeys(Word, 0))
     refused: list[str] = field(default_factory=list)
-    kept: list[tuple[str, Checked]] = field(default_factory=list)
+    shown: list[Checked] = field(default_factory=list)
+    rest: list[tuple[str, Word]] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
 
-    def add(self, source: str, checked: Checked) -> None:
+    def add(self, file: str, line: int, checked: Checked) -> None:
         """One more."""
-        self.counts[overall(checked, self.asked)] += 1
-        if self.keep:
-            self.kept.append((source, checked))
+        verdict = overall(checked, self.asked)
+        self.counts[verdict] += 1
+        if self.html is not None and len(self.shown) < SHOWN:
+            self.shown.append(checked)
+        elif self.html is not None:
+            self.rest.append((checked.original.name, verdict))
+        if self.sarif is not None:
+            self.results.extend(results(file, line, checked, self.asked))
+        if self.junit is not None:
+            self.cases.append(case(checked, self.asked))
+
+    def write(self) -> None:
+        """The report files that were asked for."""
+        if self.html is not None:
+            page = history_page(self.shown, self.rest, self.counts, self.asked, self.refused)
+            write_text(self.html, page)
+        if self.sarif is not None:
+            write_text(self.sarif, sarif(self.results, self.asked))
+        if self.junit is not None:
+            unread = [Case("input", 0.0, CaseVerdict.ERROR, line) for line in self.refused]
+            write_text(self.junit, junit_xml([Suite("dvs check", (*self.cases, *unread))]))
 
     @property
     def code(self) -> ExitCode:
@@ -123,7 +149,7 @@ def command(
     read. A file of - is standard input.
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    verdicts = Verdicts(asked or (Level.PL_3,), keep=any((html, sarif_out, junit)))
+    verdicts = Verdicts(asked or (Level.PL_3,), html, sarif_out, junit)
     for source, item in histories(files, format_):
         if isinstance(item, Refused):
             where = "" if item.error.line is None else f":{item.error.line}:{item.error.column}"
@@ -131,9 +157,9 @@ def command(
             verdicts.refused.append(message)
             click.echo(f"error: {message}", err=True)
             continue
-        checked = check(item, reading, steps=steps)
+        checked = check(item.history, reading, steps=steps)
         told = sum(verdicts.counts.values())
-        verdicts.add(item.name if item.name.startswith(source) else source, checked)
+        verdicts.add(source, item.line, checked)
         if as_json:
             click.echo(json.dumps(as_object(checked)))
         elif told < IN_FULL or explain:
@@ -146,7 +172,7 @@ def command(
     total = sum(verdicts.counts.values()) + len(verdicts.refused)
     if not as_json and total > 1:
         click.echo("\n" + summary_line(verdicts.counts, len(verdicts.refused)))
-    write_reports(verdicts, html, sarif_out, junit)
+    verdicts.write()
     return verdicts.code
 
 
@@ -171,19 +197,6 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
             yield file
     except OSError as error:
         raise CampaignError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def write_reports(verdicts: Verdicts, html: Path | None, sarif_out: Path | None, junit: Path | None) -> None:
-    """The report files that were asked for."""
-    checked = [item for _, item in verdicts.kept]
-    if html is not None:
-        write_text(html, history_page(checked, verdicts.asked, verdicts.refused))
-    if sarif_out is not None:
-        write_text(sarif_out, sarif(verdicts.kept, verdicts.asked))
-    if junit is not None:
-        cases = [case(item, verdicts.asked) for item in checked]
-        cases += [Case("input", 0.0, CaseVerdict.ERROR, line) for line in verdicts.refused]
-        write_text(junit, junit_xml([Suite("dvs check", tuple(cases))]))
 
 
 def case(checked: Checked, asked: Sequence[Level]) -> Case:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import MAX_BYTES, Item, Refused, decoded, too_long
+from dvs_model.formats.reader import MAX_BYTES, Found, Item, Refused, decoded, too_long
 from dvs_model.notation import parse
 
 
@@ -22,4 +22,4 @@ def read(file: BinaryIO, name: str) -> Iterator[Item]:
     except HistoryError as error:
         yield Refused(name, error)
     else:
-        yield history
+        yield Found(history, 1)

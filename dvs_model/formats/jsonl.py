@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import MAX_BYTES, Item, Refused, decoded, too_long
+from dvs_model.formats.reader import MAX_BYTES, Found, Item, Refused, decoded, too_long
 from dvs_model.history import History
 from dvs_model.notation import parse
 from dvs_model.notation.scan import Scanner
@@ -39,7 +39,7 @@ def read(file: BinaryIO, name: str) -> Iterator[Item]:
                 while data and not data.endswith(b"\n"):
                     data = file.readline(MAX_BYTES)
                 raise too_long(number)
-            yield line(decoded(data, number), label, number)
+            yield Found(line(decoded(data, number), label, number), number)
         except HistoryError as error:
             yield Refused(label, error)
     if not found:

@@ -21,7 +21,15 @@ class Refused:
     error: HistoryError
 
 
-Item = History | Refused
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A history, and the line of the file at which it begins."""
+
+    history: History
+    line: int
+
+
+Item = Found | Refused
 Read = Callable[[BinaryIO, str], Iterator[Item]]
 """From an open file and a name for what has none to its histories, one by one."""
 

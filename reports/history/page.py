@@ -67,19 +67,25 @@ class HistoryView:
     phenomena: Sequence[PhenomenonRow]
 
 
-def history_page(checked: Sequence[Checked], asked: Sequence[Level], refused: Sequence[str] = ()) -> str:
-    """The page. Every text in it is escaped but for the pictures, whose texts are escaped one by one."""
-    first = checked[:SHOWN]
-    words = [overall(item, asked) for item in checked]
-    counts = {w.value: words.count(w) for w in Word}
+def history_page(
+    shown: Sequence[Checked],
+    rest: Sequence[tuple[str, Word]],
+    counts: Mapping[Word, int],
+    asked: Sequence[Level],
+    refused: Sequence[str] = (),
+) -> str:
+    """The page: `shown` at length, of `rest` name and verdict, `counts` over both.
+
+    Every text in it is escaped; the pictures escape theirs one by one.
+    """
     return _template().render(
-        views=[view(item, asked, number) for number, item in enumerate(first)],
-        more=[(item.original.name, overall(item, asked).value) for item in checked[SHOWN:]],
+        views=[view(item, asked, number) for number, item in enumerate(shown)],
+        more=[(name, verdict.value) for name, verdict in rest],
         asked=[level.value for level in asked],
-        counts=counts,
+        counts={verdict.value: count for verdict, count in counts.items()},
         refused=refused,
-        reading=str(checked[0].reading) if checked else "",
-        worst=next((w.value for w in (Word.VIOLATED, Word.UNKNOWN) if counts[w.value]), Word.HOLDS.value),
+        reading=str(shown[0].reading) if shown else "",
+        worst=next((w.value for w in (Word.VIOLATED, Word.UNKNOWN) if counts[w]), Word.HOLDS.value),
     )
 
 

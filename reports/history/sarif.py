@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from dvs_model.check import Checked, Undecided, Violated
@@ -12,10 +12,12 @@ from dvs_model.names import Level
 from dvs_model.verdict import Present
 from reports.history.account import because, lines
 
+Result = Mapping[str, object]
+"""A result object of SARIF."""
 
-def sarif(checked: Sequence[tuple[str, Checked]], asked: Sequence[Level]) -> str:
-    """The violated and unknown asked levels of histories, each with the file it came from."""
-    results = [result for uri, item in checked for result in _results(uri, item, asked)]
+
+def sarif(found: Sequence[Result], asked: Sequence[Level]) -> str:
+    """The document that holds some results."""
     used = dict.fromkeys(level for level in asked)
     rules = [
         {
@@ -31,7 +33,7 @@ def sarif(checked: Sequence[tuple[str, Checked]], asked: Sequence[Level]) -> str
         "runs": [
             {
                 "tool": {"driver": {"name": "dvs check", "rules": rules}},
-                "results": results,
+                "results": found,
                 "columnKind": "unicodeCodePoints",
             }
         ],
@@ -39,7 +41,8 @@ def sarif(checked: Sequence[tuple[str, Checked]], asked: Sequence[Level]) -> str
     return json.dumps(document, indent=2) + "\n"
 
 
-def _results(uri: str, checked: Checked, asked: Sequence[Level]) -> list[dict[str, object]]:
+def results(file: str, line: int, checked: Checked, asked: Sequence[Level]) -> list[Result]:
+    """The violated and unknown asked levels of a history, at its place in a file."""
     found = []
     for level in asked:
         verdict = checked.levels[level]
@@ -49,16 +52,14 @@ def _results(uri: str, checked: Checked, asked: Sequence[Level]) -> list[dict[st
             assert isinstance(finding, Present)
             text.append(f"{verdict.by[0].value}, {DEFINITIONS[verdict.by[0]].text}:")
             text.extend(line.text for line in lines(checked, finding.evidence[0]))
-            found.append(_result(uri, level, "error", "fail", "\n".join(text)))
+            found.append(_result(file, line, level, "error", "fail", "\n".join(text)))
         elif isinstance(verdict, Undecided):
             text_unknown = f"{checked.original.name}: {level.value} is unknown: {because(verdict)}"
-            found.append(_result(uri, level, "note", "open", text_unknown))
+            found.append(_result(file, line, level, "note", "open", text_unknown))
     return found
 
 
-def _result(uri: str, level: Level, severity: str, kind: str, text: str) -> dict[str, object]:
-    path, _, line = uri.rpartition(":")
-    file, region = (path, int(line)) if path and line.isdigit() else (uri, 1)
+def _result(file: str, line: int, level: Level, severity: str, kind: str, text: str) -> Result:
     return {
         "ruleId": level.value,
         "level": severity if kind == "fail" else "none",
@@ -68,7 +69,7 @@ def _result(uri: str, level: Level, severity: str, kind: str, text: str) -> dict
             {
                 "physicalLocation": {
                     "artifactLocation": {"uri": quote(file)},
-                    "region": {"startLine": region},
+                    "region": {"startLine": line},
                 }
             }
         ],

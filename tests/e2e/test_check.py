@@ -106,7 +106,7 @@ def test_one_json_object_a_history(tmp_path: Path) -> None:
 def test_reports(tmp_path: Path) -> None:
     hostile = tmp_path / "histories.jsonl"
     name = '<script>alert("1")</script> & co'
-    rows = [{"name": name, "text": FIGURE}, {"text": SERIAL}, {"text": "w1(x1) c1 r2(x1) c2"}]
+    rows = [{"name": name, "text": FIGURE}, {"text": SERIAL}, {"name": "b", "text": "w1(x1) c1 r2(x1) c2"}]
     hostile.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     html, sarif, junit = tmp_path / "a.html", tmp_path / "a.sarif", tmp_path / "a.xml"
     levels = ("--level", "PL-3", "--level", "PL-SI")
@@ -141,6 +141,22 @@ class Balanced(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag not in ("circle", "path", "rect", "line"):
             assert self.open.pop() == tag
+
+
+def test_many_histories(tmp_path: Path) -> None:
+    """The first ones at length, of the others the verdict; every finding at its line."""
+    file = tmp_path / "many.jsonl"
+    rows = [{"name": f"h{n}", "text": FIGURE if n % 10 == 0 else SERIAL} for n in range(60)]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    html, sarif = tmp_path / "a.html", tmp_path / "a.sarif"
+    result = dvs(str(file), "--html", str(html), "--sarif", str(sarif))
+    assert result.exit_code == 1
+    assert "60 histories: 54 holds, 6 violated" in result.stdout
+    assert result.stdout.count("the least that shows it") == 2
+    assert html.read_text(encoding="utf-8").count('<article class="history"') == 40
+    found = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
+    places = [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in found]
+    assert places == [1, 11, 21, 31, 41, 51]
 
 
 def test_names_cannot_inject_markup(tmp_path: Path) -> None:
