@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+from itertools import count
 from pathlib import Path
 
 from campaign.errors import CampaignError
@@ -17,19 +17,21 @@ from workload.results import Outcome, RunSummary
 from workload.scenario import Scenario
 
 SCENARIO_FILE = "scenario.json"
+NUMBERS = count()
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a file whole or not at all. Raises CampaignError naming the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        # Opened as any file is, so that the user's umask decides who may read it.
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(NUMBERS)}")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            with temporary.open("x", encoding="utf-8") as file:
                 file.write(text)
-            Path(temporary).replace(path)
+            temporary.replace(path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise CampaignError(
