@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -19,6 +20,13 @@ class Clock:
     def precedes(self, before: int, after: int) -> bool:
         """c_before <_t s_after."""
         return self.commits[before] < self.starts[after]
+
+
+def moments(clock: Clock, txns: Collection[int]) -> tuple[list[float], dict[int, int]]:
+    """When some transactions start, and per transaction the place of the first of these after its commit."""
+    starts = sorted({clock.starts[txn] for txn in txns})
+    following = {txn: bisect_right(starts, clock.commits[txn]) for txn in txns}
+    return starts, {txn: place for txn, place in following.items() if place < len(starts)}
 
 
 def text_clock(history: History) -> Clock | None:

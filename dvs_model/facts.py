@@ -58,10 +58,6 @@ class Facts:
         """The committed transactions in the order of their commits: the nodes of the DSG."""
         return list(self.commits)
 
-    def installed(self, version: Version) -> bool:
-        """Whether this is a final base version of a committed transaction (or a committed derived one)."""
-        return version in self.rank
-
     def next(self, version: Version) -> Version | None:
         """The next version of the object; None after the last one, and for what is not in the order."""
         order = self.history.orders.get(version.obj, ())

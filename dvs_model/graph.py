@@ -95,13 +95,19 @@ class Graph:
             for number, kind in enumerate(self.kinds)
             if kind in allowed and (not certain or not self.uncertain or self.notes[number].certain)
         ]
-        tails = np.fromiter((self.tails[n] for n in chosen), np.int32, len(chosen))
-        heads = np.fromiter((self.heads[n] for n in chosen), np.int32, len(chosen))
-        matrix = csr_matrix(
-            (np.ones(len(chosen), np.int8), (tails, heads)), shape=(self.vertices, self.vertices)
+        labels = strong_labels(
+            (self.tails[n] for n in chosen), (self.heads[n] for n in chosen), self.vertices
         )
-        _, labels = connected_components(matrix, directed=True, connection="strong")
-        return Components(labels.tolist(), len(self.transactions))
+        return Components(labels, len(self.transactions))
+
+
+def strong_labels(tails: Iterable[int], heads: Iterable[int], vertices: int) -> list[int]:
+    """Per vertex the number, from 0, of its strongly connected component."""
+    arcs = np.fromiter(tails, np.int32), np.fromiter(heads, np.int32)
+    matrix = csr_matrix((np.ones(len(arcs[0]), np.int8), arcs), shape=(vertices, vertices))
+    _, labels = connected_components(matrix, directed=True, connection="strong")
+    found: list[int] = labels.tolist()
+    return found
 
 
 @dataclass(slots=True)

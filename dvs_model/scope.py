@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from dvs_model.clock import Clock
+from dvs_model.clock import Clock, moments
 from dvs_model.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
 from dvs_model.graph import Components, Graph, Kind, Note
 
@@ -34,12 +34,6 @@ class Scope:
         if key not in self._components:
             self._components[key] = self.graph.components((*kinds, *self.added), certain=certain)
         return self._components[key]
-
-    def tangled(self) -> set[int]:
-        """The transactions in knots of all dependencies, possible ones too."""
-        found = self.knots(DEPENDENCIES, certain=False)
-        knots = set(found.knots)
-        return {txn for vertex, txn in enumerate(self.graph.transactions) if found.labels[vertex] in knots}
 
     def edges(self) -> list[Edge]:
         """All edges inside knots, but for those of time. Raises BudgetSpent; so for more than MOST_EDGES."""
@@ -71,16 +65,13 @@ def with_sessions(graph: Graph, sessions: Collection[tuple[int, ...]]) -> Graph:
 def with_time(graph: Graph, clock: Clock) -> Graph:
     """The graph with a chain of moments: a path along it says that one commits before the other starts."""
     extended = graph.extended()
-    moments = sorted({clock.starts[txn] for txn in graph.transactions})
-    slots = {moment: extended.vertex() for moment in moments}
-    for early, late in itertools.pairwise(moments):
-        extended.arc(slots[early], slots[late], Kind.PART)
+    starts, following = moments(clock, graph.transactions)
+    slots = [extended.vertex() for _ in starts]
+    place = dict(zip(starts, slots, strict=True))
+    for early, late in itertools.pairwise(slots):
+        extended.arc(early, late, Kind.PART)
     for txn in graph.transactions:
-        extended.arc(slots[clock.starts[txn]], graph.number[txn], Kind.PART)
-    position = 0
-    for txn in sorted(graph.transactions, key=lambda t: clock.commits[t]):
-        while position < len(moments) and moments[position] <= clock.commits[txn]:
-            position += 1
-        if position < len(moments):
-            extended.arc(graph.number[txn], slots[moments[position]], Kind.TIME)
+        extended.arc(place[clock.starts[txn]], graph.number[txn], Kind.PART)
+    for txn, after in following.items():
+        extended.arc(graph.number[txn], slots[after], Kind.TIME)
     return extended

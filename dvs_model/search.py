@@ -11,13 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
-import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
-
-from dvs_model.clock import Clock
+from dvs_model.clock import Clock, moments
 from dvs_model.edges import Budget, Edge
-from dvs_model.graph import Kind
+from dvs_model.graph import Kind, strong_labels
 
 BLOCK = 2048
 """Sources whose reachability is carried along in one pass, a bit each."""
@@ -64,28 +60,23 @@ def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] =
 def add_time(made: Web, clock: Clock) -> None:
     """The chain of moments at which transactions start."""
     txns = list(made.number)
-    moments = sorted({clock.starts[txn] for txn in txns})
-    slots = {moment: made.vertex() for moment in moments}
-    for early, late in pairwise(moments):
-        made.ways[slots[early]].append((slots[late], None))
+    starts, following = moments(clock, txns)
+    slots = [made.vertex() for _ in starts]
+    place = dict(zip(starts, slots, strict=True))
+    for early, late in pairwise(slots):
+        made.ways[early].append((late, None))
     for txn in txns:
-        made.ways[slots[clock.starts[txn]]].append((made.number[txn], None))
-    position = 0
-    for txn in sorted(txns, key=lambda t: clock.commits[t]):
-        while position < len(moments) and moments[position] <= clock.commits[txn]:
-            position += 1
-        if position < len(moments):
-            made.ways[made.number[txn]].append((slots[moments[position]], None))
+        made.ways[place[clock.starts[txn]]].append((made.number[txn], None))
+    for txn, after in following.items():
+        made.ways[made.number[txn]].append((slots[after], None))
 
 
 def reaches(made: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list[bool]:
     """For every pair of vertices whether the first reaches the second (or is it)."""
-    size = len(made.ways)
-    tails = np.fromiter((v for v, ways in enumerate(made.ways) for _ in ways), np.int32)
-    heads = np.fromiter((head for ways in made.ways for head, _ in ways), np.int32)
-    matrix = csr_matrix((np.ones(len(tails), np.int8), (tails, heads)), shape=(size, size))
-    count, labels_array = connected_components(matrix, directed=True, connection="strong")
-    labels: list[int] = labels_array.tolist()
+    tails = (vertex for vertex, ways in enumerate(made.ways) for _ in ways)
+    heads = (head for ways in made.ways for head, _ in ways)
+    labels = strong_labels(tails, heads, len(made.ways))
+    count = max(labels, default=-1) + 1
     answers = [labels[a] == labels[b] for a, b in pairs]
     open_pairs = [n for n, found in enumerate(answers) if not found]
     if not open_pairs:

@@ -14,7 +14,8 @@ from campaign.observe.recording import RECORDING, Observation, Reader, Recording
 from dvs_model.check import Checked, Holds, check
 from dvs_model.errors import HistoryError
 from dvs_model.history import History
-from dvs_model.names import FORBIDS, Level
+from dvs_model.names import FORBIDS, Level, Phenomenon
+from dvs_model.verdict import Present
 from dvs_model.wellformed import well_formed
 from reports.history.account import because, first_evidence, lines
 from workload.scenario import Scenario
@@ -33,7 +34,7 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The histories of a run, judged. `skewed`: readers of several tables whose reads are not PL-2+."""
+    """The histories of a run, judged. `skewed`: some reader saw read skew, G-single."""
 
     anomalies: tuple[Anomaly, ...]
     readers: Mapping[str, int]
@@ -64,7 +65,8 @@ def observe(
         return Observed(
             (Anomaly(last, "", scenario.steps[last].at, f"no history: {error.fact}"),), {}, False, 1
         )
-    skewed = together is not None and not isinstance(together.levels[Level.PL_2_PLUS], Holds)
+    # Not "PL-2+ does not hold": what is unknown would count as met.
+    skewed = together is not None and isinstance(together.phenomena[Phenomenon.G_SINGLE], Present)
     kinds = _kinds(real, frozenset(table.name for table in scenario.dynamic_tables))
     history = alone if together is None else together.original
     return Observed((*anomalies, *more), kinds, skewed, checks + (together is not None), history)

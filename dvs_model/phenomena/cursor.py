@@ -6,27 +6,18 @@ Adya 1999, section 4.2.2 (PL-CS).
 from __future__ import annotations
 
 from dvs_model.analysis import Analysis
-from dvs_model.edges import BudgetSpent, Edge
+from dvs_model.edges import Edge
 from dvs_model.graph import Kind
-from dvs_model.phenomena.cycles import SPENT, usable, why_possible
-from dvs_model.scope import DEPENDENCIES, Scope
+from dvs_model.phenomena.cycles import found_each, usable
+from dvs_model.scope import Scope
 from dvs_model.search import smallest_cycle, web
-from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
+from dvs_model.verdict import Cycle, Finding
 
 
 def cursor(analysis: Analysis) -> Finding:
     """G-cursor, one piece of evidence per object."""
     scope = analysis.plain
-    if not scope.knots(DEPENDENCIES, certain=False).knots:
-        return ABSENT
-    try:
-        certain = _cycles(scope, certain=True)
-        if certain:
-            return Present(certain)
-        possible = _cycles(scope, certain=False) if scope.graph.uncertain else ()
-    except BudgetSpent:
-        return Unknown(SPENT)
-    return Unknown(why_possible(analysis, possible[0].edges), possible) if possible else ABSENT
+    return found_each(analysis, scope, lambda certain: _cycles(scope, certain=certain))
 
 
 def _cycles(scope: Scope, *, certain: bool) -> tuple[Cycle, ...]:

@@ -117,6 +117,19 @@ def found_in(analysis: Analysis, scope: Scope, search: Search) -> Finding:
     return Unknown(why_possible(analysis, possible), (Cycle(possible),))
 
 
+def found_each(analysis: Analysis, scope: Scope, search: Callable[[bool], tuple[Cycle, ...]]) -> Finding:
+    """The finding of a search that gives a cycle per subject: over certain edges first, then over all."""
+    if not scope.knots(DEPENDENCIES, certain=False).knots:
+        return ABSENT
+    try:
+        if certain := search(True):
+            return Present(certain)
+        possible = search(False) if scope.graph.uncertain else ()
+    except BudgetSpent:
+        return Unknown(SPENT)
+    return Unknown(why_possible(analysis, possible[0].edges), possible) if possible else ABSENT
+
+
 def why_possible(analysis: Analysis, edges: Iterable[Edge]) -> str:
     """What is not said about a possible cycle."""
     doubtful = next((edge for edge in edges if not edge.certain), None)

@@ -15,12 +15,12 @@ from itertools import islice, pairwise
 
 from dvs_model.analysis import Analysis
 from dvs_model.clock import Clock
-from dvs_model.edges import BudgetSpent, Edge
+from dvs_model.edges import Edge
 from dvs_model.graph import Kind
-from dvs_model.phenomena.cycles import SPENT, single_edges, why_possible
-from dvs_model.scope import DEPENDENCIES, Scope
+from dvs_model.phenomena.cycles import found_each, single_edges
+from dvs_model.scope import Scope
 from dvs_model.search import Web, reaches, web
-from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
+from dvs_model.verdict import Cycle, Finding, Present, Unknown
 
 SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""
@@ -42,16 +42,7 @@ def monotonic_with_starts(analysis: Analysis) -> Finding:
 
 
 def _found(analysis: Analysis, scope: Scope) -> Finding:
-    if not scope.knots(DEPENDENCIES, certain=False).knots:
-        return ABSENT
-    try:
-        certain = _cycles(analysis, scope, certain=True)
-        if certain:
-            return Present(certain)
-        possible = _cycles(analysis, scope, certain=False) if scope.graph.uncertain else ()
-    except BudgetSpent:
-        return Unknown(SPENT)
-    return Unknown(why_possible(analysis, possible[0].edges), possible) if possible else ABSENT
+    return found_each(analysis, scope, lambda certain: _cycles(analysis, scope, certain=certain))
 
 
 def _cycles(analysis: Analysis, scope: Scope, *, certain: bool) -> tuple[Cycle, ...]:

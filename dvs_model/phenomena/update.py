@@ -8,28 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dvs_model.analysis import Analysis
-from dvs_model.edges import BudgetSpent, Edge
+from dvs_model.edges import Edge
 from dvs_model.graph import Kind
-from dvs_model.phenomena.cycles import SPENT, usable, why_possible
-from dvs_model.scope import DEPENDENCIES, Scope
+from dvs_model.phenomena.cycles import found_each, usable
+from dvs_model.scope import Scope
 from dvs_model.search import Web, reaches, shortest, smallest_cycle, web
-from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
+from dvs_model.verdict import Cycle, Finding
 
 
 def update(analysis: Analysis) -> Finding:
     """G-update; without subject where updates alone have such a cycle, else one cycle per reader."""
-    scope = analysis.plain
-    if not scope.knots(DEPENDENCIES, certain=False).knots:
-        return ABSENT
-    updates = analysis.facts.updates
-    try:
-        certain = _cycles(scope, updates, certain=True)
-        if certain:
-            return Present(certain)
-        possible = _cycles(scope, updates, certain=False) if scope.graph.uncertain else ()
-    except BudgetSpent:
-        return Unknown(SPENT)
-    return Unknown(why_possible(analysis, possible[0].edges), possible) if possible else ABSENT
+    scope, updates = analysis.plain, analysis.facts.updates
+    return found_each(analysis, scope, lambda certain: _cycles(scope, updates, certain=certain))
 
 
 def _cycles(scope: Scope, updates: set[int], *, certain: bool) -> tuple[Cycle, ...]:
