@@ -35,7 +35,7 @@ def write_text(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise CampaignError(
-            f"cannot write {path}: {error.strerror or error}; choose another --out"
+            f"cannot write {path}: {error.strerror or error}; choose another place for it"
         ) from error
 
 
