@@ -140,5 +140,11 @@ def _delta() -> Tier:
     return DeltaTier.start()
 
 
-TIERS: Mapping[str, Callable[[], Tier]] = {"rules": RulesTier, "delta": _delta}
+def _spark() -> Tier:
+    from campaign.tiers.spark import SparkTier
+
+    return SparkTier.start()
+
+
+TIERS: Mapping[str, Callable[[], Tier]] = {"rules": RulesTier, "spark": _spark, "delta": _delta}
 """The tiers a campaign can run on."""

@@ -6,12 +6,12 @@ Ids are given at insert, kept by UPDATE, new after an overwrite, old again after
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 import duckdb
 
-from campaign.tiers.duck_store import DuckStore, StoredTable
-from dynamic_tables.definition import BaseTable
+from dynamic_tables.definition import Columns
 from dynamic_tables.plan.typed import TYPES
 from dynamic_tables.plan.types import Type, decimal
 from dynamic_tables.refresh.frontier import SourceVersion
@@ -36,23 +36,31 @@ def engine_type(type_: SqlType) -> Type:
     return TYPES[aliases.get(type_.kind, type_.kind.value)]
 
 
-class Applier:
-    """Applies commits to the base tables of a store."""
+def engine_columns(table: Table) -> Columns:
+    """A base table's columns as the engine knows them."""
+    return tuple((column.name, engine_type(column.type)) for column in table.columns)
 
-    def __init__(self, store: DuckStore, tables: tuple[Table, ...]) -> None:
-        self.store = store
-        self.connection: duckdb.DuckDBPyConnection = store.connection
+
+Publish = Callable[[str, str, SourceVersion], None]
+"""(base table, name of a DuckDB table with its rows and `$ROW_ID`, version): makes the version known."""
+
+
+class Applier:
+    """Applies commits to base tables, and publishes each version of each as a DuckDB table."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, tables: tuple[Table, ...], publish: Publish
+    ) -> None:
+        self.connection = connection
+        self.publish = publish
         self.tables = {table.name: table for table in tables}
+        self.versions: dict[str, list[SourceVersion]] = {table.name: [] for table in tables}
         self.replaced: dict[str, int] = {}
         self._run("CREATE SCHEMA live")
         self._run("CREATE SEQUENCE ids")
         for table in tables:
             columns = ", ".join(f"{c.name} {type_name(c.type, Dialect.DUCKDB)}" for c in table.columns)
             self._run(f"CREATE TABLE live.{table.name} ({columns}, {ID} BIGINT DEFAULT nextval('ids'))")
-            store.known[table.name] = BaseTable(
-                table.name, tuple((c.name, engine_type(c.type)) for c in table.columns)
-            )
-            store.tables[table.name] = StoredTable(identity=f"{table.name}#0")
             self._snapshot(table, -1, changed=True)
 
     def commit(self, commit: Commit) -> tuple[str, ...]:
@@ -72,14 +80,17 @@ class Applier:
         return tuple(self.connection.execute(f"SELECT {names} FROM live.{name}").fetchall())
 
     def _snapshot(self, table: Table, at: int, *, changed: bool) -> None:
-        stored = self.store.tables[table.name]
+        versions = self.versions[table.name]
         names = ", ".join(column.name for column in table.columns)
-        number = len(stored.physical)
-        physical = self.store.store_as(
-            table.name, f"SELECT {names}, 'b' || {ID} AS {ROW_ID} FROM live.{table.name}"
+        number = len(versions)
+        self._run(
+            f'CREATE TEMP TABLE "{_snapshot_name(table.name, number)}" AS '
+            f"SELECT {names}, 'b' || {ID} AS {ROW_ID} FROM live.{table.name}"
         )
-        content = number if changed or not stored.versions else stored.versions[-1].content
-        self.store.add_version(table.name, physical, SourceVersion(number, at, content, stored.identity))
+        content = number if changed or not versions else versions[-1].content
+        identity = f"{table.name}#{self.replaced.get(table.name, 0)}"
+        versions.append(SourceVersion(number, at, content, identity))
+        self.publish(table.name, _snapshot_name(table.name, number), versions[-1])
 
     def _apply(self, statement: Dml, table: Table) -> None:
         target = f"live.{table.name}"
@@ -102,7 +113,6 @@ class Applier:
                 self._run(f"DELETE FROM {target}")
                 self._insert(table, rows)
                 self.replaced[table.name] = self.replaced.get(table.name, 0) + 1
-                self.store.tables[table.name].identity = f"{table.name}#{self.replaced[table.name]}"
             case Restore(_, to):
                 self._restore(table, to)
             case Optimize():
@@ -136,17 +146,21 @@ class Applier:
             self._run(text)
 
     def _restore(self, table: Table, to: int) -> None:
-        stored = self.store.tables[table.name]
-        number = max(i for i, version in enumerate(stored.versions) if version.timestamp <= to)
+        number = max(version.version for version in self.versions[table.name] if version.timestamp <= to)
         names = ", ".join(column.name for column in table.columns)
         self._run(f"DELETE FROM live.{table.name}")
         self._run(
             f"INSERT INTO live.{table.name} ({names}, {ID}) "
-            f'SELECT {names}, CAST(substring({ROW_ID}, 2) AS BIGINT) FROM "{stored.physical[number]}"'
+            f"SELECT {names}, CAST(substring({ROW_ID}, 2) AS BIGINT) "
+            f'FROM "{_snapshot_name(table.name, number)}"'
         )
 
     def _run(self, text: str) -> None:
         self.connection.execute(text).fetchall()
+
+
+def _snapshot_name(table: str, version: int) -> str:
+    return f"{table}@{version}"
 
 
 def _text(expr: Expr) -> str:

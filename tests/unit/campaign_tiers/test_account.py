@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from campaign.tiers.applier import Applier
+from campaign.tiers.database import own_database
 from campaign.tiers.duck_store import DuckStore
-from campaign.tiers.rules import own_database
+from campaign.tiers.rules import base_tables
 from dynamic_tables.account import Account
 from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError, RefreshFailed, UnsupportedError, ValidationFailed
@@ -53,7 +54,7 @@ class World:
 def world() -> Iterator[World]:
     with own_database() as connection:
         store = DuckStore(connection)
-        applier = Applier(store, (ORDERS, CITIES))
+        applier = base_tables(store, (ORDERS, CITIES))
         clock = SimulatedClock()
         world = World(Account(store=store, clock=clock), clock, applier)
         rows = ((1, "rome", 10), (2, "rome", 20), (3, None, 5))

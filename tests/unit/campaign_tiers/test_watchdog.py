@@ -9,7 +9,7 @@ import pytest
 
 from campaign.lanes import LaneSpec
 from campaign.tiers import rules, watchdog
-from campaign.tiers.rules import own_database
+from campaign.tiers.database import own_database
 from campaign.tiers.watchdog import HungQuery, cut_after
 from generators.profiles import QUICK
 from generators.scenarios import scenario_at

@@ -1,0 +1,182 @@
+"""Scenarios of one shape over different data, as one scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.lift.queries import WORLD, WORLDS, lifted_query
+from workload.query import Call, ColumnRef, Expr, Literal, Named, Query, blocks, relations_of
+from workload.scenario import Commit, Definition, Scenario, Step
+from workload.schema import Column
+from workload.types import BOOLEAN, INT, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Unliftable:
+    """Why these worlds must run one by one."""
+
+    reason: str
+
+
+class _Apart(Exception):
+    """Worlds that one scenario cannot hold; its text is the reason."""
+
+
+def lift(worlds: Sequence[Scenario]) -> Scenario | Unliftable:
+    """One scenario that runs all worlds; world i has the number i in column `WORLD`.
+
+    The worlds share tables, definitions, and steps but for the statements of their commits. A statement that
+    is the same in all worlds but for its literal rows stays one statement.
+    """
+    first = worlds[0]
+    try:
+        _check_names(first)
+        for other in worlds[1:]:
+            _check_shape(first, other)
+        definitions = tuple(_definition(definition) for definition in first.definitions)
+        steps = tuple(_step(number, worlds) for number in range(len(first.steps)))
+        tables = tuple(replace(table, columns=(*table.columns, WORLD)) for table in first.tables)
+        if any(_reads_worlds(definition.query) for definition in definitions):
+            tables, steps = (*tables, WORLDS), _with_worlds(steps, len(worlds))
+    except _Apart as reason:
+        return Unliftable(str(reason))
+    return Scenario(f"{first.name}/x{len(worlds)}", tables, definitions, steps, first.intents)
+
+
+def rows_of_world(rows: Iterable[Row], world: int) -> tuple[Row, ...]:
+    """A world's rows of a lifted relation, as the relation has them without lifting."""
+    return tuple(row[:-1] for row in rows if row[-1] == world)
+
+
+def _check_names(scenario: Scenario) -> None:
+    if WORLDS.name in {d.name for d in (*scenario.tables, *scenario.definitions)}:
+        raise _Apart(f"a relation is named {WORLDS.name}")
+    outputs = {item.name for d in scenario.definitions for block in blocks(d.query) for item in block.items}
+    if WORLD.name in outputs | {column.name for table in scenario.tables for column in table.columns}:
+        raise _Apart(f"a column is named {WORLD.name}")
+
+
+def _check_shape(first: Scenario, other: Scenario) -> None:
+    if (other.tables, other.definitions) != (first.tables, first.definitions):
+        raise _Apart("the worlds have different tables or definitions")
+    if [_outline(step) for step in other.steps] != [_outline(step) for step in first.steps]:
+        raise _Apart("the worlds have different steps")
+
+
+def _outline(step: Step) -> object:
+    return ("commit", step.at) if isinstance(step, Commit) else step
+
+
+def _definition(definition: Definition) -> Definition:
+    return replace(definition, query=lifted_query(definition.query))
+
+
+def _step(number: int, worlds: Sequence[Scenario]) -> Step:
+    steps = [world.steps[number] for world in worlds]
+    if not isinstance(steps[0], Commit):
+        return steps[0]
+    transactions = [step.statements for step in steps if isinstance(step, Commit)]
+    columns = {table.name: table.columns for table in worlds[0].tables}
+    return Commit(steps[0].at, _together(transactions) or _one_by_one(transactions, columns))
+
+
+def _together(transactions: Sequence[tuple[Dml, ...]]) -> tuple[Dml, ...] | None:
+    """The transaction of all worlds, statement by statement; None if they differ in more than rows."""
+    if len({tuple(map(_without_rows, statements)) for statements in transactions}) > 1:
+        return None
+    return tuple(_joined(same) for same in zip(*transactions, strict=True))
+
+
+def _without_rows(statement: Dml) -> str:
+    # As text: two statements that hold a NaN are the same, though they are not equal.
+    match statement:
+        case Insert() | Merge() | Overwrite() | Replace():
+            return repr(replace(statement, rows=()))
+        case _:
+            return repr(statement)
+
+
+def _joined(statements: Sequence[Dml]) -> Dml:
+    first = statements[0]
+    match first:
+        case Insert() | Overwrite() | Replace():
+            return replace(first, rows=_rows_of(statements))
+        case Merge():
+            return replace(first, rows=_rows_of(statements), keys=(*first.keys, WORLD.name))
+        case Update() | Delete() | Truncate() | Restore() | Optimize():
+            return first
+        case _:
+            assert_never(first)
+
+
+def _rows_of(statements: Sequence[Dml]) -> tuple[Row, ...]:
+    return tuple(
+        (*row, world)
+        for world, statement in enumerate(statements)
+        if isinstance(statement, Insert | Overwrite | Replace | Merge)
+        for row in statement.rows
+    )
+
+
+def _one_by_one(
+    transactions: Sequence[tuple[Dml, ...]], columns: dict[str, tuple[Column, ...]]
+) -> tuple[Dml, ...]:
+    return tuple(
+        lifted
+        for world, statements in enumerate(transactions)
+        for statement in statements
+        for lifted in _restricted(statement, world, columns)
+    )
+
+
+def _restricted(statement: Dml, world: int, columns: dict[str, tuple[Column, ...]]) -> tuple[Dml, ...]:
+    """A statement that reaches one world only."""
+    table = statement.table
+    here = Call("eq", (ColumnRef(table, WORLD.name, INT), Literal(world, INT)), BOOLEAN)
+
+    def also(where: Expr | None) -> Expr:
+        return here if where is None else Call("and", (here, where), BOOLEAN)
+
+    def marked(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        return tuple((*row, world) for row in rows)
+
+    match statement:
+        case Insert(_, rows):
+            return (Insert(table, marked(rows)),)
+        case Update(_, assignments, where):
+            return (Update(table, assignments, also(where)),)
+        case Delete(_, where):
+            return (Delete(table, also(where)),)
+        case Merge():
+            return (replace(statement, rows=marked(statement.rows), keys=(*statement.keys, WORLD.name)),)
+        case Truncate():
+            return (Delete(table, here),)
+        case Overwrite(_, rows):
+            return (Delete(table, here), Insert(table, marked(rows)))
+        case Optimize():
+            return (statement,)
+        case Restore() | Replace():
+            raise _Apart(f"{type(statement).__name__.upper()} of {table} in some worlds only")
+        case _:
+            assert_never(statement)
+
+
+def _reads_worlds(query: Query) -> bool:
+    return any(
+        isinstance(relation, Named) and relation.name == WORLDS.name
+        for block in blocks(query)
+        for relation in relations_of(block.source)
+    )
+
+
+def _with_worlds(steps: tuple[Step, ...], count: int) -> tuple[Step, ...]:
+    born = Insert(WORLDS.name, tuple((world,) for world in range(count)))
+    first = steps[0]
+    if isinstance(first, Commit):
+        return (Commit(first.at, (born, *first.statements)), *steps[1:])
+    if first.at == 0:
+        raise _Apart("there is no time before the first step for the table of all worlds")
+    return (Commit(first.at - 1, (born,)), *steps)
