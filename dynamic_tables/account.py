@@ -16,6 +16,7 @@ from dynamic_tables.plan.bind import StoredRelation, ViewRelation, bind_query
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import TextQuery, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
+from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.initial import initialization_timestamp
 from dynamic_tables.store.port import RefreshRecord, Relation, Store
@@ -50,7 +51,11 @@ class Account:
     rules: Rules = RULES
     protocol: RefreshProtocol = PROTOCOL
     bound: dict[str, tuple[str, BoundQuery | None]] = field(default_factory=dict)
+    plans: Plans = field(init=False)
     lock: RLock = field(default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        self.plans = Plans(self.rules)
 
     @classmethod
     def open(cls, path: str, spark: SparkSession, clock: Clock) -> Account:
@@ -206,7 +211,7 @@ class Account:
             bound=bound,
             definitions=sources,
             store=self.store,
-            rules=self.rules,
+            plans=self.plans,
             protocol=self.protocol,
         )
 
@@ -216,6 +221,8 @@ class Account:
         expanded = fingerprint(text.texts)
         known = self.bound.get(table.name)
         if known is None or known[0] != expanded:
+            if known is not None:
+                self.plans.forget()
             known = (expanded, self._read(table.text)[0])
             self.bound[table.name] = known
         return known[1], table if table.expanded == expanded else replace(table, expanded=expanded)
@@ -241,6 +248,7 @@ class Account:
                 if not isinstance(other, BaseTable) and definition.name in read_text(other.text, self).names:
                     raise DefinitionError(f"{definition.name} is read by {other.name}; drop that first")
             self.bound.pop(definition.name, None)
+            self.plans.forget()
             self.store.drop(definition)
 
     def relation(self, name: str) -> StoredRelation | ViewRelation | None:

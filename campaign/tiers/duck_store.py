@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import cycle
 
 import duckdb
 
@@ -14,6 +15,9 @@ from dynamic_tables.plan.dialects import DUCKDB, Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.store.port import Relation
+
+MARK = "\0"
+"""Around a leaf's name in the text of a plan: no SQL text has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class DuckStore(MemoryStore[DuckRelation]):
 
     connection: duckdb.DuckDBPyConnection
     names: int = 0
+    texts: dict[Plan, list[str]] = field(default_factory=dict)
 
     @property
     def dialect(self) -> Dialect:
@@ -57,8 +62,17 @@ class DuckStore(MemoryStore[DuckRelation]):
         names = {
             leaf: relation.name for leaf, relation in leaves.items() if isinstance(relation, DuckRelation)
         }
-        query = DuckRelation(self.connection, "", render(plan, DUCKDB, names).text())
+        query = DuckRelation(self.connection, "", self._text(plan, leaves, names))
         return self.computed(query) if once else query
+
+    def _text(self, plan: Plan, leaves: Iterable[str], names: Mapping[str, str]) -> str:
+        """The text of a plan; rendered once, since a table's refreshes differ in the leaves' names only."""
+        if plan not in self.texts:
+            marked = render(plan, DUCKDB, {leaf: f"{MARK}{leaf}{MARK}" for leaf in leaves}).text()
+            self.texts[plan] = marked.split(MARK)
+        # Every second piece is a leaf.
+        pieces = zip(self.texts[plan], cycle((False, True)), strict=False)
+        return "".join(names[piece] if is_leaf else piece for piece, is_leaf in pieces)
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> DuckRelation:
         """Not here: the text is Spark's."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from dynamic_tables.plan.dialects import Dialect
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, replace_columns
+from dynamic_tables.plan.expressions import walk as walk_expression
 from dynamic_tables.plan.functions import CASE, CAST, FRAME, FUNCTIONS, IN, wide_left
 from dynamic_tables.plan.nodes import (
     Aggregate,
@@ -48,6 +49,9 @@ FRAME_TAGS = {
     Kind.DATE: "t",
     Kind.TIMESTAMP_NTZ: "m",
 }
+
+Items = tuple[tuple[str, Expr], ...]
+"""Output columns: name and expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +148,10 @@ class _Renderer:
     def select(self, plan: Plan) -> str:
         """A plan as a SELECT."""
         match plan:
-            case Scan() | Leaf():
-                items = ", ".join(self.item(Col(source, c.type), c.name) for source, c in plan.columns)
-                return f"SELECT {items} FROM {self.leaf(plan)}"
-            case Project(child, items_):
-                items = ", ".join(self.item(expr, name) for name, expr in items_)
-                return f"SELECT {items} {self.from_where(child)}"
+            case Scan() | Leaf() | Project():
+                fused, below = self.fused(plan)
+                listed = ", ".join(self.item(expr, name) for name, expr in fused)
+                return f"SELECT {listed} {self.from_leaf_or(below)}"
             case Filter() | Join():
                 return f"SELECT {self.names(plan)} {self.from_where(plan, own=True)}"
             case SemiJoin(left, right, on, anti):
@@ -171,6 +173,30 @@ class _Renderer:
                 return self.values(plan)
             case _:
                 assert_never(plan)
+
+    def fused(self, plan: Scan | Leaf | Project) -> tuple[Items, Plan]:
+        """Projections on top of each other as one, and what they read: the less text, the less to bind.
+
+        One that others read too stays apart, and so does one whose expressions would be written twice.
+        """
+        if not isinstance(plan, Project):
+            return tuple((c.name, Col(source, c.type)) for source, c in plan.columns), plan
+        return self.over(plan.items, plan.child)
+
+    def over(self, items: Items, child: Plan) -> tuple[Items, Plan]:
+        """Items over a node as items over what that node projects from, where that is as good."""
+        if isinstance(child, Project) and self.uses[id(child)] > 1:
+            return items, child
+        if not isinstance(child, Scan | Leaf | Project):
+            return items, child
+        inner, below = self.fused(child)
+        used = Counter(
+            part.name for _, expr in items for part in walk_expression(expr) if isinstance(part, Col)
+        )
+        if any(used[name] > 1 and not isinstance(expr, Col | Lit) for name, expr in inner):
+            return items, child
+        meaning = dict(inner)
+        return tuple((n, replace_columns(e, lambda col: meaning[col.name])) for n, e in items), below
 
     def select_in_order(self, plan: Plan, order: tuple[Col, ...]) -> str:
         """A branch of a union: its columns in the order of the first branch."""
@@ -194,15 +220,20 @@ class _Renderer:
         text = f"FROM {self.join(plan) if single and isinstance(plan, Join) else self.source(plan)}"
         return f"{text} WHERE {' AND '.join(reversed(conditions))}" if conditions else text
 
+    def from_leaf_or(self, plan: Plan) -> str:
+        """FROM and WHERE of what fused projections read: a leaf by its own column names."""
+        return f"FROM {self.leaf(plan)}" if isinstance(plan, Scan | Leaf) else self.from_where(plan)
+
     def join(self, join: Join) -> str:
         condition = "" if join.on is None else f" ON {self.expr(join.on)}"
         return f"{self.source(join.left)} {JOINS[join.kind]} {self.source(join.right)}{condition}"
 
     def aggregate(self, plan: Aggregate) -> str:
-        items = ", ".join(self.item(expr, name) for name, expr in (*plan.keys, *plan.aggregates))
+        items, below = self.over((*plan.keys, *plan.aggregates), plan.child)
+        listed = ", ".join(self.item(expr, name) for name, expr in items)
         # A key that is a constant would be read as a position.
-        by = ", ".join(self.expr(expr) for _, expr in plan.keys if not isinstance(expr, Lit))
-        text = f"SELECT {items} {self.from_where(plan.child)}"
+        by = ", ".join(self.expr(expr) for _, expr in items[: len(plan.keys)] if not isinstance(expr, Lit))
+        text = f"SELECT {listed} {self.from_leaf_or(below)}"
         return f"{text} GROUP BY {by}" if by else text
 
     def values(self, plan: Values) -> str:

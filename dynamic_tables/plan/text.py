@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 from sqlglot import exp
@@ -77,10 +78,8 @@ def read_text(text: str, relations: Relations) -> TextQuery:
     texts: dict[str, None] = {}
 
     def visit(current: str, path: tuple[str, ...]) -> tuple[str, ...]:
-        tree = parse_query(current)
-        ensure_deterministic(tree)
         texts[current] = None
-        names = tuple(dict.fromkeys(_relations(tree)))
+        names = names_in(current)
         for name in names:
             if name in path:
                 raise DefinitionError(f"{name} is defined by itself: {' -> '.join((*path, name))}")
@@ -98,6 +97,17 @@ def read_text(text: str, relations: Relations) -> TextQuery:
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
     return TextQuery(text, names, tuple(sources), tuple(texts))
+
+
+@lru_cache(maxsize=4096)
+def names_in(text: str) -> tuple[str, ...]:
+    """The relations that a text itself names, each once, in order; a refresh asks this again and again.
+
+    Raises DefinitionError: syntax, a function without a fixed result, a relation that is no plain table.
+    """
+    tree = parse_query(text)
+    ensure_deterministic(tree)
+    return tuple(dict.fromkeys(_relations(tree)))
 
 
 def _relations(tree: exp.Expr) -> Iterable[str]:

@@ -10,9 +10,7 @@ from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
-from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
-from dynamic_tables.differentiate.registry import RULES, Rules, change_plan, initial_plan
 from dynamic_tables.errors import RefreshFailed, StoreError
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery
 from dynamic_tables.refresh import action as actions
@@ -20,6 +18,7 @@ from dynamic_tables.refresh import versions
 from dynamic_tables.refresh.action import Action, Readable
 from dynamic_tables.refresh.change_set import ChangeSet
 from dynamic_tables.refresh.frontier import Frontier, SourceVersion
+from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.refresh.validate import validate
 from dynamic_tables.refresh.versions import SourceHistory
 from dynamic_tables.store.port import RefreshRecord, Relation, Store
@@ -70,7 +69,7 @@ class Refreshing:
     bound: BoundQuery | None
     definitions: Mapping[str, BaseTable | DynamicTable]
     store: Store
-    rules: Rules = RULES
+    plans: Plans = field(default_factory=Plans)
     protocol: RefreshProtocol = PROTOCOL
     views: Mapping[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -145,9 +144,8 @@ class Refreshing:
         leaves: dict[str, Relation] = {}
         for name, source in frontier.sources.items():
             self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
-        return self.store.compute(
-            initial_plan(self.bound, self.rules, ids=self.table.incremental), leaves, once=False
-        )
+        plan = self.plans.initial(self.bound, ids=self.table.incremental)
+        return self.store.compute(plan, leaves, once=False)
 
     def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:
         if self.bound is None:
@@ -160,8 +158,7 @@ class Refreshing:
                 self._bind_interval(
                     leaves, name, self.protocol.interval_start(before, name, self.store), source
                 )
-            plan = change_plan(self.bound, self.rules)
-            changes = self._keep(self.store.compute(plan, leaves, once=True))
+            changes = self._keep(self.store.compute(self.plans.changes(self.bound), leaves, once=True))
         change_set = ChangeSet((*(name for name, _ in self.table.columns), ACTION, ROW_ID), changes)
         contents = self._keep(self.store.current(self.table))
         with self._timed("validate"):
@@ -171,7 +168,7 @@ class Refreshing:
                 change_set,
                 contents,
                 self.store,
-                self.rules,
+                self.plans,
                 self.protocol.validations,
             )
         record = replace(record, inserted=inserted, deleted=deleted, changed=inserted + deleted > 0)
@@ -179,8 +176,8 @@ class Refreshing:
             return replace(self._commit(record, self.store.touch), change_set=change_set)
         bound = {CHANGES: changes, CONTENTS: contents}
         with self._timed("fold"):
-            folded = self._keep(self.store.compute(self.rules.fold(self.table.columns), bound, once=True))
-        apply = self.rules.apply(self.table.columns)
+            folded = self._keep(self.store.compute(self.plans.fold(self.table.columns), bound, once=True))
+        apply = self.plans.apply(self.table.columns)
         result = self._commit(record, lambda table, record: self.store.merge(table, folded, apply, record))
         return replace(result, change_set=change_set)
 
@@ -189,7 +186,7 @@ class Refreshing:
     ) -> None:
         self._bind_end(leaves, name, start.version, At.T0, True)
         self._bind_end(leaves, name, end.version, At.T1, True)
-        captured = self.rules.capture(name, self.definitions[name].columns)
+        captured = self.plans.capture(name, self.definitions[name].columns)
         leaves[leaf_name(name, None)] = self._keep(self.store.compute(captured, leaves, once=True))
 
     def _bind_end(self, leaves: dict[str, Relation], name: str, version: int, at: At, ids: bool) -> None:
@@ -199,7 +196,7 @@ class Refreshing:
             leaves[leaf_name(name, at)] = self._keep(self.store.snapshot(name, version, ids=ids))
             return
         leaves[f"{leaf_name(name, at)}/rows"] = self._snapshot(name, version)
-        plan = identify(name, at, definition.columns, self.rules.row_ids)
+        plan = self.plans.identified(name, at, definition.columns)
         leaves[leaf_name(name, at)] = self._keep(self.store.compute(plan, leaves, once=True))
 
     def _snapshot(self, name: str, version: int) -> Relation:

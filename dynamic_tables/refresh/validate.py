@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.differentiate.apply import ABSENT, CHANGES, CONTENTS, DUPLICATED, PRESENT
-from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.plan.nodes import DELETE, INSERT
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
+from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.store.port import Relation, Store
 
 MESSAGES = {
@@ -22,7 +22,7 @@ def validate(
     changes: ChangeSet,
     contents: Relation,
     store: Store,
-    rules: Rules,
+    plans: Plans,
     enforce: bool,
 ) -> tuple[int, int]:
     """How many rows a change set inserts and deletes.
@@ -32,7 +32,7 @@ def validate(
     bound = {CHANGES: changes.relation, CONTENTS: contents}
     counted = {
         str(check): (int(str(rows)), str(example))
-        for check, rows, example in store.compute(rules.validate(table.columns), bound, once=False).rows()
+        for check, rows, example in store.compute(plans.validate(table.columns), bound, once=False).rows()
     }
     broken = [
         f"{MESSAGES[check].format(rows=rows)} (for example {example})"
