@@ -9,6 +9,7 @@ from pathlib import Path
 
 from campaign import folders
 from campaign.lanes import LaneSpec
+from campaign.lifting import reachable
 from campaign.runner import Judged, Plan, run
 from campaign.tally import Tally
 from campaign.triage import smallest
@@ -17,9 +18,6 @@ from workload.results import Failure, OutcomeClass, RunSummary
 
 SHRUNK = 5
 """Failures that are shrunk and kept; the others are counted."""
-
-ATTEMPTS = {"rules": 400, "delta": 30}
-"""Runs that shrinking one failure may take."""
 
 
 def run_campaign(
@@ -33,6 +31,7 @@ def run_campaign(
         folders.ensure_writable(out)
     start = time.perf_counter()
     tally = Tally()
+    profile = replace(plan.profile, floors=reachable(plan.profile.floors, spec.lifted))
     failed: list[Judged] = []
     interrupted = False
     try:
@@ -47,7 +46,7 @@ def run_campaign(
     seconds = time.perf_counter() - start
     failed.sort(key=lambda judged: judged.index)
     kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
-    summary = tally.summary(plan.seed, spec.tier, plan.profile, seconds, kept)
+    summary = tally.summary(plan.seed, spec.name, profile, seconds, kept)
     summary = replace(summary, interrupted=interrupted)
     if out is not None:
         folders.write_run(out, summary)
@@ -56,8 +55,8 @@ def run_campaign(
 
 def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failure:
     """Shrinks a failure and writes its folder."""
-    scenario = scenario_at(plan.seed, plan.profile, judged.index)
-    shrunk, outcome = smallest(spec.build(), scenario, judged.outcome, ATTEMPTS[spec.tier])
+    scenario = judged.outcome.reproduction or scenario_at(plan.seed, plan.profile, judged.index)
+    shrunk, outcome = smallest(spec.build(), scenario, judged.outcome, spec.kind.attempts)
     folder = ""
     if out is not None:
         path = out / "failures" / f"{judged.index:06d}"

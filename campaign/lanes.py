@@ -6,6 +6,8 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import partial
 from typing import Protocol
 
 from campaign.engine import Engine
@@ -67,6 +69,10 @@ class Lane:
         outcome = self._judge(scenario)
         return replace(outcome, seconds=time.perf_counter() - start)
 
+    def take(self, scenario: Scenario) -> tuple[Outcome, Scenario]:
+        """The outcome, and the scenario that was run: this one."""
+        return self.judge(scenario), scenario
+
     def _judge(self, scenario: Scenario) -> Outcome:
         try:
             check_scenario(scenario)
@@ -111,40 +117,113 @@ class RulesTier:
         return [stored.row for stored in trace.refreshes[-1].contents] if trace.refreshes else []
 
 
+class Lifting(Enum):
+    """What the worlds of a scenario are, where many are run as one (see `campaign.lifting`)."""
+
+    NONE = "none"
+    INTERVALS = "intervals"
+    """Its own refresh intervals, each from fresh tables: one refresh of a definition serves them all."""
+    DATABASES = "databases"
+    """Other data for the same definitions and the same history of statements."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneSpec:
     """A lane by names alone, so that it can be built in another process.
 
     `faults`: planted faults by name. `validations`: whether the engine checks its own change sets.
+    `lifting`: None for what suits the tier; `worlds`: how many, of databases.
     """
 
     tier: str
+    lifting: Lifting | None = None
+    worlds: int = 1
     faults: tuple[str, ...] = ()
     validations: bool = True
     fresh_percent: int = 10
+
+    @property
+    def kind(self) -> TierKind:
+        """The tier. Raises CampaignError."""
+        if self.tier not in TIERS:
+            raise CampaignError(f"no tier {self.tier!r}; there are: {', '.join(TIERS)}")
+        return TIERS[self.tier]
+
+    @property
+    def name(self) -> str:
+        """The tier, and how its scenarios are lifted where that is not as usual."""
+        if self.lifted is self.kind.lifting:
+            return self.tier
+        return f"{self.tier}, {f'{self.worlds} databases' if self.worlds > 1 else self.lifted.value} lifted"
+
+    @property
+    def lifted(self) -> Lifting:
+        """How its scenarios are lifted."""
+        return self.kind.lifting if self.lifting is None else self.lifting
 
     def build(self) -> Lane:
         """The lane. Raises CampaignError for an unknown tier or fault."""
         engine = Engine(protocol=replace(PROTOCOL, validations=self.validations))
         for name in self.faults:
             engine = plant(name, engine)
-        if self.tier not in TIERS:
-            raise CampaignError(f"no tier {self.tier!r}; there are: {', '.join(TIERS)}")
-        return Lane(tier=TIERS[self.tier](), engine=engine, fresh_percent=self.fresh_percent)
+        return Lane(tier=self.kind.start(), engine=engine, fresh_percent=self.fresh_percent)
 
 
-def _delta() -> Tier:
-    # Imported here: it loads pyspark, which the in-memory tier does without.
+def _delta(settings: str) -> Tier:
+    # Imported here and below: it loads pyspark, which the in-memory tier does without.
     from campaign.tiers.delta import DeltaTier
+    from dynamic_tables.session import Settings
 
-    return DeltaTier.start()
+    return DeltaTier.start(Settings(settings))
 
 
-def _spark() -> Tier:
+def _spark(settings: str) -> Tier:
     from campaign.tiers.spark import SparkTier
+    from dynamic_tables.session import Settings
 
-    return SparkTier.start()
+    return SparkTier.start(Settings(settings))
 
 
-TIERS: Mapping[str, Callable[[], Tier]] = {"rules": RulesTier, "spark": _spark, "delta": _delta}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierKind:
+    """A tier as campaigns see it.
+
+    `processes`: workers are processes; else threads, for one JVM serves all. `chunk`: scenarios that a worker
+    takes at once. `attempts`: runs that shrinking one failure may take. `lifting`: what suits it.
+    """
+
+    start: Callable[[], Tier]
+    what: str
+    processes: bool = False
+    chunk: int = 1
+    workers: int = 2
+    attempts: int
+    lifting: Lifting = Lifting.NONE
+
+
+TIERS: Mapping[str, TierKind] = {
+    "rules": TierKind(
+        start=RulesTier, what="the engine's plans on DuckDB, in memory", processes=True, chunk=4, attempts=400
+    ),
+    "spark": TierKind(
+        start=partial(_spark, "tuned"),
+        what="the engine's plans on Spark, over snapshots in memory",
+        workers=4,
+        attempts=60,
+        lifting=Lifting.INTERVALS,
+    ),
+    "spark-stock": TierKind(
+        start=partial(_spark, "stock"),
+        what="the same by Spark's stock settings, as production runs",
+        workers=4,
+        attempts=30,
+        lifting=Lifting.INTERVALS,
+    ),
+    "delta": TierKind(
+        start=partial(_delta, "tuned"), what="the whole engine on real Delta tables", attempts=30
+    ),
+    "delta-stock": TierKind(
+        start=partial(_delta, "stock"), what="the same by Spark's stock settings", attempts=15
+    ),
+}
 """The tiers a campaign can run on."""

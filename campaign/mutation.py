@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from campaign.errors import CampaignError
 from campaign.faults import FAULTS
-from campaign.lanes import Lane, LaneSpec
+from campaign.lanes import LaneSpec
+from campaign.lifting import lane_of
 from campaign.shrink import shrink
 from campaign.shrink.measure import Size, size
 from generators.profiles import Profile
@@ -71,29 +72,29 @@ class Hunt:
         """Seconds until the deadline."""
         return self.deadline - time.time()
 
-    def lanes(self) -> tuple[Lane, Lane]:
+    def specs(self) -> tuple[LaneSpec, LaneSpec]:
         """The engine with the fault, and the right one."""
         right = LaneSpec(tier=self.tier, validations=self.validations, fresh_percent=FRESH_PERCENT)
-        return replace(right, faults=(self.fault,)).build(), right.build()
+        return replace(right, faults=(self.fault,)), right
 
 
 def hunt(task: Hunt) -> Verdict:
     """Judges scenarios with the fault planted until one fails that the right engine passes."""
-    faulty, right = task.lanes()
+    faulty, right = task.specs()
+    hunting, control = lane_of(faulty), right.build()
     start = time.perf_counter()
     index, note, kill = task.first, "", None
     while kill is None and time.perf_counter() - start < min(task.seconds, task.left):
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
-        outcome = faulty.judge(scenario)
+        outcome, _ = hunting.take(scenario)
+        found = outcome.reproduction or scenario
         match outcome.outcome:
             case OutcomeClass.PASSED:
                 continue
-            case OutcomeClass.PRODUCT_FAILURE if right.judge(scenario).outcome is OutcomeClass.PASSED:
+            case OutcomeClass.PRODUCT_FAILURE if control.judge(found).outcome is OutcomeClass.PASSED:
                 assert outcome.killer is not None
-                kill = Kill(
-                    killer=outcome.killer, index=index - 1, reproduction=scenario, size=size(scenario)
-                )
+                kill = Kill(killer=outcome.killer, index=index - 1, reproduction=found, size=size(found))
             case _:
                 note = f"scenario {index - 1}: {outcome.outcome.value}: {outcome.reason}"
     seconds = time.perf_counter() - start
@@ -104,7 +105,7 @@ def shrink_kill(task: Hunt) -> Kill:
     """A kill with its reproduction shrunk; it still fails by the same check, and passes without the fault."""
     kill = task.kill
     assert kill is not None
-    faulty, right = task.lanes()
+    faulty, right = (spec.build() for spec in task.specs())
 
     def fails(candidate: Scenario) -> bool:
         if task.left <= 0:
@@ -182,7 +183,7 @@ Result = TypeVar("Result")
 def workers_for(tier: str, workers: int) -> Iterator[Executor]:
     """Processes in memory; one thread where one JVM serves all."""
     pool: Executor
-    if tier == "rules":
+    if LaneSpec(tier=tier).kind.processes:
         pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     else:
         pool = ThreadPoolExecutor(1)

@@ -19,13 +19,11 @@ from itertools import count
 from multiprocessing import get_context
 
 from campaign.lanes import Lane, LaneSpec
+from campaign.lifting import LiftedLane, lane_of
 from campaign.tally import covered
 from generators.profiles import Profile
 from generators.scenarios import scenario_at
 from workload.results import Outcome
-
-CHUNK = 4
-"""Scenarios a worker takes at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +58,15 @@ def ignore_interrupts() -> None:
 
 def judge_in_process(spec: LaneSpec, seed: int, profile: Profile, indices: range) -> list[Judged]:
     """`judge_chunk` in a process of its own: the lane is built there, for rules do not travel."""
-    return judge_chunk(spec.build(), seed, profile, indices)
+    return judge_chunk(lane_of(spec), seed, profile, indices)
 
 
-def judge_chunk(lane: Lane, seed: int, profile: Profile, indices: range) -> list[Judged]:
+def judge_chunk(lane: Lane | LiftedLane, seed: int, profile: Profile, indices: range) -> list[Judged]:
     """Generates and judges some scenarios."""
     judged = []
     for index in indices:
-        scenario = scenario_at(seed, profile, index)
-        judged.append(Judged(index, lane.judge(scenario), covered(scenario)))
+        outcome, ran = lane.take(scenario_at(seed, profile, index))
+        judged.append(Judged(index, outcome, covered(ran)))
     return judged
 
 
@@ -79,13 +77,13 @@ Submit = Callable[[range], "Future[list[Judged]]"]
 def workers_for(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
     """Processes for the in-memory tier, threads where one JVM serves all."""
     pool: Executor
-    if spec.tier == "rules":
+    if spec.kind.processes:
         # Ctrl-C reaches the whole process group; the parent alone decides what becomes of it.
         context = get_context("spawn")
         pool = ProcessPoolExecutor(plan.workers, mp_context=context, initializer=ignore_interrupts)
     else:
         pool = ThreadPoolExecutor(plan.workers)
-        lane = spec.build()
+        lane = lane_of(spec)
 
     def submit(indices: range) -> Future[list[Judged]]:
         if isinstance(pool, ProcessPoolExecutor):
@@ -106,7 +104,7 @@ def run(
     With a budget no chunk starts after it is spent; the chunks under way are finished and counted.
     """
     deadline = None if plan.budget is None else time.monotonic() + plan.budget
-    chunks = _chunks(plan, CHUNK if spec.tier == "rules" else 1)
+    chunks = _chunks(plan, spec.kind.chunk)
     running: set[Future[list[Judged]]] = set()
     stopped = False
     with workers_for(plan, spec) as submit:

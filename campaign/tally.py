@@ -32,6 +32,7 @@ class Tally:
     refreshes: int = 0
     checks: int = 0
     amplification: int = 0
+    judgements: int = 0
     busy: float = 0.0
 
     def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
@@ -42,6 +43,7 @@ class Tally:
         self.refreshes += outcome.refreshes
         self.checks += outcome.checks
         self.amplification += outcome.amplification
+        self.judgements += outcome.refreshes * outcome.worlds
         self.busy += outcome.seconds
         if outcome.outcome is OutcomeClass.PASSED:
             self.reached.update(coverage)
@@ -84,4 +86,5 @@ class Tally:
             seconds=seconds,
             time_split={"scenarios, all workers": self.busy},
             failures=failures,
+            judgements=self.judgements,
         )

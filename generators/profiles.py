@@ -49,6 +49,10 @@ class Profile:
     floors: Mapping[str, int] = field(default_factory=dict)
     fresh_percent: int = 10
     """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
+    tiers: Mapping[str, int] = field(
+        default_factory=lambda: {"rules": 40, "spark": 30, "spark-stock": 5, "delta": 25}, repr=False
+    )
+    """Tier -> its share of a campaign over all tiers. No part of what decides which scenarios there are."""
 
 
 PAIRS = (

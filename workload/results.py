@@ -89,6 +89,10 @@ class Outcome:
     amplification: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = field(default_factory=dict)
+    worlds: int = 1
+    """How many databases each refresh served; more than one where the scenario was lifted."""
+    reproduction: Scenario | None = None
+    """The scenario that failed, where it is not the one asked for but one of its worlds."""
 
     @property
     def killer(self) -> Check | None:
@@ -143,3 +147,5 @@ class RunSummary:
     time_split: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     interrupted: bool = False
+    judgements: int = 0
+    """Refreshes times the databases that each of them served."""

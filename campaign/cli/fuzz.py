@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 
 from campaign.campaigns import run_campaign
-from campaign.cli.options import Duration, exit_code, interruptible
+from campaign.cli.options import Duration, exit_code, interruptible, worst
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.lanes import TIERS, LaneSpec
+from campaign.lanes import TIERS, LaneSpec, Lifting
 from campaign.runner import Plan
+from campaign.spread import ALL, parts
 from generators.profiles import PROFILES, load_profile
 from reports.json_summary import summary_object
 from workload.results import RunSummary
@@ -23,12 +25,28 @@ from workload.results import RunSummary
 
 @click.command()
 @click.option(
-    "--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True, help="Where scenarios run."
+    "--tier",
+    type=click.Choice([*TIERS, ALL]),
+    default="rules",
+    show_default=True,
+    help=f"Where scenarios run; {ALL}: one tier after the other, by the profile's shares.",
+)
+@click.option(
+    "--lift",
+    type=click.Choice([lifting.value for lifting in Lifting]),
+    help="Run many worlds as one: refresh intervals, or databases.  [intervals on Spark, else none]",
+)
+@click.option(
+    "--worlds",
+    type=click.IntRange(2, 5000),
+    default=200,
+    show_default=True,
+    help="How many databases.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Which scenarios there are.")
 @click.option("--scenarios", type=click.IntRange(1), help="How many to run.")
 @click.option("--budget", type=Duration(), help="How long to run, such as 90s, 10m or 2h.")
-@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes; on Spark threads.  [2; on Spark 4]")
 @click.option(
     "--profile", default="smoke", show_default=True, help=f"One of {', '.join(PROFILES)}, or a TOML file."
 )
@@ -45,10 +63,12 @@ from workload.results import RunSummary
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")
 def command(
     tier: str,
+    lift: str | None,
+    worlds: int,
     seed: int,
     scenarios: int | None,
     budget: float | None,
-    workers: int,
+    workers: int | None,
     profile: str,
     first: int,
     out: Path,
@@ -68,17 +88,29 @@ def command(
         profile=load_profile(profile),
         scenarios=200 if scenarios is None and budget is None else scenarios,
         budget=budget,
-        workers=workers,
         first=first,
     )
-    spec = LaneSpec(tier=tier, fresh_percent=plan.profile.fresh_percent)
-    with interruptible(), progress_of(plan.scenarios, budget, as_json) as progress:
-        summary = run_campaign(plan, spec, out, progress)
+    lifting = None if lift is None else Lifting(lift)
+    summaries = []
+    for name, part in parts(plan) if tier == ALL else [(tier, plan)]:
+        spec = LaneSpec(
+            tier=name,
+            lifting=lifting,
+            worlds=worlds if lifting is Lifting.DATABASES else 1,
+            fresh_percent=plan.profile.fresh_percent,
+        )
+        part = replace(part, workers=workers or spec.kind.workers)
+        folder = out / name if tier == ALL else out
+        with interruptible(), progress_of(part.scenarios, part.budget, as_json) as progress:
+            summaries.append(run_campaign(part, spec, folder, progress))
+        if not as_json:
+            print_summary(summaries[-1], folder)
+        if summaries[-1].interrupted:
+            break
     if as_json:
-        click.echo(json.dumps(summary_object(summary)))
-    else:
-        print_summary(summary, out)
-    return exit_code(summary)
+        found = [summary_object(summary) for summary in summaries]
+        click.echo(json.dumps(found if tier == ALL else found[0]))
+    return worst(exit_code(summary) for summary in summaries)
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:
@@ -90,6 +122,9 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     table.add_row("dynamic tables", f"{summary.definitions} ({rate:.1f} per second)")
     table.add_row("refreshes", str(summary.refreshes))
     table.add_row("checks", str(summary.checks))
+    if summary.judgements > summary.refreshes:
+        each = summary.judgements / summary.seconds
+        table.add_row("judgements", f"{summary.judgements} ({each:.0f} per second)")
     for name, count in summary.outcomes.items():
         if count or name == "passed":
             table.add_row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -44,6 +44,12 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """The exit status of several runs: a failure outweighs a doubt, and a doubt a clean run."""
+    order = (ExitCode.FAILED, ExitCode.MISUSE, ExitCode.UNKNOWN, ExitCode.OK)
+    return min(codes, key=order.index)
 
 
 def exit_code(summary: RunSummary) -> ExitCode:
