@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from campaign.tiers.memory_store import MemoryStore
 from dynamic_tables.definition import Columns
-from dynamic_tables.plan.dialects import SPARK, Dialect
+from dynamic_tables.plan.dialects import SPARK, SPARK_ON_FEW_ROWS, Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.store.port import Relation
@@ -25,6 +25,7 @@ class SparkStore(MemoryStore[SparkRelation]):
     """A `Store` over one Spark session, which nobody else uses meanwhile."""
 
     session: SparkSession
+    queries_in: Dialect = SPARK_ON_FEW_ROWS
     workspace: Workspace = field(init=False)
     bound: list[SparkRelation] = field(default_factory=list, init=False)
 
@@ -38,7 +39,7 @@ class SparkStore(MemoryStore[SparkRelation]):
 
     def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> SparkRelation:
         """A plan over bound leaves."""
-        text = render(plan, SPARK, view_names(leaves)).text()
+        text = render(plan, self.queries_in, view_names(leaves)).text()
         if once:
             return self._noted(self.workspace.materialized(text, tuple(leaves.values())))
         return self._noted(self.workspace.query(text))

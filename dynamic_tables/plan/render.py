@@ -134,7 +134,7 @@ class _Renderer:
                 self.named[id(plan)] = f"s{len(self.steps)}"
                 self.steps.append((self.named[id(plan)], text))
             return self.named[id(plan)]
-        if isinstance(plan, Join):
+        if isinstance(plan, Join) and not self.dialect.join_hint:
             return f"({self.join(plan)})"
         self.aliases += 1
         alias = f"q{self.aliases}"
@@ -153,7 +153,8 @@ class _Renderer:
                 listed = ", ".join(self.item(expr, name) for name, expr in fused)
                 return f"SELECT {listed} {self.from_leaf_or(below)}"
             case Filter() | Join():
-                return f"SELECT {self.names(plan)} {self.from_where(plan, own=True)}"
+                hint = self.dialect.join_hint if isinstance(plan, Join) else ""
+                return f"SELECT {hint}{self.names(plan)} {self.from_where(plan, own=True)}"
             case SemiJoin(left, right, on, anti):
                 word = "ANTI" if anti else "SEMI"
                 sides = f"{self.source(left)} {word} JOIN {self.source(right)}"
@@ -216,7 +217,7 @@ class _Renderer:
         while isinstance(plan, Filter) and (own or self.uses[id(plan)] <= 1):
             conditions.append(self.expr(plan.predicate))
             plan, own = plan.child, False
-        single = isinstance(plan, Join) and (own or self.uses[id(plan)] <= 1)
+        single = isinstance(plan, Join) and (own or (self.uses[id(plan)] <= 1 and not self.dialect.join_hint))
         text = f"FROM {self.join(plan) if single and isinstance(plan, Join) else self.source(plan)}"
         return f"{text} WHERE {' AND '.join(reversed(conditions))}" if conditions else text
 

@@ -41,6 +41,11 @@ RUNTIME: Mapping[Settings, Mapping[str, str]] = MappingProxyType(
                 "spark.sql.adaptive.enabled": "false",
                 "spark.sql.autoBroadcastJoinThreshold": "-1",
                 "spark.sql.shuffle.partitions": "1",
+                # It moves a semi or anti join below the step that makes one partition of a source, so that
+                # both sides are shuffled again.
+                "spark.sql.optimizer.excludedRules": (
+                    "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin"
+                ),
                 # Delta replays a table's log in this many tasks, 50 by default, at every commit.
                 "spark.databricks.delta.snapshotPartitions": "1",
             }

@@ -26,6 +26,8 @@ class Dialect:
     function_text: Callable[[Function], str]
     aggregate_text: Callable[[Agg, str], str]
     """From an aggregate and its plain text to the text with the type that Spark gives it."""
+    join_hint: str = ""
+    """A hint for the rows of a join; where there is one, a join is a SELECT of its own."""
 
     def type_name(self, type_: Type) -> str:
         """The type's name."""

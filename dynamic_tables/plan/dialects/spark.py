@@ -1,5 +1,7 @@
 """Spark SQL: the dialect the engine runs on."""
 
+from dataclasses import replace
+
 from dynamic_tables.plan.dialects.base import Dialect
 
 SPARK = Dialect(
@@ -11,3 +13,7 @@ SPARK = Dialect(
     function_text=lambda function: function.spark,
     aggregate_text=lambda aggregate, plain: plain,
 )
+
+SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")
+"""For sources that are one partition each. Spark does not see that a join of two such is one partition too:
+without the hint each join of a join, and each group over a full join, is shuffled, a stage of its own."""
