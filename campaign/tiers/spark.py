@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ from campaign.tiers.database import own_database
 from campaign.tiers.memory_platform import MemoryPlatform
 from campaign.tiers.recording import FreshWanted, Recorder
 from campaign.tiers.spark_store import SparkStore
+from campaign.tiers.watchdog import LIMIT, cut_after
 from dynamic_tables.account import Account
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.registry import RULES, Rules
@@ -72,19 +75,41 @@ def run(
     protocol: RefreshProtocol = PROTOCOL,
     fresh_wanted: FreshWanted,
 ) -> Trace:
-    """Runs a well-formed scenario. Raises duckdb.Error where the DML fails, StoreError where Spark does."""
+    """Runs a well-formed scenario.
+
+    Raises duckdb.Error where the DML fails, StoreError where Spark does, HungQuery where the time is up.
+    """
     store = SparkStore(copy_of(spark))
     # Else Spark walks the stack for every step of every query, an eighth of all its work here.
     for form in ("short", "long"):
         spark.sparkContext.setLocalProperty(f"callSite.{form}", "dvs")
     try:
-        with own_database() as connection:
+        with own_database() as connection, interruptible(spark, connection):
             clock = SimulatedClock()
             applier = base_tables(store, connection, scenario.tables)
             account = Account(store=store, clock=clock, rules=rules, protocol=protocol)
             return Recorder(account, clock, MemoryPlatform(store, applier), fresh_wanted).run(scenario)
     finally:
         store.close()
+
+
+@contextmanager
+def interruptible(spark: SparkSession, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Cuts what this thread does on Spark or on DuckDB when its time is up."""
+    context = spark.sparkContext
+    tag = f"scenario-{uuid.uuid4().hex}"
+
+    def interrupt() -> None:
+        context.cancelJobsWithTag(tag)
+        connection.interrupt()
+
+    context.addJobTag(tag)
+    context.setInterruptOnCancel(True)
+    try:
+        with cut_after(LIMIT, interrupt):
+            yield
+    finally:
+        context.removeJobTag(tag)
 
 
 def base_tables(
@@ -100,7 +125,7 @@ def base_tables(
         )
 
     def publish(name: str, rows: str, version: SourceVersion) -> None:
-        arrow = connection.execute(f'SELECT * FROM "{rows}"').to_arrow_table()
+        arrow = connection.sql(f'SELECT * FROM "{rows}"').to_arrow_table()
         store.add_version(name, store.literal(arrow, schemas[name]), version)
 
     return Applier(connection, tables, publish)

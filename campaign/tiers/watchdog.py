@@ -9,6 +9,9 @@ from contextlib import contextmanager
 LIMIT = 300.0
 """Seconds that one scenario may take in memory; most take a quarter of one."""
 
+AGAIN = 1.0
+"""Seconds between one interruption and the next, while anything still runs."""
+
 
 class HungQuery(RuntimeError):
     """The time was up and the query under way was cut: nothing was judged, which is no pass."""
@@ -21,15 +24,19 @@ def cut_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
     Whatever error the interruption causes inside is taken for what it is, also where someone has caught it
     and made another one of it.
     """
-    fired = threading.Event()
+    fired, done = threading.Event(), threading.Event()
 
-    def cut() -> None:
+    def watch() -> None:
+        if done.wait(seconds):
+            return
         fired.set()
         interrupt()
+        # Again and again: the query that hangs may have been about to start.
+        while not done.wait(AGAIN):
+            interrupt()
 
-    timer = threading.Timer(seconds, cut)
-    timer.daemon = True
-    timer.start()
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
     try:
         yield
     except Exception as error:
@@ -37,6 +44,7 @@ def cut_after(seconds: float, interrupt: Callable[[], None]) -> Iterator[None]:
             raise HungQuery(f"cut after {seconds:g} s") from error
         raise
     finally:
-        timer.cancel()
+        done.set()
+        watching.join()
     if fired.is_set():
         raise HungQuery(f"cut after {seconds:g} s")

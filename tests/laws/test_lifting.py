@@ -1,0 +1,134 @@
+"""Lifting changes nothing: every world's part of a lifted result is that world's result alone.
+
+Judged by the oracle on both sides, for every operator and for random scenarios; and the ways in which naive
+lifting is wrong are seen to be caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from generators.profiles import NIGHTLY, SMOKE
+from generators.scenarios import scenario_at
+from generators.worlds import worlds_of
+from oracle.bag import Bag
+from oracle.delayed_view import DelayedView
+from tests.differential.test_rules_on_duckdb import CITIES, DEFINITIONS, HISTORY, ORDERS, STACKED
+from workload.lift import Unliftable, interval_worlds, lift, queries, rows_of_world
+from workload.query import Expr, Item, JoinKind, Query, Select
+from workload.scenario import DynamicTable, Scenario
+from workload.timeline import due_refreshes
+from workload.types import Row
+from workload.wellformed import check_scenario
+
+Question = tuple[str, int]
+"""A table and a data timestamp."""
+
+
+def of_one_operator(query: Query) -> Scenario:
+    """The history of the differential tests over one definition."""
+    return Scenario("one operator", (ORDERS, CITIES), (DynamicTable("d", query),), HISTORY)
+
+
+def questions(scenario: Scenario) -> list[Question]:
+    return [due for step in due_refreshes(scenario) for due in step]
+
+
+def differences(worlds: Sequence[Scenario], lifted: Scenario, asked: Sequence[Question]) -> Iterator[str]:
+    """Where a world's part of the lifted result is not the world's own."""
+    check_scenario(lifted)
+    with DelayedView(lifted) as together:
+        for number, world in enumerate(worlds):
+            with DelayedView(world) as alone:
+                for table, timestamp in asked:
+                    types = [column.type for column in alone.columns(table)]
+                    own = Bag.of(alone.contents(table, timestamp), types)
+                    part: Sequence[Row] = rows_of_world(together.contents(table, timestamp), number)
+                    if own != Bag.of(part, types):
+                        yield f"world {number}, {table} at {timestamp}"
+
+
+def compared(worlds: Sequence[Scenario]) -> list[str]:
+    lifted = lift(worlds)
+    assert isinstance(lifted, Scenario), lifted
+    return list(differences(worlds, lifted, questions(worlds[0])))
+
+
+EVERY_OPERATOR: Mapping[str, Query] = {**DEFINITIONS, **STACKED}
+
+
+@pytest.mark.parametrize("operator", EVERY_OPERATOR)
+def test_every_operator_lifted_is_the_operator_one_by_one(operator: str) -> None:
+    worlds = worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 12)
+    assert compared(worlds) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_databases_of_random_scenarios(seed: int) -> None:
+    for index in range(5):
+        profile = NIGHTLY if seed == 3 else SMOKE
+        assert compared(worlds_of(scenario_at(seed, profile, index), 6)) == []
+
+
+def test_refresh_intervals_of_random_scenarios() -> None:
+    lifted_ones = 0
+    for index in range(20):
+        scenario = scenario_at(7, SMOKE, index)
+        with DelayedView(scenario) as truth:
+            worlds = interval_worlds(scenario, truth.source_rows)
+            lifted = lift(list(worlds.values()))
+            if isinstance(lifted, Unliftable):
+                assert "REPLACE" in lifted.reason
+                continue
+            lifted_ones += 1
+            assert list(differences(list(worlds.values()), lifted, questions(lifted))) == []
+            # An interval's own scenario ends where the whole one was at that time.
+            for interval, world in worlds.items():
+                with DelayedView(world) as alone:
+                    for table in scenario.dynamic_tables:
+                        types = [column.type for column in truth.columns(table.name)]
+                        last = questions(world)[-1][1]
+                        assert Bag.of(alone.contents(table.name, last), types) == Bag.of(
+                            truth.contents(table.name, interval.end), types
+                        )
+    assert lifted_ones > 15
+
+
+# ----------------------------------------------------------------------------------------------------
+# Naive lifting is caught
+
+
+def worlds_that_tell() -> Iterator[Sequence[Scenario]]:
+    for query in EVERY_OPERATOR.values():
+        yield worlds_of(of_one_operator(query), 12)
+
+
+def any_difference() -> bool:
+    return any(compared(worlds) for worlds in worlds_that_tell())
+
+
+def test_a_full_join_by_its_left_world_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "_world_of_join", lambda kind, left, right: left)
+    assert any_difference()
+
+
+def test_a_left_join_by_its_right_world_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def world(kind: JoinKind, left: Expr, right: Expr) -> Expr:
+        return right if kind is JoinKind.LEFT else left
+
+    monkeypatch.setattr(queries, "_world_of_join", world)
+    assert any_difference()
+
+
+def test_an_aggregate_over_all_rows_grouped_by_world_loses_empty_worlds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def naive(select: Select, world: Expr) -> Select:
+        items = (*select.items, Item(world, queries.WORLD.name))
+        return replace(select, items=items, group_by=(world,))
+
+    monkeypatch.setattr(queries, "_of_all_rows", naive)
+    assert any_difference()

@@ -1,0 +1,93 @@
+"""Lanes that run many worlds as one: what fails is found again alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from campaign.faults import FAULTS
+from campaign.lanes import LaneSpec, Lifting
+from campaign.lifting import LiftedLane, lane_of, reachable, suspects
+from generators.profiles import SMOKE
+from generators.scenarios import scenario_at
+from tests.ir import columns, named, select, table
+from workload.dml import Insert, Replace
+from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.types import INT
+
+
+def lane(lifting: Lifting, *faults: str, alone_percent: int = 0) -> LiftedLane:
+    built = lane_of(LaneSpec(tier="rules", lifting=lifting, worlds=8, faults=faults, validations=False))
+    assert isinstance(built, LiftedLane)
+    return LiftedLane(
+        lane=built.lane, lifting=built.lifting, worlds=built.worlds, alone_percent=alone_percent
+    )
+
+
+@pytest.mark.parametrize("lifting", [Lifting.INTERVALS, Lifting.DATABASES])
+def test_the_right_engine_passes_and_every_world_is_counted(lifting: Lifting) -> None:
+    for index in range(6):
+        scenario = scenario_at(11, SMOKE, index)
+        outcome, ran = lane(lifting).take(scenario)
+        assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
+        assert outcome.scenario == scenario.name
+        assert outcome.worlds > 1
+        assert ran.name.endswith(f"/x{outcome.worlds}")
+
+
+@pytest.mark.parametrize("lifting", [Lifting.INTERVALS, Lifting.DATABASES])
+@pytest.mark.parametrize("fault", ["join-both-at-t1", "extremum-not-rescanned", "distinct-value-lingers"])
+def test_a_planted_fault_is_reported_unlifted(lifting: Lifting, fault: str) -> None:
+    assert fault in FAULTS
+    faulty = lane(lifting, fault)
+    failed = next(o for o in outcomes(faulty) if o.outcome is OutcomeClass.PRODUCT_FAILURE)
+    alone = failed.reproduction
+    if alone is not None:
+        assert "/x" not in alone.name, "one world, not all"
+        assert faulty.lane.judge(alone).outcome is OutcomeClass.PRODUCT_FAILURE
+        assert LaneSpec(tier="rules").build().judge(alone).outcome is OutcomeClass.PASSED
+
+
+def outcomes(lane: LiftedLane) -> Iterator[Outcome]:
+    return (lane.take(scenario_at(2, SMOKE, index))[0] for index in range(60))
+
+
+def test_what_cannot_be_lifted_is_run_one_by_one() -> None:
+    table_r = table("r", k=INT)
+    query = select({"k": columns(table_r)["k"]}, named("r"))
+    steps = (
+        Commit(1, (Insert("r", ((1,),)),)),
+        Create(2, "d"),
+        Commit(3, (Replace("r", ((2,),)),)),
+        Refresh(4, "d", 4),
+        Commit(5, (Insert("r", ((3,),)),)),
+        Refresh(6, "d", 6),
+    )
+    scenario = Scenario("replaced", (table_r,), (DynamicTable("d", query),), steps)
+    outcome, ran = lane(Lifting.INTERVALS).take(scenario)
+    assert (outcome.outcome, outcome.worlds, ran) == (OutcomeClass.PASSED, 1, scenario)
+
+
+def test_a_sample_is_run_one_by_one_all_the_same() -> None:
+    scenario = scenario_at(11, SMOKE, 0)
+    outcome, ran = lane(Lifting.DATABASES, alone_percent=100).take(scenario)
+    assert (outcome.worlds, ran) == (1, scenario)
+
+
+def test_worlds_in_the_difference_are_suspected_first() -> None:
+    difference = Difference(DifferenceKind.MISSING, (), (((5, 3), 1),), (((None, 1), 1),), 2, 2)
+    finding = Finding(check=Check.EQUALITY, table="d", step=0, timestamp=0, message="", difference=difference)
+    outcome = Outcome(scenario="s", outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
+    assert list(suspects(outcome, 5)) == [3, 1, 0, 2, 4]
+
+
+def test_floors_that_lifting_cannot_reach_are_not_asked_for() -> None:
+    floors = {"operator: cross join": 1, "operator: left join": 1, "state: reader that saw skew": 1}
+    assert reachable(floors, Lifting.NONE) == floors
+    assert set(reachable(floors, Lifting.DATABASES)) == {
+        "operator: left join",
+        "state: reader that saw skew",
+    }
+    assert set(reachable(floors, Lifting.INTERVALS)) == {"operator: left join"}
