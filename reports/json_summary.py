@@ -8,6 +8,9 @@ from typing import Any
 from reports.figures import outcome_counts
 from workload.results import Coverage, Failure, Finding, RunSummary
 
+SUMMARY_FORMAT = "dvs-run"
+SUMMARY_VERSION = 1
+
 
 def summary_object(summary: RunSummary) -> dict[str, Any]:
     """The run as JSON data. `outcomes` has every class and adds up to `scenarios`.
@@ -16,6 +19,9 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
     Raises ReportError where the outcomes do not add up.
     """
     return {
+        "format": SUMMARY_FORMAT,
+        "version": SUMMARY_VERSION,
+        "started": summary.started,
         "seed": summary.seed,
         "tier": summary.tier,
         "profile": summary.profile,

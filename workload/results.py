@@ -143,3 +143,5 @@ class RunSummary:
     time_split: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     interrupted: bool = False
+    started: str = ""
+    """When, as ISO 8601 in UTC; empty where nobody asked."""

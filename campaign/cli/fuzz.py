@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
@@ -14,6 +17,7 @@ from campaign.cli.options import Duration, exit_code, interruptible
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from campaign.journal import read_head
 from campaign.lanes import TIERS, LaneSpec
 from campaign.runner import Plan
 from generators.profiles import PROFILES, load_profile
@@ -42,6 +46,7 @@ from workload.results import RunSummary
     show_default=True,
     help="Folder for report and failures.",
 )
+@click.option("--resume", is_flag=True, help="Go on with the run in --out; what is not said stays as it was.")
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")
 def command(
     tier: str,
@@ -52,6 +57,7 @@ def command(
     profile: str,
     first: int,
     out: Path,
+    resume: bool,
     as_json: bool,
 ) -> ExitCode:
     """Run random dynamic tables and compare every refresh with the truth.
@@ -63,6 +69,12 @@ def command(
         raise CampaignError(
             "--scenarios and --budget exclude each other: one says how many, the other how long"
         )
+    if resume:
+        head = read_head(out)
+        tier, seed, first = (of_run(head, name) for name in ("tier", "seed", "first"))
+        profile = of_run(head, "profile")
+        if scenarios is None and budget is None:
+            scenarios, budget = head["scenarios"], head["budget"]
     plan = Plan(
         seed=seed,
         profile=load_profile(profile),
@@ -73,12 +85,20 @@ def command(
     )
     spec = LaneSpec(tier=tier, fresh_percent=plan.profile.fresh_percent)
     with interruptible(), progress_of(plan.scenarios, budget, as_json) as progress:
-        summary = run_campaign(plan, spec, out, progress)
+        summary = run_campaign(plan, spec, out, progress, resume=resume)
     if as_json:
         click.echo(json.dumps(summary_object(summary)))
     else:
         print_summary(summary, out)
     return exit_code(summary)
+
+
+def of_run(head: Mapping[str, Any], name: str) -> Any:
+    """An option of a run that goes on: as given now, else as it was."""
+    context = click.get_current_context()
+    if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        return context.params[name]
+    return head["lane"]["tier"] if name == "tier" else head[name]
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:
@@ -101,7 +121,7 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     table.add_row("seconds", f"{summary.seconds:.1f}")
     console.print(table)
     if summary.interrupted:
-        console.print("interrupted: this is what had been judged by then", highlight=False)
+        console.print("interrupted: this is what had been judged by then; --resume goes on", highlight=False)
     for name, (reached, wanted) in summary.coverage.unmet.items():
         console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
     for failure in summary.failures:

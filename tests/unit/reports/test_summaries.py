@@ -34,7 +34,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "outcomes",
             "coverage",
         ),
-        *("seconds", "interrupted", "time_split", "failures"),
+        *("seconds", "interrupted", "time_split", "failures", "format", "version", "started"),
     }
     assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
