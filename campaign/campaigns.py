@@ -11,6 +11,7 @@ from pathlib import Path
 
 from campaign import folders, journal
 from campaign.errors import CampaignError
+from campaign.floors import require_reachable_floors
 from campaign.journal import Journal
 from campaign.lanes import LaneSpec
 from campaign.lock import locked
@@ -40,8 +41,10 @@ def run_campaign(
     summary and report are written. `resume`: go on with the run that is journalled there.
 
     Interrupted (KeyboardInterrupt), it ends with what has been judged so far. Raises CampaignError: `out`
-    is in use, cannot be written, or holds another run than the one that is to go on.
+    is in use, cannot be written, or holds another run than the one that is to go on; a floor of the profile
+    can never be met.
     """
+    require_reachable_floors(plan.profile)
     started = now().isoformat(timespec="seconds")
     with journalled(plan, spec, out, started, resume=resume) as kept_in:
         start = time.perf_counter() - (0.0 if kept_in is None else kept_in.elapsed)

@@ -13,7 +13,7 @@ from campaign.runner import Plan
 from generators.profiles import SMOKE
 from workload.results import RunSummary
 
-PLAN = Plan(seed=1, profile=SMOKE, scenarios=6, workers=1)
+PLAN = Plan(seed=1, profile=SMOKE, scenarios=12, workers=1)
 SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 
 
@@ -23,7 +23,7 @@ def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.Mo
     whole = campaigns.run_campaign(PLAN, SPEC, out)
     assert whole.outcomes["product_failure"] > 1
     lines = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
-    (out / "journal.jsonl").write_bytes(b"".join(lines[:5]) + lines[5][:99])
+    (out / "journal.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:99])
     again = campaigns.run_campaign(PLAN, SPEC, out, resume=True)
     assert timeless(again) == timeless(whole)
 
