@@ -113,20 +113,16 @@ def _pair(profile: Profile, name: str) -> str:
     outer, mark, inner = name.partition(" > ")
     if not mark:
         return "a pair is written `outer > inner`"
-    return next(
-        (reason for part in (outer, inner) if part != "cte" and (reason := _operator(profile, part))), ""
-    )
+    return _operator(profile, outer) or _operator(profile, inner)
 
 
 def _intent(profile: Profile, name: str, wanted: int) -> str:
     if name not in INTENTS:
         return f"there is no intent {name!r}, there are {', '.join(INTENTS)}"
     most = profile.intents[1]
-    return (
-        ""
-        if wanted <= most * 1000
-        else f"a scenario has at most {most} intents, it wants {wanted / 1000:g} each"
-    )
+    if wanted <= most * 1000:
+        return ""
+    return f"a scenario has at most {most} intents, the floor wants {wanted / 1000:g} of this one"
 
 
 def _state(profile: Profile, name: str) -> str:

@@ -150,7 +150,7 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
         )
         for n in (1, 2)
     ]
-    first, second = ({**run, "seconds": 0, "time_split": {}} for run in runs)
+    first, second = ({**run, "seconds": 0, "time_split": {}, "started": ""} for run in runs)
     assert first == second
 
 
