@@ -13,6 +13,7 @@ from typing import TypeVar
 from campaign.errors import CampaignError
 from campaign.faults import FAULTS
 from campaign.lanes import Lane, LaneSpec
+from campaign.runner import begin_worker
 from campaign.shrink import shrink
 from campaign.shrink.measure import Size, size
 from generators.profiles import Profile
@@ -183,7 +184,7 @@ def workers_for(tier: str, workers: int) -> Iterator[Executor]:
     """Processes in memory; one thread where one JVM serves all."""
     pool: Executor
     if tier == "rules":
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=begin_worker)
     else:
         pool = ThreadPoolExecutor(1)
     try:
