@@ -34,8 +34,9 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "shrink": LazyCommand("campaign.cli.shrink:command", "Make a failing scenario as small as it gets."),
         "mutants": LazyCommand("campaign.cli.mutants:command", "Plant faults and see that each is found."),
         "gate": LazyCommand(
-            "campaign.cli.gate:command", "One verdict: kept scenarios, smoke campaign, core faults."
+            "campaign.cli.gate:command", "One verdict: kept scenarios, campaigns, planted faults, a baseline."
         ),
+        "runs": LazyCommand("campaign.cli.runs:command", "List past runs and their trend."),
         "check": LazyCommand(
             "campaign.cli.check:command", "Tell which isolation levels histories keep, and why not others."
         ),

@@ -18,27 +18,9 @@ from campaign.gate_profiles import GATES
 from campaign.lanes import TIERS
 from generators.profiles import PROFILES
 from reports.json_summary import summary_object
-from workload.results import Coverage, RunSummary
+from tests.unit.campaign_runs.sample import RUN
+from workload.results import RunSummary
 
-RUN = RunSummary(
-    seed=1,
-    tier="rules",
-    profile="smoke",
-    scenarios=1000,
-    definitions=2000,
-    refreshes=9000,
-    checks=90000,
-    outcomes={"passed": 1000},
-    coverage=Coverage(
-        operators={"left join": 400, "cross join": 12},
-        pairs={"filter > left join": 80},
-        intents={"null keys": 60},
-        states={"group emptied": 200},
-        actions={"FULL": 300},
-        unmet={},
-    ),
-    seconds=100.0,
-)
 BEFORE = Baseline(Path("last"), (summary_object(RUN),), frozenset({"join-both-at-t1"}))
 
 
