@@ -36,6 +36,9 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "gate": LazyCommand(
             "campaign.cli.gate:command", "One verdict: kept scenarios, campaigns, planted faults, a baseline."
         ),
+        "compare": LazyCommand(
+            "campaign.cli.compare:command", "Two configurations, one set of definitions, no value shown."
+        ),
         "runs": LazyCommand("campaign.cli.runs:command", "List past runs and their trend."),
         "check": LazyCommand(
             "campaign.cli.check:command", "Tell which isolation levels histories keep, and why not others."
