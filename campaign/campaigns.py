@@ -72,7 +72,10 @@ def run_campaign(
             interrupted = True
         seconds = time.perf_counter() - start
         failed.sort(key=lambda judged: judged.index)
+        shrinking = time.perf_counter()
         kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
+        if kept:
+            tally.times["shrink"] = time.perf_counter() - shrinking
         summary = tally.summary(plan.seed, spec.tier, plan.profile, seconds, kept)
         summary = replace(
             summary, interrupted=interrupted, started=started if kept_in is None else kept_in.started

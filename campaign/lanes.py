@@ -74,8 +74,11 @@ class Lane:
         except WorkloadError as error:
             return Outcome(scenario=scenario.name, outcome=OutcomeClass.GENERATOR_INVALID, reason=str(error))
         try:
+            start = time.perf_counter()
             trace = self.tier.run(scenario, self.engine, wanted)
-            return judge(scenario, trace, self._voter(scenario), self.engine.recording)
+            ran = time.perf_counter()
+            outcome = judge(scenario, trace, self._voter(scenario), self.engine.recording)
+            return replace(outcome, times={"run": ran - start, "judge": time.perf_counter() - ran})
         except Exception as error:  # noqa: BLE001  # see below
             # The engine's own errors are events of the trace. What arrives here broke the run itself; it
             # is named in the outcome and is never a pass.

@@ -85,8 +85,13 @@ def judge_chunk(lane: Lane, seed: int, profile: Profile, indices: Sequence[int])
     """Generates and judges some scenarios."""
     judged = []
     for index in indices:
+        start = time.perf_counter()
         scenario = scenario_at(seed, profile, index)
-        judged.append(Judged(index, lane.judge(scenario), covered(scenario)))
+        coverage = covered(scenario)
+        generated = time.perf_counter() - start
+        outcome = lane.judge(scenario)
+        outcome = replace(outcome, times={"generate": generated, **outcome.times})
+        judged.append(Judged(index, outcome, coverage))
     return judged
 
 

@@ -45,6 +45,7 @@ def _coverage(coverage: Coverage) -> Mapping[str, Any]:
         "intents": dict(coverage.intents),
         "states": dict(coverage.states),
         "actions": dict(coverage.actions),
+        "crossings": dict(coverage.crossings),
         "floors_met": coverage.floors_met,
         "unmet": {
             name: {"reached": reached, "wanted": floor} for name, (reached, floor) in coverage.unmet.items()

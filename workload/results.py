@@ -89,6 +89,8 @@ class Outcome:
     amplification: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+    """Parts of `seconds`, by what was done: generate, run, judge."""
 
     @property
     def killer(self) -> Check | None:
@@ -108,6 +110,8 @@ class Coverage:
     actions: Mapping[str, int]
     unmet: Mapping[str, tuple[int, int]]
     """Floor name -> (reached, wanted), for the floors not met."""
+    crossings: Mapping[str, int] = field(default_factory=dict)
+    """`operator / intent` -> how many scenarios of that intent held the operator."""
 
     @property
     def floors_met(self) -> bool:

@@ -31,6 +31,7 @@ PASSED = Judged(
         checks=40,
         seconds=0.25,
         states={"state: retraction": 3},
+        times={"run": 0.125, "judge": 0.1},
     ),
     {"operator: filter": 2},
 )

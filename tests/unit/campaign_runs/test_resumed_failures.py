@@ -31,7 +31,7 @@ def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.Mo
 def timeless(summary: RunSummary) -> RunSummary:
     """The summary without what depends on how fast it ran."""
     failures = tuple(
-        dataclasses.replace(failure, outcome=dataclasses.replace(failure.outcome, seconds=0))
+        dataclasses.replace(failure, outcome=dataclasses.replace(failure.outcome, seconds=0, times={}))
         for failure in summary.failures
     )
     return dataclasses.replace(summary, seconds=0, time_split={}, failures=failures)
