@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
 from campaign.gate_profiles import GateCampaign, GateProfile
+from campaign.journal import JOURNAL_FILE
 from campaign.lanes import Lane, LaneSpec
 from campaign.mutation import hunt_all
 from campaign.runner import Plan
@@ -27,7 +29,10 @@ from workload.results import OutcomeClass, RunSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePlan:
-    """What a gate runs. `slowdown`: the share of the baseline's speed that may be lost."""
+    """What a gate runs. `slowdown`: the share of the baseline's speed that may be lost.
+
+    `resume`: campaigns that an earlier gate began in `out` go on; the other stages run again.
+    """
 
     gate: GateProfile
     seed: int
@@ -37,6 +42,7 @@ class GatePlan:
     faults: tuple[str, ...]
     baseline: Baseline | None = None
     slowdown: float = 0.3
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,8 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     spec = LaneSpec(tier=campaign.tier, fresh_percent=profile.fresh_percent)
     folder = plan.out / f"{campaign.tier}-{campaign.profile}"
     try:
-        summary = run_campaign(run_plan, spec, folder)
+        begun = plan.resume and (folder / JOURNAL_FILE).exists()
+        summary = run_campaign(run_plan, spec, folder, resume=begun)
     except (CampaignError, DynamicTablesError) as error:
         case = Case(name, 0.0, CaseVerdict.ERROR, str(error))
         return Stage(name, ExitCode.UNKNOWN, str(error), (case,))
@@ -140,15 +147,20 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
 def faults(plan: GatePlan) -> Stage:
     """Every fault is killed: a gate that cannot see a planted bug proves nothing."""
     start = time.perf_counter()
-    verdicts = hunt_all(
-        plan.faults,
-        tier="rules",
-        seed=plan.seed,
-        profile=SMOKE,
-        budget=plan.gate.fault_budget,
-        workers=plan.workers,
-        attempts=0,
-    )
+    try:
+        verdicts = hunt_all(
+            plan.faults,
+            tier="rules",
+            seed=plan.seed,
+            profile=SMOKE,
+            budget=plan.gate.fault_budget,
+            workers=plan.workers,
+            attempts=0,
+        )
+    except BrokenProcessPool:
+        said = "a worker process died, so the faults are not decided; run the gate again"
+        case = Case(faults_name(plan), time.perf_counter() - start, CaseVerdict.ERROR, said)
+        return Stage(faults_name(plan), ExitCode.UNKNOWN, said, (case,))
     cases = tuple(
         Case(
             v.fault,

@@ -20,6 +20,7 @@ from campaign.folders import ensure_writable, write_text
 from campaign.gate import GatePlan, Stage, run_gate, verdict_of
 from campaign.gate_object import gate_object
 from campaign.gate_profiles import GATES, GateProfile
+from campaign.journal import JOURNAL_FILE, read_head
 from campaign.lock import locked
 from campaign.mutation import core_faults, known_faults
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
@@ -63,6 +64,9 @@ WORDS = {
     show_default=True,
     help="The share of the baseline's dynamic tables per second that may be lost.",
 )
+@click.option(
+    "--resume", is_flag=True, help="Go on with the campaigns that a gate of this seed began in --out."
+)
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), show_default=True)
 def command(
     profile: str,
@@ -74,6 +78,7 @@ def command(
     names: tuple[str, ...],
     baseline: Path | None,
     slowdown: float,
+    resume: bool,
     out: Path,
 ) -> ExitCode:
     """Replay kept scenarios, run campaigns, see that planted faults are found, compare with a baseline.
@@ -84,7 +89,7 @@ def command(
     gate = with_budgets(GATES[profile], budget, fault_budget)
     plan = GatePlan(
         gate=gate,
-        seed=seed if seed is not None else int(f"{now:%Y%m%d}") if gate.daily else 1,
+        seed=seed if seed is not None else usual_seed(gate, out if resume else None, now),
         workers=workers,
         corpus=corpus,
         out=out,
@@ -92,6 +97,7 @@ def command(
         # Read before anything runs, and before this gate's result may take its place.
         baseline=None if baseline is None else read_baseline(baseline),
         slowdown=slowdown,
+        resume=resume,
     )
     ensure_writable(out)
     with locked(out):
@@ -102,6 +108,13 @@ def command(
         write_text(out / GATE_FILE, json.dumps(content, indent=2) + "\n")
     show(plan, stages)
     return verdict
+
+
+def usual_seed(gate: GateProfile, begun: Path | None, now: datetime) -> int:
+    """The seed of the campaigns that go on in `begun`; else the day's, or 1."""
+    for path in [] if begun is None else sorted(begun.glob(f"*/{JOURNAL_FILE}")):
+        return int(read_head(path.parent)["seed"])
+    return int(f"{now:%Y%m%d}") if gate.daily else 1
 
 
 def with_budgets(gate: GateProfile, budget: float | None, fault_budget: float | None) -> GateProfile:

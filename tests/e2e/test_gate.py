@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,9 +16,12 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
+import campaign.gate
 from campaign.cli import main
+from campaign.cli.gate import usual_seed
 from campaign.exit_codes import ExitCode
-from campaign.gate import Stage, verdict_of
+from campaign.gate import GatePlan, Stage, verdict_of
+from campaign.gate_profiles import GATES
 from campaign.lock import locked
 
 SWIFT = ("--budget", "4s", "--fault-budget", "20s", "--workers", "1", "--fault", "update-becomes-insert")
@@ -125,6 +131,36 @@ def test_an_interrupted_gate_is_undecided(tmp_path: Path) -> None:
     assert data["verdict"] == "undecided"
     assert data["stages"][0]["name"] == "kept scenarios"
     assert "core faults" not in [stage["name"] for stage in data["stages"]]
+
+
+def test_a_gate_that_was_interrupted_goes_on(opened: Path, tmp_path: Path) -> None:
+    before = written(opened)["campaigns"][0]["scenarios"]
+    shutil.copytree(opened, tmp_path, dirs_exist_ok=True)
+    again = gate(tmp_path, "--resume")
+    assert again.exit_code == ExitCode.OK, again.output
+    assert written(tmp_path)["campaigns"][0]["scenarios"] == before, "its budget was spent"
+    other = gate(tmp_path, "--resume", "--seed", "2")
+    assert other.exit_code == ExitCode.UNKNOWN
+    assert "its seed is 1, now it is 2" in written(tmp_path)["stages"][1]["said"]
+
+
+def test_a_seed_of_the_day_unless_a_campaign_goes_on(opened: Path, tmp_path: Path) -> None:
+    now = datetime(2026, 11, 21, 2, 17, tzinfo=UTC)
+    assert usual_seed(GATES["nightly"], None, now) == 20261121
+    assert usual_seed(GATES["nightly"], tmp_path, now) == 20261121
+    assert usual_seed(GATES["nightly"], opened, now) == 1
+    assert usual_seed(GATES["pr"], None, now) == 1
+
+
+def test_a_worker_that_dies_on_a_fault_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(campaign.gate, "hunt_all", die)
+    plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=tmp_path, out=tmp_path, faults=("a",))
+    stage = campaign.gate.faults(plan)
+    assert stage.verdict is ExitCode.UNKNOWN
+    assert "a worker process died" in stage.said
 
 
 def test_a_failure_comes_before_a_doubt_before_a_pass() -> None:
