@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +25,9 @@ from generators.profiles import SMOKE, load_profile
 from reports.junit import Case, CaseVerdict
 from workload.errors import WorkloadError
 from workload.results import OutcomeClass, RunSummary
+
+LISTED = 6
+"""Names that a line of the table gives; the files have all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +106,7 @@ def corpus(plan: GatePlan) -> Stage:
     failed = [case for case in cases if case.verdict is not CaseVerdict.PASSED]
     said = f"{len(cases)} replayed, {len(failed)} failed"
     if failed:
-        said += ": " + "; ".join(f"{case.name}: {case.message}" for case in failed[:3])
+        said += ": " + listed([f"{case.name}: {case.message}" for case in failed], "; ")
     return Stage("kept scenarios", ExitCode.FAILED if failed else ExitCode.OK, said, cases)
 
 
@@ -173,7 +176,7 @@ def faults(plan: GatePlan) -> Stage:
     alive = [v.fault for v in verdicts if v.kill is None]
     said = f"{len(verdicts) - len(alive)} of {len(verdicts)} killed in {time.perf_counter() - start:.0f} s"
     if alive:
-        said += f"; alive: {', '.join(alive)}"
+        said += f"; alive: {listed(alive, ', ')}"
     killed = {v.fault: v.kill is not None for v in verdicts}
     return Stage(faults_name(plan), ExitCode.FAILED if alive else ExitCode.OK, said, cases, killed=killed)
 
@@ -190,8 +193,14 @@ def baseline(against: Baseline, stages: list[Stage], slowdown: float) -> Stage:
     cases = tuple(Case(text.partition(":")[0], 0.0, CaseVerdict.FAILED, text) for text in worse)
     if not worse:
         cases = (Case("nothing got worse", 0.0, CaseVerdict.PASSED),)
-    said = "; ".join(worse) or f"nothing got worse ({number} of {len(campaigns)} campaigns compared)"
+    said = listed(worse, "; ") or f"nothing got worse ({number} of {len(campaigns)} campaigns compared)"
     return Stage("baseline", ExitCode.FAILED if worse else ExitCode.OK, said, cases)
+
+
+def listed(items: Sequence[str], mark: str) -> str:
+    """The first few; the cases of the stage have them all."""
+    more = len(items) - LISTED
+    return mark.join([*items[:LISTED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def verdict_of(stages: list[Stage]) -> ExitCode:

@@ -94,7 +94,7 @@ def head_of(plan: Plan, spec: LaneSpec, started: str) -> dict[str, Any]:
         "budget": plan.budget,
         "profile": plan.profile.name,
         "profile_digest": digest(plan.profile),
-        "lane": json.loads(json.dumps(dataclasses.asdict(spec))),
+        "lane": json.loads(json.dumps(dataclasses.asdict(spec), default=str)),
     }
 
 

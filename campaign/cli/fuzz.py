@@ -44,7 +44,7 @@ from workload.results import RunSummary
     type=click.Path(path_type=Path),
     default=Path(".dvs/run"),
     show_default=True,
-    help="Folder for report and failures.",
+    help="Folder for journal, report and failures; without --resume a run there begins anew.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out; what is not said stays as it was.")
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")

@@ -95,6 +95,14 @@ def test_what_got_worse_shuts_the_gate() -> None:
     assert good.verdict is ExitCode.OK
 
 
+def test_a_long_list_is_cut_in_the_table_and_whole_in_the_cases() -> None:
+    many = {f"state {number}": 100 for number in range(9)}
+    before = replace(BEFORE, campaigns=(summary_object(with_coverage(states=many)),))
+    found = baseline(before, [Stage("", ExitCode.OK, "", (), summary=with_coverage(states={}))], 0.3)
+    assert found.said.endswith("; and 3 more")
+    assert len(found.cases) == 9
+
+
 def gate_file(folder: Path) -> dict[str, Any]:
     plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=folder, out=folder, faults=())
     stages = [
