@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -160,10 +159,9 @@ def faults(plan: GatePlan) -> Stage:
             workers=plan.workers,
             attempts=0,
         )
-    except BrokenProcessPool:
-        said = "a worker process died, so the faults are not decided; run the gate again"
-        case = Case(faults_name(plan), time.perf_counter() - start, CaseVerdict.ERROR, said)
-        return Stage(faults_name(plan), ExitCode.UNKNOWN, said, (case,))
+    except CampaignError as error:
+        case = Case(faults_name(plan), time.perf_counter() - start, CaseVerdict.ERROR, str(error))
+        return Stage(faults_name(plan), ExitCode.UNKNOWN, str(error), (case,))
     cases = tuple(
         Case(
             v.fault,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,11 +21,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-import campaign.gate
+from campaign import mutation
 from campaign.cli import main
 from campaign.cli.gate import usual_seed
 from campaign.exit_codes import ExitCode
-from campaign.gate import GatePlan, Stage, verdict_of
+from campaign.gate import GatePlan, Stage, faults, verdict_of
 from campaign.gate_profiles import GATES
 from campaign.lock import locked
 
@@ -111,26 +116,43 @@ def test_two_gates_on_one_folder(tmp_path: Path) -> None:
     assert "in use by another campaign" in result.stderr
 
 
-def test_an_interrupted_gate_is_undecided(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stage", "sent", "options"),
+    [
+        ("smoke campaign", signal.SIGTERM, ("--budget", "5m")),
+        ("core faults", signal.SIGINT, ("--budget", "1s", "--fault-budget", "30m")),
+    ],
+    ids=["SIGTERM in the campaign", "SIGINT among the faults"],
+)
+def test_an_interrupted_gate_is_undecided(
+    stage: str, sent: signal.Signals, options: tuple[str, ...], tmp_path: Path
+) -> None:
     program = "from campaign.cli import main; main()"
+    arguments = ("gate", "--out", str(tmp_path), "--workers", "1", *options)
     run = subprocess.Popen(
-        [sys.executable, "-c", program, "gate", "--out", str(tmp_path), "--workers", "1", "--budget", "5m"],
+        [sys.executable, "-c", program, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     assert run.stderr is not None
     for line in run.stderr:
-        if "smoke campaign" in line:
+        if stage in line:
             break
-    run.send_signal(signal.SIGTERM)
+    time.sleep(2)
+    if sent is signal.SIGINT:
+        os.killpg(run.pid, sent)  # as Ctrl-C does
+    else:
+        run.send_signal(sent)
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == ExitCode.UNKNOWN, stderr
     assert "Traceback" not in stderr
     data = written(tmp_path)
     assert data["verdict"] == "undecided"
     assert data["stages"][0]["name"] == "kept scenarios"
-    assert "core faults" not in [stage["name"] for stage in data["stages"]]
+    assert data["stages"][-1]["verdict"] == "undecided"
+    assert "core faults" not in [one["name"] for one in data["stages"] if one["verdict"] != "undecided"]
 
 
 def test_a_gate_that_was_interrupted_goes_on(opened: Path, tmp_path: Path) -> None:
@@ -152,15 +174,27 @@ def test_a_seed_of_the_day_unless_a_campaign_goes_on(opened: Path, tmp_path: Pat
     assert usual_seed(GATES["pr"], None, now) == 1
 
 
-def test_a_worker_that_dies_on_a_fault_is_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die(*_: object, **__: object) -> None:
-        raise BrokenProcessPool
+def test_a_worker_that_dies_on_a_fault_leaves_it_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dying(ThreadPoolExecutor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            dead: Future[Any] = Future()
+            dead.set_exception(BrokenProcessPool())
+            return dead
 
-    monkeypatch.setattr(campaign.gate, "hunt_all", die)
+    @contextmanager
+    def dying(tier: str, workers: int) -> Iterator[Executor]:
+        yield Dying()
+
+    monkeypatch.setattr(mutation, "workers_for", dying)
     plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=tmp_path, out=tmp_path, faults=("a",))
-    stage = campaign.gate.faults(plan)
+    stage = faults(plan)
     assert stage.verdict is ExitCode.UNKNOWN
-    assert "a worker process died" in stage.said
+    assert "a worker process died while a or another fault was hunted" in stage.said
+    result = CliRunner().invoke(main, ["mutants", "--fault", "update-becomes-insert"])
+    assert result.exit_code == ExitCode.MISUSE
+    assert "run it again, with fewer --workers" in result.stderr
 
 
 def test_a_failure_comes_before_a_doubt_before_a_pass() -> None:
