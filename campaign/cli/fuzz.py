@@ -73,6 +73,10 @@ def command(
         head = read_head(out)
         tier, seed, first = (of_run(head, name) for name in ("tier", "seed", "first"))
         profile = of_run(head, "profile")
+        if profile == head["profile"] and profile not in PROFILES:
+            raise CampaignError(
+                f"{out} holds a run of profile {profile}, which was a file: give it again with --profile FILE"
+            )
         if scenarios is None and budget is None:
             scenarios, budget = head["scenarios"], head["budget"]
     plan = Plan(

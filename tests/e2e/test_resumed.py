@@ -145,6 +145,22 @@ def test_another_plan_is_refused(arguments: tuple[str, ...], said: str, tmp_path
     assert judged(tmp_path) == 1
 
 
+def test_a_profile_of_ones_own_is_given_again(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text('base = "quick"\ncolumns = 3\n', encoding="utf-8")
+    options = ("--out", str(tmp_path / "run"), "--workers", "1")
+    assert dvs("fuzz", "--profile", str(profile), "--scenarios", "2", *options).exit_code == 0
+    without = dvs("fuzz", "--resume", *options)
+    assert without.exit_code == 2
+    assert "give it again with --profile FILE" in without.stderr
+    assert dvs("fuzz", "--resume", "--scenarios", "4", "--profile", str(profile), *options).exit_code == 0
+    assert judged(tmp_path / "run") == 4
+    profile.write_text('base = "quick"\ncolumns = 4\n', encoding="utf-8")
+    changed = dvs("fuzz", "--resume", "--profile", str(profile), *options)
+    assert changed.exit_code == 2
+    assert "its profile_digest is" in changed.stderr
+
+
 def test_nothing_to_go_on_with(tmp_path: Path) -> None:
     result = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert result.exit_code == 2
