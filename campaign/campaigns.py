@@ -71,11 +71,7 @@ def run_campaign(
             # What has been judged is kept, and told as what it is: a part.
             interrupted = True
         seconds = time.perf_counter() - start
-        failed.sort(key=lambda judged: judged.index)
-        shrinking = time.perf_counter()
-        kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
-        if kept:
-            tally.times["shrink"] = time.perf_counter() - shrinking
+        kept = keep_first(failed, plan, spec, out, tally)
         summary = tally.summary(plan.seed, spec.tier, plan.profile, seconds, kept)
         summary = replace(
             summary, interrupted=interrupted, started=started if kept_in is None else kept_in.started
@@ -109,6 +105,18 @@ def left_of(plan: Plan, kept_in: Journal | None) -> Plan:
         done=frozenset(entry.judged.index for entry in kept_in.entries),
         budget=None if plan.budget is None else max(0.0, plan.budget - kept_in.elapsed),
     )
+
+
+def keep_first(
+    failed: list[Judged], plan: Plan, spec: LaneSpec, out: Path | None, tally: Tally
+) -> tuple[Failure, ...]:
+    """Keeps the first failures by index; the time goes to the tally."""
+    start = time.perf_counter()
+    failed.sort(key=lambda judged: judged.index)
+    kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
+    if kept:
+        tally.times["shrink"] = time.perf_counter() - start
+    return kept
 
 
 def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failure:

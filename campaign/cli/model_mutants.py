@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -19,32 +20,42 @@ MODEL = "model"
 """The tier without an engine: checkers of histories against the definitions."""
 
 
-def hunt_model(
-    names: tuple[str, ...], *, seed: int, budget: float, attempts: int, out: Path | None, as_json: bool
-) -> ExitCode:
-    """Hunts the faults and reports. `out`: a folder for the shrunk histories."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """Options of the command. `budget` in seconds; `out`: a folder for the shrunk histories."""
+
+    seed: int
+    budget: float
+    attempts: int
+    out: Path | None
+    as_json: bool
+
+
+def hunt_model(names: tuple[str, ...], options: ModelOptions) -> ExitCode:
+    """Hunts the faults and reports."""
     errors = Console(stderr=True)
     verdicts = hunt_histories(
         known_history_faults(names),
-        seed=seed,
-        budget=budget,
-        attempts=attempts,
+        seed=options.seed,
+        budget=options.budget,
+        attempts=options.attempts,
         progress=lambda verdict: errors.print(line(verdict), highlight=False, markup=False, soft_wrap=True),
     )
     for verdict in verdicts:
-        if out is not None and verdict.kill is not None:
-            write_text(out / f"{verdict.fault}.adya", verdict.kill.reproduction + "\n")
-    if as_json:
+        if options.out is not None and verdict.kill is not None:
+            write_text(options.out / f"{verdict.fault}.adya", verdict.kill.reproduction + "\n")
+    if options.as_json:
         click.echo(json.dumps({"faults": [as_object(verdict) for verdict in verdicts]}))
     else:
         Console().print(as_table(verdicts))
     return ExitCode.OK if all(verdict.kill is not None for verdict in verdicts) else ExitCode.FAILED
 
 
-def list_model() -> None:
+def list_model() -> ExitCode:
     """One line a fault."""
     for fault in HISTORY_FAULTS.values():
         click.echo(f"{fault.name}: {fault.wrong}")
+    return ExitCode.OK
 
 
 def line(verdict: HistoryVerdict) -> str:

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from campaign.cli.model_mutants import MODEL, hunt_model, list_model
+from campaign.cli.model_mutants import MODEL, ModelOptions, hunt_model, list_model
 from campaign.cli.options import Duration
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
@@ -71,11 +71,9 @@ def command(
 
     Exit status 0: every fault was killed; 1: one survived.
     """
-    if tier == MODEL and not listing:
-        return hunt_model(names, seed=seed, budget=budget, attempts=attempts, out=out, as_json=as_json)
     if tier == MODEL:
-        list_model()
-        return ExitCode.OK
+        options = ModelOptions(seed=seed, budget=budget, attempts=attempts, out=out, as_json=as_json)
+        return list_model() if listing else hunt_model(names, options)
     if listing:
         for fault in FAULTS.values():
             click.echo(f"{fault.name}: {fault.wrong}")
