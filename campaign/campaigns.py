@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from campaign import folders
+from campaign import folders, journal
+from campaign.errors import CampaignError
+from campaign.floors import require_reachable_floors
+from campaign.journal import Journal
 from campaign.lanes import LaneSpec
 from campaign.lifting import reachable
+from campaign.lock import locked
 from campaign.runner import Judged, Plan, run
 from campaign.tally import Tally
 from campaign.triage import smallest
@@ -21,36 +27,95 @@ SHRUNK = 5
 
 
 def run_campaign(
-    plan: Plan, spec: LaneSpec, out: Path | None, progress: Callable[[Tally], None] = lambda tally: None
+    plan: Plan,
+    spec: LaneSpec,
+    out: Path | None,
+    progress: Callable[[Tally], None] = lambda tally: None,
+    *,
+    resume: bool = False,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> RunSummary:
-    """Runs a plan. With `out`, failures get folders there, and summary and report are written.
+    """Runs a plan. With `out`, what is judged is journalled there as it comes, failures get folders, and
+    summary and report are written. `resume`: go on with the run that is journalled there.
 
-    Interrupted (KeyboardInterrupt), it ends with what has been judged so far.
+    Interrupted (KeyboardInterrupt), it ends with what has been judged so far. Raises CampaignError: `out`
+    is in use, cannot be written, or holds another run than the one that is to go on; a floor of the profile
+    can never be met.
     """
-    if out is not None:
-        folders.ensure_writable(out)
-    start = time.perf_counter()
-    tally = Tally()
     profile = replace(plan.profile, floors=reachable(plan.profile.floors, spec.lifted))
-    failed: list[Judged] = []
-    interrupted = False
-    try:
-        for judged in run(plan, spec):
+    require_reachable_floors(profile)
+    started = now().isoformat(timespec="seconds")
+    with journalled(plan, spec, out, started, resume=resume) as kept_in:
+        start = time.perf_counter() - (0.0 if kept_in is None else kept_in.elapsed)
+        tally = Tally()
+        failed: list[Judged] = []
+
+        def count(judged: Judged) -> None:
             tally.add(judged.outcome, judged.coverage)
             if judged.outcome.outcome is not OutcomeClass.PASSED:
                 failed.append(judged)
-            progress(tally)
-    except KeyboardInterrupt:
-        # What has been judged is kept, and told as what it is: a part.
-        interrupted = True
-    seconds = time.perf_counter() - start
+
+        for entry in () if kept_in is None else kept_in.entries:
+            count(entry.judged)
+        progress(tally)
+        interrupted = False
+        try:
+            with closing(run(left_of(plan, kept_in), spec)) as results:
+                for judged in results:
+                    if kept_in is not None:
+                        kept_in.add(judged, time.perf_counter() - start)
+                    count(judged)
+                    progress(tally)
+        except KeyboardInterrupt:
+            # What has been judged is kept, and told as what it is: a part.
+            interrupted = True
+        seconds = time.perf_counter() - start
+        kept = keep_first(failed, plan, spec, out, tally)
+        summary = tally.summary(plan.seed, spec.name, profile, seconds, kept)
+        summary = replace(
+            summary, interrupted=interrupted, started=started if kept_in is None else kept_in.started
+        )
+        if out is not None:
+            folders.write_run(out, summary)
+        return summary
+
+
+@contextmanager
+def journalled(
+    plan: Plan, spec: LaneSpec, out: Path | None, started: str, *, resume: bool
+) -> Iterator[Journal | None]:
+    """The journal of a run, its folder locked; None where the run has no folder. Raises CampaignError."""
+    if out is None:
+        if resume:
+            raise CampaignError("a run without a folder leaves nothing to go on with")
+        yield None
+        return
+    folders.ensure_writable(out)
+    with locked(out), journal.opened(out, plan, spec, started, resume=resume) as opened:
+        yield opened
+
+
+def left_of(plan: Plan, kept_in: Journal | None) -> Plan:
+    """What of a plan is not journalled yet; the time that went into what is counts."""
+    if kept_in is None or not kept_in.entries:
+        return plan
+    return replace(
+        plan,
+        done=frozenset(entry.judged.index for entry in kept_in.entries),
+        budget=None if plan.budget is None else max(0.0, plan.budget - kept_in.elapsed),
+    )
+
+
+def keep_first(
+    failed: list[Judged], plan: Plan, spec: LaneSpec, out: Path | None, tally: Tally
+) -> tuple[Failure, ...]:
+    """Keeps the first failures by index; the time goes to the tally."""
+    start = time.perf_counter()
     failed.sort(key=lambda judged: judged.index)
     kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
-    summary = tally.summary(plan.seed, spec.name, profile, seconds, kept)
-    summary = replace(summary, interrupted=interrupted)
-    if out is not None:
-        folders.write_run(out, summary)
-    return summary
+    if kept:
+        tally.times["shrink"] = time.perf_counter() - start
+    return kept
 
 
 def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failure:

@@ -1,101 +1,167 @@
-"""The release gate: kept scenarios, a smoke campaign, and the core faults; one verdict."""
+"""The release gate: kept scenarios, campaigns, planted faults, the baseline; one verdict."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+from campaign.baseline import Baseline, compared, regressions
 from campaign.campaigns import run_campaign
 from campaign.cli.options import exit_code
+from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
-from campaign.lanes import LaneSpec
+from campaign.gate_profiles import GateCampaign, GateProfile
+from campaign.journal import JOURNAL_FILE
+from campaign.lanes import Lane, LaneSpec
 from campaign.mutation import hunt_all
 from campaign.runner import Plan
-from generators.profiles import Profile
+from dynamic_tables.errors import DynamicTablesError
+from generators.profiles import SMOKE, load_profile
 from reports.junit import Case, CaseVerdict
-from workload.results import OutcomeClass
+from workload.errors import WorkloadError
+from workload.results import OutcomeClass, RunSummary
+
+LISTED = 6
+"""Names that a line of the table gives; the files have all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatePlan:
-    """What a gate runs; budgets in seconds."""
+    """What a gate runs. `slowdown`: the share of the baseline's speed that may be lost.
 
+    `resume`: campaigns that an earlier gate began in `out` go on; the other stages run again.
+    """
+
+    gate: GateProfile
     seed: int
-    profile: Profile
-    fuzz_budget: float
-    fault_budget: float
     workers: int
     corpus: Path
     out: Path
     faults: tuple[str, ...]
+    baseline: Baseline | None = None
+    slowdown: float = 0.3
+    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One line of the gate's table."""
+    """One line of the gate's table, with what it leaves for `gate.json` and a later baseline.
+
+    `killed`: each fault that was hunted, and whether it was killed.
+    """
 
     name: str
     verdict: ExitCode
     said: str
     cases: tuple[Case, ...]
+    seconds: float = 0.0
+    summary: RunSummary | None = None
+    killed: Mapping[str, bool] = field(default_factory=dict)
 
 
 def run_gate(plan: GatePlan, progress: Callable[[str], None] = lambda text: None) -> Iterator[Stage]:
-    """The stages as they end. A stage that could not decide does not pass."""
-    progress("kept scenarios")
-    yield corpus(plan)
-    progress("smoke campaign")
-    yield fuzz(plan)
-    progress("core faults")
-    yield faults(plan)
+    """The stages as they end. A stage that could not decide does not pass; an interrupted one is the last."""
+    stages: list[Stage] = []
+    for name, work in work_of(plan, stages):
+        progress(name)
+        start = time.perf_counter()
+        stage = replace(work(), seconds=time.perf_counter() - start)
+        stages.append(stage)
+        yield stage
+        if stage.summary is not None and stage.summary.interrupted:
+            return
+
+
+def work_of(plan: GatePlan, stages: list[Stage]) -> Iterator[tuple[str, Callable[[], Stage]]]:
+    """The stages by name; the last one looks at what the others found."""
+    yield "kept scenarios", partial(corpus, plan)
+    for campaign in plan.gate.campaigns:
+        yield campaign_name(campaign), partial(fuzz, plan, campaign)
+    yield faults_name(plan), partial(faults, plan)
+    if plan.baseline is not None:
+        yield "baseline", partial(baseline, plan.baseline, stages, plan.slowdown)
+
+
+def campaign_name(campaign: GateCampaign) -> str:
+    """`smoke campaign`, `quick campaign on delta`."""
+    place = "" if campaign.tier == "rules" else f" on {campaign.tier}"
+    return f"{campaign.profile} campaign{place}"
+
+
+def faults_name(plan: GatePlan) -> str:
+    """What the faults' stage is called."""
+    return "core faults" if plan.gate.core_only else "planted faults"
 
 
 def corpus(plan: GatePlan) -> Stage:
-    """Every kept scenario passes; one that no longer parses is an error, not a skip."""
+    """Every kept scenario passes; one that no longer parses has failed, and is no reason to stop."""
     lane = LaneSpec(tier="rules", fresh_percent=100).build()
-    cases = []
-    for file in sorted(plan.corpus.glob("**/*.json")) if plan.corpus.is_dir() else []:
+    files = sorted(plan.corpus.glob("**/*.json")) if plan.corpus.is_dir() else []
+    cases = tuple(kept(lane, file, str(file.relative_to(plan.corpus))) for file in files)
+    failed = [case for case in cases if case.verdict is not CaseVerdict.PASSED]
+    said = f"{len(cases)} replayed, {len(failed)} failed"
+    if failed:
+        said += ": " + listed([f"{case.name}: {case.message}" for case in failed], "; ")
+    return Stage("kept scenarios", ExitCode.FAILED if failed else ExitCode.OK, said, cases)
+
+
+def kept(lane: Lane, file: Path, name: str) -> Case:
+    """One kept scenario."""
+    try:
         outcome = lane.judge(read_scenario(file))
-        good = outcome.outcome is OutcomeClass.PASSED
-        verdict = CaseVerdict.PASSED if good else CaseVerdict.FAILED
-        cases.append(Case(str(file.relative_to(plan.corpus)), outcome.seconds, verdict, outcome.reason))
-    failed = sum(case.verdict is not CaseVerdict.PASSED for case in cases)
-    code = ExitCode.FAILED if failed else ExitCode.OK
-    return Stage("kept scenarios", code, f"{len(cases)} replayed, {failed} failed", tuple(cases))
+    except (CampaignError, WorkloadError) as error:
+        return Case(name, 0.0, CaseVerdict.FAILED, f"cannot be read: {error}")
+    good = outcome.outcome is OutcomeClass.PASSED
+    said = "" if good else f"{outcome.outcome.value}: {outcome.reason}"
+    return Case(name, outcome.seconds, CaseVerdict.PASSED if good else CaseVerdict.FAILED, said)
 
 
-def fuzz(plan: GatePlan) -> Stage:
-    """The smoke campaign, floors included."""
-    run_plan = Plan(seed=plan.seed, profile=plan.profile, budget=plan.fuzz_budget, workers=plan.workers)
-    summary = run_campaign(
-        run_plan, LaneSpec(tier="rules", fresh_percent=plan.profile.fresh_percent), plan.out
-    )
+def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
+    """One campaign, floors included. A tier that does not start is undecided, so that the rest still runs."""
+    name = campaign_name(campaign)
+    profile = load_profile(campaign.profile)
+    run_plan = Plan(seed=plan.seed, profile=profile, budget=campaign.budget, workers=plan.workers)
+    spec = LaneSpec(tier=campaign.tier, fresh_percent=profile.fresh_percent)
+    folder = plan.out / f"{campaign.tier}-{campaign.profile}"
+    try:
+        begun = plan.resume and (folder / JOURNAL_FILE).exists()
+        summary = run_campaign(run_plan, spec, folder, resume=begun)
+    except (CampaignError, DynamicTablesError) as error:
+        case = Case(name, 0.0, CaseVerdict.ERROR, str(error))
+        return Stage(name, ExitCode.UNKNOWN, str(error), (case,))
     code = exit_code(summary)
     verdicts = {ExitCode.OK: CaseVerdict.PASSED, ExitCode.FAILED: CaseVerdict.FAILED}
     unmet = ", ".join(
         f"{name} ({reached} of {wanted})" for name, (reached, wanted) in summary.coverage.unmet.items()
     )
     counts = ", ".join(f"{count} {name}" for name, count in summary.outcomes.items() if count)
-    said = f"{counts}; floors {'met' if not unmet else f'not met: {unmet}'}"
-    case = Case(f"campaign {plan.profile.name}", summary.seconds, verdicts.get(code, CaseVerdict.ERROR), said)
-    return Stage("smoke campaign", code, said, (case,))
+    said = f"{counts or 'nothing ran'}; floors {'met' if not unmet else f'not met: {unmet}'}"
+    if summary.interrupted:
+        said = f"interrupted: {said}"
+    case = Case(name, summary.seconds, verdicts.get(code, CaseVerdict.ERROR), said)
+    return Stage(name, code, said, (case,), summary=summary)
 
 
 def faults(plan: GatePlan) -> Stage:
-    """Every core fault is killed: a gate that cannot see a planted bug proves nothing."""
+    """Every fault is killed: a gate that cannot see a planted bug proves nothing."""
     start = time.perf_counter()
-    verdicts = hunt_all(
-        plan.faults,
-        tier="rules",
-        seed=plan.seed,
-        profile=plan.profile,
-        budget=plan.fault_budget,
-        workers=plan.workers,
-        attempts=0,
-    )
+    try:
+        verdicts = hunt_all(
+            plan.faults,
+            tier="rules",
+            seed=plan.seed,
+            profile=SMOKE,
+            budget=plan.gate.fault_budget,
+            workers=plan.workers,
+            attempts=0,
+        )
+    except CampaignError as error:
+        case = Case(faults_name(plan), time.perf_counter() - start, CaseVerdict.ERROR, str(error))
+        return Stage(faults_name(plan), ExitCode.UNKNOWN, str(error), (case,))
     cases = tuple(
         Case(
             v.fault,
@@ -108,8 +174,31 @@ def faults(plan: GatePlan) -> Stage:
     alive = [v.fault for v in verdicts if v.kill is None]
     said = f"{len(verdicts) - len(alive)} of {len(verdicts)} killed in {time.perf_counter() - start:.0f} s"
     if alive:
-        said += f"; alive: {', '.join(alive)}"
-    return Stage("core faults", ExitCode.FAILED if alive else ExitCode.OK, said, cases)
+        said += f"; alive: {listed(alive, ', ')}"
+    killed = {v.fault: v.kill is not None for v in verdicts}
+    return Stage(faults_name(plan), ExitCode.FAILED if alive else ExitCode.OK, said, cases, killed=killed)
+
+
+def baseline(against: Baseline, stages: list[Stage], slowdown: float) -> Stage:
+    """What got worse. Undecided where the baseline has nothing that could be compared."""
+    campaigns = [stage.summary for stage in stages if stage.summary is not None]
+    killed = {fault: dead for stage in stages for fault, dead in stage.killed.items()}
+    number = compared(against, campaigns)
+    if not number and not against.killed & killed.keys():
+        said = f"{against.path} has no campaign of the same tier and profile, and no fault, of this gate"
+        return Stage("baseline", ExitCode.UNKNOWN, said, (Case("baseline", 0.0, CaseVerdict.ERROR, said),))
+    worse = list(regressions(against, campaigns, killed, slowdown))
+    cases = tuple(Case(text.partition(":")[0], 0.0, CaseVerdict.FAILED, text) for text in worse)
+    if not worse:
+        cases = (Case("nothing got worse", 0.0, CaseVerdict.PASSED),)
+    said = listed(worse, "; ") or f"nothing got worse ({number} of {len(campaigns)} campaigns compared)"
+    return Stage("baseline", ExitCode.FAILED if worse else ExitCode.OK, said, cases)
+
+
+def listed(items: Sequence[str], mark: str) -> str:
+    """The first few; the cases of the stage have them all."""
+    more = len(items) - LISTED
+    return mark.join([*items[:LISTED], *([f"and {more} more"] if more > 0 else [])])
 
 
 def verdict_of(stages: list[Stage]) -> ExitCode:

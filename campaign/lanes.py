@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 from typing import Protocol
 
@@ -80,8 +80,11 @@ class Lane:
         except WorkloadError as error:
             return Outcome(scenario=scenario.name, outcome=OutcomeClass.GENERATOR_INVALID, reason=str(error))
         try:
+            start = time.perf_counter()
             trace = self.tier.run(scenario, self.engine, wanted)
-            return judge(scenario, trace, self._voter(scenario), self.engine.recording)
+            ran = time.perf_counter()
+            outcome = judge(scenario, trace, self._voter(scenario), self.engine.recording)
+            return replace(outcome, times={"run": ran - start, "judge": time.perf_counter() - ran})
         except Exception as error:  # noqa: BLE001  # see below
             # The engine's own errors are events of the trace. What arrives here broke the run itself; it
             # is named in the outcome and is never a pass.
@@ -117,7 +120,7 @@ class RulesTier:
         return [stored.row for stored in trace.refreshes[-1].contents] if trace.refreshes else []
 
 
-class Lifting(Enum):
+class Lifting(StrEnum):
     """What the worlds of a scenario are, where many are run as one (see `campaign.lifting`)."""
 
     NONE = "none"
@@ -201,7 +204,7 @@ class TierKind:
     lifting: Lifting = Lifting.NONE
 
 
-TIERS: Mapping[str, TierKind] = {
+TIERS: dict[str, TierKind] = {
     "rules": TierKind(
         start=RulesTier, what="the engine's plans on DuckDB, in memory", processes=True, chunk=4, attempts=400
     ),

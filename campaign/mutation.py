@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -14,6 +16,7 @@ from campaign.errors import CampaignError
 from campaign.faults import FAULTS
 from campaign.lanes import LaneSpec
 from campaign.lifting import lane_of
+from campaign.runner import end_with_parent
 from campaign.shrink import shrink
 from campaign.shrink.measure import Size, size
 from generators.profiles import Profile
@@ -179,12 +182,18 @@ def joined(before: Verdict, after: Verdict) -> Verdict:
 Result = TypeVar("Result")
 
 
+def begin_hunter() -> None:
+    """In a worker process: Ctrl-C ends it at once and without a word; a hunt cut short is worth nothing."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_with_parent()
+
+
 @contextmanager
 def workers_for(tier: str, workers: int) -> Iterator[Executor]:
     """Processes in memory; one thread where one JVM serves all."""
     pool: Executor
     if LaneSpec(tier=tier).kind.processes:
-        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=begin_hunter)
     else:
         pool = ThreadPoolExecutor(1)
     try:
@@ -194,10 +203,16 @@ def workers_for(tier: str, workers: int) -> Iterator[Executor]:
 
 
 def in_order(pool: Executor, work: Callable[[Hunt], Result], tasks: Sequence[Hunt]) -> Iterator[Result]:
-    """The results of some tasks, in their order."""
+    """The results of some tasks, in their order. Raises CampaignError where a worker process dies."""
     futures = [pool.submit(work, task) for task in tasks]
-    for future in futures:
-        yield future.result()
+    for task, future in zip(tasks, futures, strict=True):
+        try:
+            yield future.result()
+        except BrokenProcessPool as error:
+            raise CampaignError(
+                f"a worker process died while {task.fault} or another fault was hunted (out of memory?), so "
+                "the score is not decided; run it again, with fewer --workers"
+            ) from error
 
 
 def known_faults(names: Sequence[str]) -> tuple[str, ...]:

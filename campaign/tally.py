@@ -15,9 +15,13 @@ from workload.scenario import Scenario
 def covered(scenario: Scenario) -> Counter[str]:
     """What a scenario contains, as `kind: name` counts."""
     counts: Counter[str] = Counter(f"intent: {intent}" for intent in scenario.intents)
+    met: set[str] = set()
     for definition in scenario.definitions:
-        counts.update(f"operator: {name}" for name in operators(definition.query))
+        names = list(operators(definition.query))
+        met.update(names)
+        counts.update(f"operator: {name}" for name in names)
         counts.update(f"pair: {outer} > {inner}" for outer, inner in operator_pairs(definition.query))
+    counts.update(f"crossing: {name} / {intent}" for name in met for intent in set(scenario.intents))
     return counts
 
 
@@ -33,7 +37,7 @@ class Tally:
     checks: int = 0
     amplification: int = 0
     judgements: int = 0
-    busy: float = 0.0
+    times: dict[str, float] = field(default_factory=dict)
 
     def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
         """Counts one scenario. Only what passed counts as covered: of a failure no states are known."""
@@ -44,7 +48,8 @@ class Tally:
         self.checks += outcome.checks
         self.amplification += outcome.amplification
         self.judgements += outcome.refreshes * outcome.worlds
-        self.busy += outcome.seconds
+        for part, seconds in outcome.times.items():
+            self.times[part] = self.times.get(part, 0.0) + seconds
         if outcome.outcome is OutcomeClass.PASSED:
             self.reached.update(coverage)
             self.reached.update(outcome.states)
@@ -66,6 +71,7 @@ class Tally:
             intents=kind("intent"),
             states=kind("state"),
             actions=kind("action"),
+            crossings=kind("crossing"),
             unmet=unmet_floors(profile, self.reached, self.scenarios),
         )
 
@@ -84,7 +90,7 @@ class Tally:
             outcomes={outcome.value: self.outcomes[outcome.value] for outcome in OutcomeClass},
             coverage=self.coverage(profile),
             seconds=seconds,
-            time_split={"scenarios, all workers": self.busy},
+            time_split=dict(self.times),
             failures=failures,
             judgements=self.judgements,
         )

@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Pairs by first and second operator; `others` are pairs whose name is not two operators."""
+    """Counts by row and column; `others` are names that are no pair of them."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
@@ -110,23 +110,33 @@ def matrix(coverage: Coverage) -> Matrix:
     """The pairs of a run; unordered pairs fill one triangle."""
     found = with_floors(coverage, "pairs", coverage.pairs)
     pairs = {name: pair for name in found if (pair := pair_of(name)) is not None}
-    names = {pair: name for name, pair in pairs.items()}
-    columns = tuple(sorted({second for _, second in pairs.values()}))
-    most = max((found[name] for name in pairs), default=0)
+    cells = {pair: (found[name], wanted(coverage, "pairs", name)) for name, pair in pairs.items()}
+    rest = {name: count for name, count in found.items() if name not in pairs}
+    return _matrix(cells, counts(coverage, "pairs", rest))
+
+
+def crossings(coverage: Coverage) -> Matrix:
+    """Intents by operators: how many scenarios of an intent held the operator."""
+    cells = {}
+    for name, count in coverage.crossings.items():
+        operator, _, intent = name.partition(" / ")
+        cells[intent, operator] = (count, None)
+    return _matrix(cells, ())
+
+
+def _matrix(found: Mapping[tuple[str, str], tuple[int, int | None]], others: tuple[Count, ...]) -> Matrix:
+    columns = tuple(sorted({column for _, column in found}))
+    most = max((count for count, _ in found.values()), default=0)
 
     def cell(row: str, column: str) -> Cell:
-        name = names.get((row, column))
-        if name is None:
+        if (row, column) not in found:
             return Cell(column, None, 0, None)
-        count = found[name]
-        return Cell(column, count, heat(count, most), wanted(coverage, "pairs", name))
+        count, floor = found[row, column]
+        return Cell(column, count, heat(count, most), floor)
 
-    rows = sorted({first for first, _ in pairs.values()})
-    rest = {name: count for name, count in found.items() if name not in names.values()}
+    rows = sorted({row for row, _ in found})
     return Matrix(
-        columns,
-        tuple((row, tuple(cell(row, column) for column in columns)) for row in rows),
-        counts(coverage, "pairs", rest),
+        columns, tuple((row, tuple(cell(row, column) for column in columns)) for row in rows), others
     )
 
 

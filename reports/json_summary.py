@@ -8,6 +8,9 @@ from typing import Any
 from reports.figures import outcome_counts
 from workload.results import Coverage, Failure, Finding, RunSummary
 
+SUMMARY_FORMAT = "dvs-run"
+SUMMARY_VERSION = 1
+
 
 def summary_object(summary: RunSummary) -> dict[str, Any]:
     """The run as JSON data. `outcomes` has every class and adds up to `scenarios`.
@@ -16,6 +19,9 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
     Raises ReportError where the outcomes do not add up.
     """
     return {
+        "format": SUMMARY_FORMAT,
+        "version": SUMMARY_VERSION,
+        "started": summary.started,
         "seed": summary.seed,
         "tier": summary.tier,
         "profile": summary.profile,
@@ -40,6 +46,7 @@ def _coverage(coverage: Coverage) -> Mapping[str, Any]:
         "intents": dict(coverage.intents),
         "states": dict(coverage.states),
         "actions": dict(coverage.actions),
+        "crossings": dict(coverage.crossings),
         "floors_met": coverage.floors_met,
         "unmet": {
             name: {"reached": reached, "wanted": floor} for name, (reached, floor) in coverage.unmet.items()

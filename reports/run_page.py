@@ -95,6 +95,7 @@ def run_page(summary: RunSummary) -> str:
         actions=coverage.actions(summary.coverage),
         groups=coverage.groups(summary.coverage),
         matrix=coverage.matrix(summary.coverage),
+        crossings=coverage.crossings(summary.coverage),
         times=_times(summary.time_split),
         failures=[_failure(number, failure) for number, failure in enumerate(summary.failures, 1)],
     )

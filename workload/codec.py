@@ -91,12 +91,7 @@ def scenario_from_json(text: str) -> Scenario:
 def encode(value: Any) -> Any:
     """A value of this package as JSON objects."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type | SqlType):
-        encoded: dict[str, Any] = {"is": type(value).__name__}
-        for field in dataclasses.fields(value):
-            content = getattr(value, field.name)
-            if field.default is dataclasses.MISSING or content != field.default:
-                encoded[field.name] = encode(content)
-        return encoded
+        return _encode_object(value)
     match value:
         case SqlType():
             return str(value)
@@ -104,6 +99,8 @@ def encode(value: Any) -> Any:
             return value.name
         case tuple():
             return [encode(item) for item in value]
+        case Mapping():
+            return {key: encode(item) for key, item in value.items()}
         case float():
             return {"double": repr(value)}
         case Decimal():
@@ -116,6 +113,15 @@ def encode(value: Any) -> Any:
             return value
         case _:
             raise TypeError(f"no JSON form for {type(value).__name__}")
+
+
+def _encode_object(value: Any) -> dict[str, Any]:
+    encoded: dict[str, Any] = {"is": type(value).__name__}
+    for field in dataclasses.fields(value):
+        content = getattr(value, field.name)
+        if field.default is dataclasses.MISSING or content != field.default:
+            encoded[field.name] = encode(content)
+    return encoded
 
 
 @cache
@@ -131,17 +137,13 @@ def decode(data: Any, expected: Any, where: str) -> Any:
     if origin in (types.UnionType, typing.Union):
         return _decode_union(data, expected, where)
     if origin is tuple:
-        if not isinstance(data, list):
-            raise WorkloadError(f"{where}: expected a list, found {_kind(data)}")
-        element = get_args(expected)[0]
-        return tuple(decode(item, element, f"{where}[{i}]") for i, item in enumerate(data))
+        return _decode_tuple(data, get_args(expected), where)
+    if origin is Mapping:
+        return _decode_mapping(data, get_args(expected)[1], where)
+    if expected is float:
+        return _decode_float(data, where)
     if expected is SqlType:
-        if not isinstance(data, str):
-            raise WorkloadError(f"{where}: expected a type, found {_kind(data)}")
-        try:
-            return parse_type(data)
-        except WorkloadError as error:
-            raise WorkloadError(f"{where}: {error}") from error
+        return _decode_type(data, where)
     if isinstance(expected, type) and issubclass(expected, Enum):
         if not isinstance(data, str) or data not in expected.__members__:
             raise WorkloadError(f"{where}: expected one of {', '.join(expected.__members__)}, found {data!r}")
@@ -151,6 +153,41 @@ def decode(data: Any, expected: Any, where: str) -> Any:
     if type(data) is not expected:
         raise WorkloadError(f"{where}: expected {expected.__name__}, found {_kind(data)}")
     return data
+
+
+def _decode_type(data: Any, where: str) -> SqlType:
+    if not isinstance(data, str):
+        raise WorkloadError(f"{where}: expected a type, found {_kind(data)}")
+    try:
+        return parse_type(data)
+    except WorkloadError as error:
+        raise WorkloadError(f"{where}: {error}") from error
+
+
+def _decode_float(data: Any, where: str) -> float:
+    value = _decode_value(data, where)
+    if not isinstance(value, float):
+        raise WorkloadError(f"{where}: expected a double, found {_kind(data)}")
+    return value
+
+
+def _decode_mapping(data: Any, expected: Any, where: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise WorkloadError(f"{where}: expected an object, found {_kind(data)}")
+    return {key: decode(item, expected, f"{where}.{key}") for key, item in data.items()}
+
+
+def _decode_tuple(data: Any, elements: tuple[Any, ...], where: str) -> tuple[Any, ...]:
+    if not isinstance(data, list):
+        raise WorkloadError(f"{where}: expected a list, found {_kind(data)}")
+    if elements[-1] is Ellipsis:
+        elements = (elements[0],) * len(data)
+    if len(data) != len(elements):
+        raise WorkloadError(f"{where}: expected {len(elements)} items, found {len(data)}")
+    return tuple(
+        decode(item, element, f"{where}[{i}]")
+        for i, (item, element) in enumerate(zip(data, elements, strict=True))
+    )
 
 
 def _decode_union(data: Any, expected: Any, where: str) -> Any:
@@ -168,11 +205,10 @@ def _decode_union(data: Any, expected: Any, where: str) -> Any:
 
 
 def _decode_object(data: Any, classes: tuple[Any, ...], where: str) -> Any:
-    names = [cls.__name__ for cls in classes]
-    if not isinstance(data, dict) or data.get("is") not in names:
-        found = data.get("is") if isinstance(data, dict) else _kind(data)
-        raise WorkloadError(f"{where}: expected {' or '.join(names)}, found {found!r}")
-    cls = CLASSES[data["is"]]
+    name = data.get("is") if isinstance(data, dict) else _kind(data)
+    cls = next((cls for cls in classes if isinstance(data, dict) and cls.__name__ == name), None)
+    if cls is None:
+        raise WorkloadError(f"{where}: expected {' or '.join(c.__name__ for c in classes)}, found {name!r}")
     hints = _hints(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     unknown = sorted(set(data) - set(fields) - {"is"})

@@ -93,6 +93,8 @@ class Outcome:
     """How many databases each refresh served; more than one where the scenario was lifted."""
     reproduction: Scenario | None = None
     """The scenario that failed, where it is not the one asked for but one of its worlds."""
+    times: Mapping[str, float] = field(default_factory=dict)
+    """Parts of `seconds`, by what was done: generate, run, judge."""
 
     @property
     def killer(self) -> Check | None:
@@ -112,6 +114,8 @@ class Coverage:
     actions: Mapping[str, int]
     unmet: Mapping[str, tuple[int, int]]
     """Floor name -> (reached, wanted), for the floors not met."""
+    crossings: Mapping[str, int] = field(default_factory=dict)
+    """`operator / intent` -> how many scenarios of that intent held the operator."""
 
     @property
     def floors_met(self) -> bool:
@@ -149,3 +153,5 @@ class RunSummary:
     interrupted: bool = False
     judgements: int = 0
     """Refreshes times the databases that each of them served."""
+    started: str = ""
+    """When, as ISO 8601 in UTC; empty where nobody asked."""

@@ -34,8 +34,12 @@ COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
         "shrink": LazyCommand("campaign.cli.shrink:command", "Make a failing scenario as small as it gets."),
         "mutants": LazyCommand("campaign.cli.mutants:command", "Plant faults and see that each is found."),
         "gate": LazyCommand(
-            "campaign.cli.gate:command", "One verdict: kept scenarios, smoke campaign, core faults."
+            "campaign.cli.gate:command", "One verdict: kept scenarios, campaigns, planted faults, a baseline."
         ),
+        "compare": LazyCommand(
+            "campaign.cli.compare:command", "Two configurations, one set of definitions, no value shown."
+        ),
+        "runs": LazyCommand("campaign.cli.runs:command", "List past runs and their trend."),
         "check": LazyCommand(
             "campaign.cli.check:command", "Tell which isolation levels histories keep, and why not others."
         ),

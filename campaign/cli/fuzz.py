@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +18,7 @@ from campaign.cli.options import Duration, exit_code, interruptible, worst
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from campaign.journal import JOURNAL_FILE, read_head
 from campaign.lanes import TIERS, LaneSpec, Lifting
 from campaign.runner import Plan
 from campaign.spread import ALL, parts
@@ -58,8 +62,9 @@ from workload.results import RunSummary
     type=click.Path(path_type=Path),
     default=Path(".dvs/run"),
     show_default=True,
-    help="Folder for report and failures.",
+    help="Folder for journal, report and failures; without --resume a run there begins anew.",
 )
+@click.option("--resume", is_flag=True, help="Go on with the run in --out; what is not said stays as it was.")
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")
 def command(
     tier: str,
@@ -72,6 +77,7 @@ def command(
     profile: str,
     first: int,
     out: Path,
+    resume: bool,
     as_json: bool,
 ) -> ExitCode:
     """Run random dynamic tables and compare every refresh with the truth.
@@ -83,6 +89,17 @@ def command(
         raise CampaignError(
             "--scenarios and --budget exclude each other: one says how many, the other how long"
         )
+    if resume and tier != ALL:
+        head = read_head(out)
+        tier, seed, first = (of_run(head, name) for name in ("tier", "seed", "first"))
+        lift, worlds = of_run(head, "lift"), of_run(head, "worlds")
+        profile = of_run(head, "profile")
+        if profile == head["profile"] and profile not in PROFILES:
+            raise CampaignError(
+                f"{out} holds a run of profile {profile}, which was a file: give it again with --profile FILE"
+            )
+        if scenarios is None and budget is None:
+            scenarios, budget = head["scenarios"], head["budget"]
     plan = Plan(
         seed=seed,
         profile=load_profile(profile),
@@ -90,19 +107,14 @@ def command(
         budget=budget,
         first=first,
     )
-    lifting = None if lift is None else Lifting(lift)
     summaries = []
     for name, part in parts(plan) if tier == ALL else [(tier, plan)]:
-        spec = LaneSpec(
-            tier=name,
-            lifting=lifting,
-            worlds=worlds if lifting is Lifting.DATABASES else 1,
-            fresh_percent=plan.profile.fresh_percent,
-        )
+        spec = lane_spec(name, lift, worlds, plan.profile.fresh_percent)
         part = replace(part, workers=workers or spec.kind.workers)
         folder = out / name if tier == ALL else out
+        goes_on = resume and (tier != ALL or (folder / JOURNAL_FILE).exists())
         with interruptible(), progress_of(part.scenarios, part.budget, as_json) as progress:
-            summaries.append(run_campaign(part, spec, folder, progress))
+            summaries.append(run_campaign(part, spec, folder, progress, resume=goes_on))
         if not as_json:
             print_summary(summaries[-1], folder)
         if summaries[-1].interrupted:
@@ -111,6 +123,27 @@ def command(
         found = [summary_object(summary) for summary in summaries]
         click.echo(json.dumps(found if tier == ALL else found[0]))
     return worst(exit_code(summary) for summary in summaries)
+
+
+def of_run(head: Mapping[str, Any], name: str) -> Any:
+    """An option of a run that goes on: as given now, else as it was."""
+    context = click.get_current_context()
+    if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+        return context.params[name]
+    lane = head["lane"]
+    of_lane = {"tier": lane["tier"], "lift": lane["lifting"], "worlds": lane["worlds"]}
+    return of_lane[name] if name in of_lane else head[name]
+
+
+def lane_spec(tier: str, lift: str | None, worlds: int, fresh_percent: int) -> LaneSpec:
+    """The lane that the options ask for."""
+    lifting = None if lift is None else Lifting(lift)
+    return LaneSpec(
+        tier=tier,
+        lifting=lifting,
+        worlds=worlds if lifting is Lifting.DATABASES else 1,
+        fresh_percent=fresh_percent,
+    )
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:
@@ -136,7 +169,7 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     table.add_row("seconds", f"{summary.seconds:.1f}")
     console.print(table)
     if summary.interrupted:
-        console.print("interrupted: this is what had been judged by then", highlight=False)
+        console.print("interrupted: this is what had been judged by then; --resume goes on", highlight=False)
     for name, (reached, wanted) in summary.coverage.unmet.items():
         console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
     for failure in summary.failures:

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from campaign.cli.model_mutants import MODEL, ModelOptions, hunt_model, list_model
 from campaign.cli.options import Duration
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
@@ -26,7 +27,13 @@ TABLE_WIDTH = 130
 
 @click.command()
 @click.option("--fault", "names", multiple=True, help="Only this fault; may be repeated.")
-@click.option("--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True)
+@click.option(
+    "--tier",
+    type=click.Choice([*TIERS, MODEL]),
+    default="rules",
+    show_default=True,
+    help="`model`: faults of the analysis of histories, against the definitions.",
+)
 @click.option("--budget", type=Duration(), default="10m", show_default=True, help="In total.")
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
@@ -64,6 +71,9 @@ def command(
 
     Exit status 0: every fault was killed; 1: one survived.
     """
+    if tier == MODEL:
+        options = ModelOptions(seed=seed, budget=budget, attempts=attempts, out=out, as_json=as_json)
+        return list_model() if listing else hunt_model(names, options)
     if listing:
         for fault in FAULTS.values():
             click.echo(f"{fault.name}: {fault.wrong}")

@@ -47,32 +47,37 @@ def _drawn(scenarios: int | None, budget: float | None) -> Iterator[Callable[[Ta
         TimeRemainingColumn(),
     )
     start = time.monotonic()
+    before: list[int] = []
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("fuzzing", total=scenarios or budget, figures="starting")
 
         def update(tally: Tally) -> None:
             seconds = time.monotonic() - start
             done = tally.scenarios if scenarios else min(seconds, budget or seconds)
-            bar.update(task, completed=done, figures=_figures(tally, seconds))
+            before[:] = before or [tally.definitions]
+            bar.update(task, completed=done, figures=_figures(tally, seconds, before[0]))
 
         yield update
 
 
 def _lines(scenarios: int | None) -> Iterator[Callable[[Tally], None]]:
     start = last = time.monotonic()
+    before: list[int] = []
 
     def update(tally: Tally) -> None:
         nonlocal last
+        before[:] = before or [tally.definitions]
         now = time.monotonic()
         if now - last >= LINE_EVERY:
             last = now
-            click.echo(f"  {_figures(tally, now - start)}", err=True)
+            click.echo(f"  {_figures(tally, now - start, before[0])}", err=True)
 
     yield update
 
 
-def _figures(tally: Tally, seconds: float) -> str:
-    rate = tally.definitions / seconds if seconds else 0.0
+def _figures(tally: Tally, seconds: float, before: int) -> str:
+    """`before`: dynamic tables of an earlier session, which say nothing about the speed of this one."""
+    rate = (tally.definitions - before) / seconds if seconds else 0.0
     return (
         f"{tally.scenarios} scenarios, {tally.definitions} dynamic tables ({rate:.1f}/s), "
         f"{tally.refreshes} refreshes, {tally.checks} checks, {failures(tally)} failures"

@@ -31,7 +31,11 @@ OURS = {
     "dynamic_tables": set(),
     "protocols": {"dvs_model"},
     "reports": {"dvs_model", "workload"},
-    "campaign": {"dvs_model", "workload", "generators", "oracle", "dynamic_tables", "protocols", "reports"},
+    "reference": {"dvs_model"},
+    "campaign": {
+        *("dvs_model", "workload", "generators", "oracle", "dynamic_tables", "protocols", "reports"),
+        "reference",
+    },
 }
 LIBRARIES = {
     "dvs_model": {"numpy", "scipy", "networkx", "pyarrow"},
@@ -41,6 +45,7 @@ LIBRARIES = {
     "dynamic_tables": {"pyspark", "delta", "sqlglot"},
     "protocols": {"networkx"},
     "reports": {"jinja2"},
+    "reference": set(),
     "campaign": {"click", "rich"},
 }
 MORE_LIBRARIES = {
@@ -60,6 +65,8 @@ BITES = {
     "dynamic_tables-ours": ("dynamic_tables", "workload"),
     "protocols-ours": ("protocols", "campaign"),
     "reports-ours": ("reports", "campaign"),
+    "reference-ours": ("reference", "campaign"),
+    "reference-words": ("reference", "dvs_model.check"),
     "dvs_model-libraries": ("dvs_model", "pyspark"),
     "workload-libraries": ("workload", "pyarrow"),
     "generators-libraries": ("generators", "sqlglot"),
@@ -67,6 +74,7 @@ BITES = {
     "dynamic_tables-libraries": ("dynamic_tables", "duckdb"),
     "protocols-libraries": ("protocols", "pyspark"),
     "reports-libraries": ("reports", "rich"),
+    "reference-libraries": ("reference", "networkx"),
     "campaign-libraries": ("campaign/cli", "duckdb"),
 }
 

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
+import pytest
 from click.testing import CliRunner, Result
 
+from campaign import mutation
 from campaign.cli import main
+from campaign.cli.gate import usual_seed
 from campaign.exit_codes import ExitCode
-from campaign.gate import Stage, verdict_of
+from campaign.gate import GatePlan, Stage, faults, verdict_of
+from campaign.gate_profiles import GATES
+from campaign.lock import locked
 
 SWIFT = ("--budget", "4s", "--fault-budget", "20s", "--workers", "1", "--fault", "update-becomes-insert")
 
@@ -18,30 +36,165 @@ def gate(out: Path, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["gate", "--out", str(out), *SWIFT, *arguments])
 
 
-def test_an_open_gate(tmp_path: Path) -> None:
-    result = gate(tmp_path)
+def written(out: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((out / "gate.json").read_text(encoding="utf-8"))
+    return content
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("gate")
+    result = gate(out)
     assert result.exit_code == ExitCode.OK, result.output
     assert "1 of 1 killed" in " ".join(result.output.split())
-    suites = ET.parse(tmp_path / "junit.xml").getroot()
+    return out
+
+
+def test_an_open_gate(opened: Path) -> None:
+    suites = ET.parse(opened / "junit.xml").getroot()
     assert [suite.get("name") for suite in suites] == ["kept scenarios", "smoke campaign", "core faults"]
     assert suites.get("failures") == suites.get("errors") == "0"
     assert int(suites[0].get("tests", "0")) == len(list(Path("corpus").glob("**/*.json"))) > 0
+
+
+def test_the_gate_as_data(opened: Path) -> None:
+    data = written(opened)
+    assert (data["verdict"], data["exit_status"], data["profile"], data["seed"]) == ("open", 0, "pr", 1)
+    assert [stage["verdict"] for stage in data["stages"]] == ["passed"] * 3
+    assert data["faults"] == {"update-becomes-insert": "killed"}
+    (campaign,) = data["campaigns"]
+    assert campaign["scenarios"] > 0
+    assert (opened / "rules-smoke" / "report.html").exists()
+
+
+def test_a_baseline_that_was_faster_shuts_the_gate(opened: Path, tmp_path: Path) -> None:
+    faster = written(opened)
+    faster["campaigns"][0]["seconds"] /= 100
+    (tmp_path / "gate.json").write_text(json.dumps(faster), encoding="utf-8")
+    result = gate(tmp_path / "out", "--baseline", str(tmp_path))
+    assert result.exit_code == ExitCode.FAILED, result.output
+    assert written(tmp_path / "out")["stages"][-1]["said"].startswith("rules, smoke: throughput lost")
+    good = gate(tmp_path / "out", "--baseline", str(opened), "--slowdown", "0.9")
+    assert good.exit_code == ExitCode.OK, good.output
+    assert written(tmp_path / "out")["stages"][-1]["said"] == (
+        "nothing got worse (1 of 1 campaigns compared)"
+    )
 
 
 def test_a_fault_that_stays_alive_shuts_the_gate(tmp_path: Path) -> None:
     result = gate(tmp_path, "--fault-budget", "0.001s")
     assert result.exit_code == ExitCode.FAILED, result.output
     assert "alive: update-becomes-insert" in " ".join(result.output.replace("│", " ").split())
+    assert written(tmp_path)["verdict"] == "shut"
 
 
-def test_a_kept_scenario_that_no_longer_reads(tmp_path: Path) -> None:
+def test_a_kept_scenario_that_no_longer_reads_is_a_failure_by_name(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     (corpus / "old.json").write_text("{}", encoding="utf-8")
+    (corpus / "good.json").write_bytes(Path("corpus/statement-without-effect.json").read_bytes())
     result = gate(tmp_path / "out", "--corpus", str(corpus))
-    assert result.exit_code == ExitCode.MISUSE
-    assert "old.json" in result.output
+    assert result.exit_code == ExitCode.FAILED
     assert "Traceback" not in result.output
+    cases = {case["name"]: case for case in written(tmp_path / "out")["stages"][0]["cases"]}
+    assert cases["good.json"]["verdict"] == "passed"
+    assert cases["old.json"]["verdict"] == "failed"
+    assert "cannot be read" in cases["old.json"]["message"]
+
+
+def test_a_baseline_that_is_none_stops_the_gate_before_it_runs(tmp_path: Path) -> None:
+    result = gate(tmp_path / "out", "--baseline", str(tmp_path))
+    assert result.exit_code == ExitCode.MISUSE
+    assert "no baseline at" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_gates_on_one_folder(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        result = gate(tmp_path)
+    assert result.exit_code == ExitCode.MISUSE
+    assert "in use by another campaign" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("stage", "sent", "options"),
+    [
+        ("smoke campaign", signal.SIGTERM, ("--budget", "5m")),
+        ("core faults", signal.SIGINT, ("--budget", "1s", "--fault-budget", "30m")),
+    ],
+    ids=["SIGTERM in the campaign", "SIGINT among the faults"],
+)
+def test_an_interrupted_gate_is_undecided(
+    stage: str, sent: signal.Signals, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    program = "from campaign.cli import main; main()"
+    arguments = ("gate", "--out", str(tmp_path), "--workers", "1", *options)
+    run = subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert run.stderr is not None
+    for line in run.stderr:
+        if stage in line:
+            break
+    time.sleep(2)
+    if sent is signal.SIGINT:
+        os.killpg(run.pid, sent)  # as Ctrl-C does
+    else:
+        run.send_signal(sent)
+    _, stderr = run.communicate(timeout=120)
+    assert run.returncode == ExitCode.UNKNOWN, stderr
+    assert "Traceback" not in stderr
+    data = written(tmp_path)
+    assert data["verdict"] == "undecided"
+    assert data["stages"][0]["name"] == "kept scenarios"
+    assert data["stages"][-1]["verdict"] == "undecided"
+    assert "core faults" not in [one["name"] for one in data["stages"] if one["verdict"] != "undecided"]
+
+
+def test_a_gate_that_was_interrupted_goes_on(opened: Path, tmp_path: Path) -> None:
+    before = written(opened)["campaigns"][0]["scenarios"]
+    shutil.copytree(opened, tmp_path, dirs_exist_ok=True)
+    again = gate(tmp_path, "--resume")
+    assert again.exit_code == ExitCode.OK, again.output
+    assert written(tmp_path)["campaigns"][0]["scenarios"] == before, "its budget was spent"
+    other = gate(tmp_path, "--resume", "--seed", "2")
+    assert other.exit_code == ExitCode.UNKNOWN
+    assert "its seed is 1, now it is 2" in written(tmp_path)["stages"][1]["said"]
+
+
+def test_a_seed_of_the_day_unless_a_campaign_goes_on(opened: Path, tmp_path: Path) -> None:
+    now = datetime(2026, 11, 21, 2, 17, tzinfo=UTC)
+    assert usual_seed(GATES["nightly"], None, now) == 20261121
+    assert usual_seed(GATES["nightly"], tmp_path, now) == 20261121
+    assert usual_seed(GATES["nightly"], opened, now) == 1
+    assert usual_seed(GATES["pr"], None, now) == 1
+
+
+def test_a_worker_that_dies_on_a_fault_leaves_it_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Dying(ThreadPoolExecutor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            dead: Future[Any] = Future()
+            dead.set_exception(BrokenProcessPool())
+            return dead
+
+    @contextmanager
+    def dying(tier: str, workers: int) -> Iterator[Executor]:
+        yield Dying()
+
+    monkeypatch.setattr(mutation, "workers_for", dying)
+    plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=tmp_path, out=tmp_path, faults=("a",))
+    stage = faults(plan)
+    assert stage.verdict is ExitCode.UNKNOWN
+    assert "a worker process died while a or another fault was hunted" in stage.said
+    result = CliRunner().invoke(main, ["mutants", "--fault", "update-becomes-insert"])
+    assert result.exit_code == ExitCode.MISUSE
+    assert "run it again, with fewer --workers" in result.stderr
 
 
 def test_a_failure_comes_before_a_doubt_before_a_pass() -> None:

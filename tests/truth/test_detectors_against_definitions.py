@@ -16,7 +16,7 @@ from dvs_model.notation import parse, render
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from dvs_model.verdict import Absent, Present, Unknown
 from generators.histories import SMALL, HistoryShape, history_at
-from tests.truth.history_reference import Reference
+from reference.histories import Reference
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "6000"))
 PARTS = 8

@@ -13,7 +13,7 @@ from dvs_model.history import History
 from dvs_model.notation import parse, render
 from dvs_model.reading import DEFAULT, Derivations, DerivedWrites, Predicates, Reading
 from generators.histories import SMALL, history_at
-from tests.truth.history_reference import Reference
+from reference.histories import Reference
 
 READINGS = {
     "changed": (DEFAULT, {}),

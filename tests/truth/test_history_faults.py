@@ -2,52 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from campaign.faults.histories import HISTORY_FAULTS, HistoryFault
-from dvs_model.check import Checked, check
+from campaign.cli import main
+from campaign.errors import CampaignError
+from campaign.faults.histories import HISTORY_FAULTS
+from campaign.history_mutation import Checker, first_difference, hunt_histories
+from dvs_model.check import check
 from dvs_model.history import History
-from dvs_model.minimise import reductions
-from dvs_model.notation import parse, render
-from dvs_model.verdict import Absent, Present, Unknown
-from generators.histories import SMALL, HistoryShape, history_at
-from tests.truth.history_reference import Reference
+from dvs_model.notation import parse
+from reference.histories import Reference
 
-VALUES = {Present: True, Absent: False, Unknown: None}
-ATTEMPTS = 1500
-AGAIN = HistoryShape(again_percent=35, operations=(2, 5), base=(1, 2))
 EVENTS = 11
 """The longest of the shrunk reproductions."""
 
 
-def disagrees(history: History, checker: Callable[[History], Checked]) -> bool:
-    found = {ph.value: VALUES[type(finding)] for ph, finding in checker(history).phenomena.items()}
-    return found != Reference(history).verdicts()
+def disagrees(history: History, checker: Checker) -> bool:
+    return first_difference(history, checker, Reference(history).verdicts()) is not None
 
 
-def shrunk(history: History, fails: Callable[[History], bool]) -> History:
-    progress = True
-    while progress:
-        progress = False
-        for smaller in reductions(history):
-            if fails(smaller):
-                history, progress = smaller, True
-                break
-    return history
+def test_every_fault_is_killed_and_its_history_shrunk() -> None:
+    verdicts = hunt_histories(tuple(HISTORY_FAULTS), seed=1, budget=300, attempts=300)
+    assert [verdict.fault for verdict in verdicts] == list(HISTORY_FAULTS)
+    for verdict in verdicts:
+        assert verdict.kill is not None, f"{verdict.fault} survives {verdict.histories} histories"
+        again = parse(verdict.kill.reproduction)
+        assert disagrees(again, HISTORY_FAULTS[verdict.fault].check)
+        assert not disagrees(again, check)
+        assert len(again.shown_events()) == verdict.kill.events <= EVENTS, verdict.kill.reproduction
 
 
-@pytest.mark.parametrize("fault", HISTORY_FAULTS.values(), ids=HISTORY_FAULTS)
-def test_a_fault_is_killed_and_its_history_shrunk(fault: HistoryFault) -> None:
-    histories = (history_at(1, (SMALL, AGAIN)[index % 2], index) for index in range(ATTEMPTS))
-    killer = next((history for history in histories if disagrees(history, fault.check)), None)
-    assert killer is not None, f"{fault.name} survives {ATTEMPTS} histories"
-    small = shrunk(killer, lambda history: disagrees(history, fault.check))
-    again = parse(render(small))
-    assert disagrees(again, fault.check)
-    assert not disagrees(again, check)
-    assert len(again.shown_events()) <= EVENTS, render(small)
+def test_a_kill_means_nothing_where_the_right_checker_is_wrong() -> None:
+    wrong = HISTORY_FAULTS["derivation-edges-missing"].check
+    with pytest.raises(CampaignError, match="the checker without a fault disagrees with the definitions on"):
+        hunt_histories(("aborted-read-ignored",), seed=1, budget=60, attempts=0, checker=wrong)
+
+
+def test_the_command_tells_killed_from_survived(tmp_path: Path) -> None:
+    def mutants(fault: str, *arguments: str) -> tuple[int, dict[str, object]]:
+        options = ("mutants", "--tier", "model", "--fault", fault, "--json", *arguments)
+        result = CliRunner().invoke(main, options, catch_exceptions=False)
+        (verdict,) = json.loads(result.stdout)["faults"]
+        return result.exit_code, verdict
+
+    code, fault = mutants("aborted-read-ignored", "--out", str(tmp_path))
+    assert (code, fault["verdict"], fault["killer"]) == (0, "killed", "G1a")
+    text = (tmp_path / "aborted-read-ignored.adya").read_text(encoding="utf-8")
+    assert disagrees(parse(text), HISTORY_FAULTS["aborted-read-ignored"].check)
+    code, fault = mutants("refresh-order-for-version-order", "--budget", "0.01s")
+    assert (code, fault["verdict"], fault["reproduction"]) == (1, "survived", None)
+
+
+def test_names_of_the_other_tiers_are_refused_here() -> None:
+    result = CliRunner().invoke(main, ["mutants", "--tier", "model", "--fault", "join-both-at-t1"])
+    assert result.exit_code == 2
+    assert "no fault of the analysis named 'join-both-at-t1'" in result.stderr
+    listed = CliRunner().invoke(main, ["mutants", "--tier", "model", "--list"]).stdout
+    assert [line.split(":")[0] for line in listed.splitlines()] == list(HISTORY_FAULTS)
 
 
 @pytest.mark.parametrize(

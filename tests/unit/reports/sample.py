@@ -251,6 +251,7 @@ COVERAGE = Coverage(
         "intent: empty group reappears": (0, 5),
         "operators.union all": (80, 100),
     },
+    crossings={"inner join / there and back": 34, "left join / there and back": 2, "filter / null keys": 9},
 )
 
 SUMMARY = RunSummary(

@@ -195,6 +195,16 @@ def test_floors_not_met_are_marked_in_words_where_they_count() -> None:
     assert "0\u2009/\u200920" in matrix_row
 
 
+def test_intents_stand_against_operators() -> None:
+    read = page()
+    assert read.row("with") == ["with", "filter", "inner join", "left join"]
+    crossed = next(
+        cells for _, cells in read.rows if cells and cells[0] == "there and back" and len(cells) == 4
+    )
+    assert crossed == ["there and back", "·", "34", "2"]
+    assert "Scenarios of an intent, by operator" in read.all_text
+
+
 @pytest.mark.parametrize("outcomes", [{"passed": 999}, {"passed": 999, "lost": 1}])
 def test_figures_that_do_not_add_up_are_refused(outcomes: Mapping[str, int]) -> None:
     with pytest.raises(ReportError):

@@ -34,12 +34,13 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "outcomes",
             "coverage",
         ),
-        *("seconds", "interrupted", "time_split", "failures", "judgements"),
+        *("seconds", "interrupted", "time_split", "failures", "format", "version", "started"),
+        "judgements",
     }
     assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
     assert set(data["coverage"]) == {
-        *("operators", "pairs", "intents", "states", "actions", "floors_met", "unmet"),
+        *("operators", "pairs", "intents", "states", "actions", "crossings", "floors_met", "unmet"),
     }
     assert data["coverage"]["floors_met"] is False
     assert data["coverage"]["unmet"]["operators.union all"] == {"reached": 80, "wanted": 100}

@@ -1,0 +1,76 @@
+"""What a gate runs, by occasion: a pull request, a night, a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class GateCampaign:
+    """One campaign of a gate: a tier, a scenario profile, and its budget in seconds."""
+
+    tier: str
+    profile: str
+    budget: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateProfile:
+    """`core_only`: hunt the core faults, not all; `fault_budget` in seconds; `daily`: a seed of each day."""
+
+    name: str
+    meant_for: str
+    campaigns: tuple[GateCampaign, ...]
+    fault_budget: float
+    core_only: bool
+    daily: bool
+
+    @property
+    def budget(self) -> float:
+        """Seconds that the campaigns have together."""
+        return sum(campaign.budget for campaign in self.campaigns)
+
+
+MINUTE = 60.0
+HOUR = 60 * MINUTE
+
+GATES: Mapping[str, GateProfile] = {
+    gate.name: gate
+    for gate in (
+        GateProfile(
+            name="pr",
+            meant_for="each change: five minutes, the same scenarios every time",
+            campaigns=(GateCampaign("rules", "smoke", MINUTE),),
+            fault_budget=4 * MINUTE,
+            core_only=True,
+            daily=False,
+        ),
+        GateProfile(
+            name="nightly",
+            meant_for="each night: two and a half hours, new scenarios every day",
+            campaigns=(
+                GateCampaign("rules", "nightly", HOUR),
+                GateCampaign("rules", "production", 10 * MINUTE),
+                GateCampaign("delta", "quick", HOUR),
+            ),
+            fault_budget=15 * MINUTE,
+            core_only=False,
+            daily=True,
+        ),
+        GateProfile(
+            name="release",
+            meant_for="before a release: a day and a night's worth in nine hours",
+            campaigns=(
+                GateCampaign("rules", "smoke", HOUR),
+                GateCampaign("rules", "nightly", 3 * HOUR),
+                GateCampaign("rules", "production", HOUR),
+                GateCampaign("delta", "quick", 3 * HOUR),
+            ),
+            fault_budget=30 * MINUTE,
+            core_only=False,
+            daily=True,
+        ),
+    )
+}
+"""The gates by name."""

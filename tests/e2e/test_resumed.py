@@ -1,0 +1,167 @@
+"""A run that was killed goes on: nothing is lost, nothing is counted twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+from campaign.lock import locked
+
+PROGRAM = "from campaign.cli import main; main()"
+ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "36", "--workers", "2")
+
+
+def dvs(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def start(out: Path, **options: Any) -> subprocess.Popen[str]:
+    """The campaign in a process group of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "fuzz", *ARGUMENTS, "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+
+
+def judged(out: Path) -> int:
+    path = out / "journal.jsonl"
+    return max(0, len(path.read_bytes().splitlines()) - 1) if path.exists() else 0
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def summary(out: Path) -> dict[str, Any]:
+    """The summary without what depends on when it ran and how fast."""
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    return {**found, "seconds": 0, "time_split": {}, "started": ""}
+
+
+def children(pid: int) -> list[int]:
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    out = tmp_path_factory.mktemp("whole")
+    assert dvs("fuzz", *ARGUMENTS, "--out", str(out)).exit_code == 0
+    return summary(out)
+
+
+@pytest.mark.parametrize("whole_group", [True, False], ids=["process group", "parent alone"])
+def test_after_sigkill(whole_group: bool, tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
+    run = start(tmp_path)
+    until(lambda: judged(tmp_path) >= 5)
+    workers = children(run.pid)
+    (os.killpg if whole_group else os.kill)(run.pid, signal.SIGKILL)
+    run.communicate(timeout=60)
+    before = judged(tmp_path)
+    assert 5 <= before < 36
+    assert not (tmp_path / "summary.json").exists()
+    until(lambda: not any(alive(worker) for worker in workers))
+    result = dvs("fuzz", "--resume", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert judged(tmp_path) == 36
+    assert summary(tmp_path) == uninterrupted
+    again = dvs("fuzz", "--resume", "--out", str(tmp_path))
+    assert again.exit_code == 0
+    assert judged(tmp_path) == 36
+    assert summary(tmp_path) == uninterrupted
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_after_a_disk_that_was_full(tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
+    def small() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, resource.RLIM_INFINITY))
+
+    run = start(tmp_path, preexec_fn=small)
+    _, stderr = run.communicate(timeout=120)
+    assert run.returncode == 2, stderr
+    (line,) = [line for line in stderr.splitlines() if line.startswith("error: ")]
+    assert "journal.jsonl: File too large; what was judged before is kept" in line
+    assert "Traceback" not in stderr
+    assert judged(tmp_path) > 1
+    assert dvs("fuzz", "--resume", "--out", str(tmp_path)).exit_code == 0
+    assert summary(tmp_path) == uninterrupted
+
+
+def test_a_run_may_be_made_longer(tmp_path: Path) -> None:
+    options = ("--profile", "quick", "--workers", "1", "--out", str(tmp_path))
+    assert dvs("fuzz", *options, "--scenarios", "4").exit_code == 0
+    assert dvs("fuzz", *options, "--scenarios", "8", "--resume").exit_code == 0
+    assert summary(tmp_path)["scenarios"] == judged(tmp_path) == 8
+    spent = dvs("fuzz", "--out", str(tmp_path), "--budget", "0.01s", "--resume")
+    assert spent.exit_code == 0, "a budget that is spent starts nothing more"
+    assert judged(tmp_path) == 8
+
+
+def test_two_campaigns_on_one_folder(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        result = dvs("fuzz", "--scenarios", "1", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert f"{tmp_path} is in use by another campaign (process {os.getpid()})" in result.stderr
+    assert not (tmp_path / "journal.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--seed", "4"), "its seed is 1, now it is 4"),
+        (("--profile", "smoke"), "its profile is 'quick', now it is 'smoke'"),
+        (("--tier", "delta"), "its lane is"),
+    ],
+)
+def test_another_plan_is_refused(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    assert dvs("fuzz", "--profile", "quick", "--scenarios", "1", "--out", str(tmp_path)).exit_code == 0
+    result = dvs("fuzz", "--resume", "--out", str(tmp_path), *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert judged(tmp_path) == 1
+
+
+def test_a_profile_of_ones_own_is_given_again(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text('base = "quick"\ncolumns = 3\n', encoding="utf-8")
+    options = ("--out", str(tmp_path / "run"), "--workers", "1")
+    assert dvs("fuzz", "--profile", str(profile), "--scenarios", "2", *options).exit_code == 0
+    without = dvs("fuzz", "--resume", *options)
+    assert without.exit_code == 2
+    assert "give it again with --profile FILE" in without.stderr
+    assert dvs("fuzz", "--resume", "--scenarios", "4", "--profile", str(profile), *options).exit_code == 0
+    assert judged(tmp_path / "run") == 4
+    profile.write_text('base = "quick"\ncolumns = 4\n', encoding="utf-8")
+    changed = dvs("fuzz", "--resume", "--profile", str(profile), *options)
+    assert changed.exit_code == 2
+    assert "its profile_digest is" in changed.stderr
+
+
+def test_nothing_to_go_on_with(tmp_path: Path) -> None:
+    result = dvs("fuzz", "--resume", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "nothing to go on with" in result.stderr

@@ -1,0 +1,41 @@
+"""A lane on which the worker process dies."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.lanes import Lane, LaneSpec, RulesTier
+from workload.results import Outcome
+from workload.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlyLane(Lane):
+    """Dies on the scenarios named in `always`, and the first time on those in `once`; others pass."""
+
+    always: tuple[str, ...]
+    once: tuple[str, ...]
+    met: Path
+
+    def judge(self, scenario: Scenario) -> Outcome:
+        """The outcome, if it lives to give one."""
+        met = self.met / scenario.name
+        if scenario.name in self.always or (scenario.name in self.once and not met.exists()):
+            met.touch()
+            os._exit(9)
+        return Lane.judge(self, scenario)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlySpec(LaneSpec):
+    """The recipe of that lane."""
+
+    always: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+    met: Path
+
+    def build(self) -> Lane:
+        """The lane."""
+        return DeadlyLane(tier=RulesTier(), always=self.always, once=self.once, met=self.met)
