@@ -8,24 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 
 from campaign import folders
+from campaign.failures import ShrinkBudget, understand
+from campaign.ignore import IgnoreRules
 from campaign.lanes import LaneSpec
 from campaign.runner import Judged, Plan, run
 from campaign.tally import Tally
-from campaign.triage import smallest
-from generators.scenarios import scenario_at
-from workload.results import Failure, OutcomeClass, RunSummary
-
-SHRUNK = 5
-"""Failures that are shrunk and kept; the others are counted."""
-
-ATTEMPTS = {"rules": 400, "delta": 30}
-"""Runs that shrinking one failure may take."""
+from workload.results import OutcomeClass, RunSummary
 
 
 def run_campaign(
-    plan: Plan, spec: LaneSpec, out: Path | None, progress: Callable[[Tally], None] = lambda tally: None
+    plan: Plan,
+    spec: LaneSpec,
+    out: Path | None,
+    progress: Callable[[Tally], None] = lambda tally: None,
+    *,
+    shrinking: ShrinkBudget = ShrinkBudget(),
+    ignored: IgnoreRules = IgnoreRules(),
 ) -> RunSummary:
     """Runs a plan. With `out`, failures get folders there, and summary and report are written.
+
+    `shrinking` bounds what is spent on failures afterwards; `ignored` are the failures that are known.
 
     Interrupted (KeyboardInterrupt), it ends with what has been judged so far.
     """
@@ -46,21 +48,16 @@ def run_campaign(
         interrupted = True
     seconds = time.perf_counter() - start
     failed.sort(key=lambda judged: judged.index)
-    kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
-    summary = tally.summary(plan.seed, spec.tier, plan.profile, seconds, kept)
-    summary = replace(summary, interrupted=interrupted)
+    understood = understand(failed, plan, spec, out, shrinking, ignored)
+    for judged in failed:
+        if judged.index in understood.outcomes:
+            tally.reclassify(judged.outcome.outcome, understood.outcomes[judged.index].outcome)
+    summary = replace(
+        tally.summary(plan.seed, spec.tier, plan.profile, seconds, understood.failures),
+        interrupted=interrupted,
+        groups=understood.groups,
+        rule_notes=understood.notes,
+    )
     if out is not None:
         folders.write_run(out, summary)
     return summary
-
-
-def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failure:
-    """Shrinks a failure and writes its folder."""
-    scenario = scenario_at(plan.seed, plan.profile, judged.index)
-    shrunk, outcome = smallest(spec.build(), scenario, judged.outcome, ATTEMPTS[spec.tier])
-    folder = ""
-    if out is not None:
-        path = out / "failures" / f"{judged.index:06d}"
-        folders.write_failure(path, shrunk, scenario, outcome)
-        folder = str(path)
-    return Failure(index=judged.index, scenario=scenario, shrunk=shrunk, outcome=outcome, folder=folder)

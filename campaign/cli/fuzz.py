@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -14,9 +15,13 @@ from campaign.cli.options import Duration, exit_code, interruptible
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from campaign.failures import ShrinkBudget
+from campaign.ignore import IgnoreRules, read_ignore_file
 from campaign.lanes import TIERS, LaneSpec
+from campaign.mutation import known_faults
 from campaign.runner import Plan
 from generators.profiles import PROFILES, load_profile
+from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
 from workload.results import RunSummary
 
@@ -42,6 +47,19 @@ from workload.results import RunSummary
     show_default=True,
     help="Folder for report and failures.",
 )
+@click.option("--shrink", type=click.IntRange(0), default=24, show_default=True, help="Failures to shrink.")
+@click.option(
+    "--shrink-budget", type=Duration(), default="2m", show_default=True, help="For shrinking, after the run."
+)
+@click.option(
+    "--ignore",
+    type=click.Path(path_type=Path),
+    help="TOML file of known failures, each with issue and expiry.",
+)
+@click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
+@click.option(
+    "--validations/--no-validations", default=True, help="The engine's own validations of change sets."
+)
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")
 def command(
     tier: str,
@@ -52,12 +70,18 @@ def command(
     profile: str,
     first: int,
     out: Path,
+    shrink: int,
+    shrink_budget: float,
+    ignore: Path | None,
+    fault: tuple[str, ...],
+    validations: bool,
     as_json: bool,
 ) -> ExitCode:
     """Run random dynamic tables and compare every refresh with the truth.
 
-    Exit status 0: all passed and every floor was met; 1: a product failure; 3: nothing failed, but floors
-    were not met, engines diverged, or something could not be judged; 2: the request or set-up is wrong.
+    Failures are shrunk and shown by cause. Exit status 0: all passed (known failures aside) and every floor
+    was met; 1: a product failure; 3: nothing failed, but floors were not met, engines diverged, a failure
+    did not happen again, or something could not be judged; 2: the request or set-up is wrong.
     """
     if scenarios is not None and budget is not None:
         raise CampaignError(
@@ -71,9 +95,17 @@ def command(
         workers=workers,
         first=first,
     )
-    spec = LaneSpec(tier=tier, fresh_percent=plan.profile.fresh_percent)
+    spec = LaneSpec(
+        tier=tier,
+        faults=known_faults(fault),
+        validations=validations,
+        fresh_percent=plan.profile.fresh_percent,
+    )
+    rules = () if ignore is None else read_ignore_file(ignore)
+    ignored = IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
+    shrinking = ShrinkBudget(failures=shrink, seconds=shrink_budget)
     with interruptible(), progress_of(plan.scenarios, budget, as_json) as progress:
-        summary = run_campaign(plan, spec, out, progress)
+        summary = run_campaign(plan, spec, out, progress, shrinking=shrinking, ignored=ignored)
     if as_json:
         click.echo(json.dumps(summary_object(summary)))
     else:
@@ -104,12 +136,21 @@ def print_summary(summary: RunSummary, out: Path) -> None:
         console.print("interrupted: this is what had been judged by then", highlight=False)
     for name, (reached, wanted) in summary.coverage.unmet.items():
         console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
-    for failure in summary.failures:
-        console.print(
-            f"{failure.outcome.outcome.value}: {failure.outcome.reason}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        console.print(f"  dvs replay {failure.folder}", highlight=False, markup=False, soft_wrap=True)
+    print_groups(summary, console)
     console.print(f"report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def print_groups(summary: RunSummary, console: Console) -> None:
+    """The failures by cause, each with the command that shows one of them."""
+    kept = {failure.index: failure for failure in summary.failures}
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    for number, group in enumerate(summary.groups, 1):
+        failure = kept[group.representative]
+        say(f"group {number}: {group_text(group)}")
+        say(f"  {failure.outcome.reason}")
+        say(f"  {replay_command(failure.folder, failure.options)}")
+    for note in summary.rule_notes:
+        say(f"ignore rule {note}")
