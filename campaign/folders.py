@@ -14,8 +14,10 @@ from campaign.triage import Progress
 from reports.failure_page import failure_markdown
 from reports.findings import replay_command, summary_text
 from reports.json_summary import summary_object
-from reports.reproduction import regression_test, reproduce_script, test_name
+from reports.reproduction import identifier, regression_test, reproduce_script
 from reports.run_page import run_page
+from reports.run_sarif import run_sarif
+from reports.text import summary_markdown
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.errors import WorkloadError
 from workload.results import Failure, Outcome, RunSummary
@@ -73,7 +75,7 @@ def _write_shown(
     page = failure_markdown(scenario, outcome, original=original, replay=replay)
     write_text(folder / "README.md", page)
     test = regression_test(scenario.name, summary_text(outcome), spec.tier)
-    write_text(folder / f"test_{test_name(scenario.name)}.py", test)
+    write_text(folder / f"test_{identifier(scenario.name)}.py", test)
     shown = reproduction(scenario, outcome, replay)
     if shown is not None:
         write_text(folder / "reproduce.py", reproduce_script(shown))
@@ -103,8 +105,10 @@ def read_progress(folder: Path, spec: LaneSpec, scenario: Scenario) -> Progress:
 
 
 def write_run(out: Path, summary: RunSummary) -> Path:
-    """Summary and report of a run; returns the report's path."""
+    """Summary and reports of a run; returns the path of the page."""
     write_text(out / "summary.json", json.dumps(summary_object(summary), indent=2) + "\n")
+    write_text(out / "report.md", summary_markdown(summary))
+    write_text(out / "report.sarif", run_sarif(summary))
     report = out / "report.html"
     write_text(report, run_page(summary))
     return report

@@ -72,11 +72,11 @@ def reproduce_script(reproduction: Reproduction) -> str:
 def regression_test(scenario: str, summary: str, tier: str) -> str:
     """The text of a pytest test that judges the scenario beside it; `scenario` is its name."""
     return _template("regression_test.py.j2").render(
-        name=test_name(scenario), summary=_comment(summary), tier=ascii(tier)
+        name=identifier(scenario), summary=_comment(summary), tier=ascii(tier)
     )
 
 
-def test_name(scenario: str) -> str:
+def identifier(scenario: str) -> str:
     """A scenario's name as part of an identifier: `smoke_1_42`."""
     return re.sub(r"\W+", "_", scenario, flags=re.ASCII).strip("_").lower() or "scenario"
 

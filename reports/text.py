@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reports.figures import figures, headline, number, outcome_counts
-from reports.findings import first_finding
+from reports.findings import fingerprint_text, first_finding
 from reports.markdown import code, plain, table
 from workload.results import Failure, RunSummary
 
@@ -30,9 +30,22 @@ def summary_markdown(summary: RunSummary) -> str:
             for name, (reached, floor) in summary.coverage.unmet.items()
         ]
         parts += ["## Coverage floors not met", table(("floor", "reached", "wanted"), unmet)]
+    if summary.groups:
+        rows_of_groups = [
+            (
+                plain(fingerprint_text(group.fingerprint)),
+                code(group.fingerprint.outcome.value),
+                code(group.fingerprint.code),
+                number(len(group.indices)),
+                plain(group.ignored),
+            )
+            for group in summary.groups
+        ]
+        header_of_groups = ("looks like", "outcome", "fingerprint", "failures", "ignored")
+        parts += ["## Failures by cause", table(header_of_groups, rows_of_groups)]
     if summary.failures:
         header = ("scenario", "outcome", "first failed check", "table", "data timestamp", "folder")
-        parts += ["## Failures", table(header, [_failure_row(failure) for failure in summary.failures])]
+        parts += ["## Failures kept", table(header, [_failure_row(failure) for failure in summary.failures])]
     return "\n\n".join(parts) + "\n"
 
 
