@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,10 +19,12 @@ from campaign.cli.options import exit_code
 from campaign.engine import Engine
 from campaign.exit_codes import ExitCode
 from campaign.failures import ShrinkBudget
+from campaign.fingerprint import fingerprint
 from campaign.ignore import IgnoreRule, IgnoreRules
 from campaign.lanes import LaneSpec, RulesTier
 from campaign.runner import Plan
-from campaign.shrink import size
+from campaign.shrink import Size, size
+from campaign.shrinkers import Task, reduce
 from campaign.tiers.recording import FreshWanted
 from campaign.triage import Progress, replayed, smallest
 from generators.profiles import SMOKE
@@ -99,6 +102,52 @@ def test_a_failure_that_happens_again_is_itself() -> None:
     scenario = LINGERS
     outcome = lane.judge(scenario)
     assert replayed(lane, scenario, outcome) is outcome
+
+
+@dataclass(slots=True)
+class AgreesWithItself:
+    """A tier whose full recomputation gives what was stored: as if two engines read a query differently."""
+
+    right: RulesTier = field(default_factory=RulesTier)
+    runs: int = 0
+
+    def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
+        self.runs += 1
+        return self.right.run(scenario, engine, fresh_wanted)
+
+    def recompute(
+        self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed, engine: Engine
+    ) -> Sequence[Row]:
+        return [stored.row for stored in refreshed.contents]
+
+
+def test_a_divergence_is_shrunk_to_its_smallest_query_and_stays_one() -> None:
+    wrong = LaneSpec(tier="rules", faults=(FAULT,)).build()
+    lane = replace(wrong, tier=AgreesWithItself())
+    outcome = lane.judge(LINGERS)
+    assert outcome.outcome is OutcomeClass.DIVERGENCE
+    found = smallest(lane, LINGERS, outcome, 400)
+    assert found.minimal
+    assert found.outcome.outcome is OutcomeClass.DIVERGENCE
+    assert size(found.scenario) == Size(operators=1, rows=1, dml=2)
+    assert fingerprint(found.scenario, found.outcome).text == "divergence: oracle equality: distinct: extra"
+
+
+def test_a_failure_of_a_dear_tier_is_shrunk_on_a_cheap_one_that_shows_it_too() -> None:
+    cheap = LaneSpec(tier="rules", faults=(FAULT,)).build()
+    dear = replace(cheap, tier=AgreesWithItself(RulesTier()))
+    outcome = dear.judge(LINGERS)
+    # There it is a divergence, on the cheap tier a product failure: not the same, so not shrunk there.
+    task = Task(0, LINGERS, outcome, 400, math.inf)
+    assert reduce(dear, task, cheap).outcome.outcome is OutcomeClass.DIVERGENCE
+    counted = AgreesWithItself()
+    same = replace(cheap, tier=counted)
+    same_class = replace(cheap, tier=AgreesWithItself())
+    found = reduce(same, Task(0, LINGERS, outcome, 400, math.inf), same_class)
+    assert size(found.scenario) == Size(operators=1, rows=1, dml=2)
+    alone = replace(cheap, tier=(uncounted := AgreesWithItself()))
+    assert reduce(alone, Task(0, LINGERS, outcome, 400, math.inf)).minimal
+    assert counted.runs < uncounted.runs
 
 
 def test_an_interrupted_search_goes_on_where_it_was() -> None:
