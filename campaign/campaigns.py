@@ -15,6 +15,9 @@ from campaign.runner import Judged, Plan, run
 from campaign.tally import Tally
 from workload.results import OutcomeClass, RunSummary
 
+AFTER_INTERRUPT = 10.0
+"""Seconds that shrinking may take of someone who has just ended a run; `dvs shrink` goes on from there."""
+
 
 def run_campaign(
     plan: Plan,
@@ -48,6 +51,8 @@ def run_campaign(
         interrupted = True
     seconds = time.perf_counter() - start
     failed.sort(key=lambda judged: judged.index)
+    if interrupted:
+        shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
     understood = understand(failed, plan, spec, out, shrinking, ignored)
     for judged in failed:
         if judged.index in understood.outcomes:

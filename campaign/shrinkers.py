@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -16,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+from threading import Event as ThreadEvent
 
 from campaign.lanes import Lane, LaneSpec
 from campaign.runner import ignore_interrupts
@@ -42,23 +45,35 @@ Shrink = Callable[[Iterator[Task]], Iterator[tuple[int, Reduced]]]
 """Takes tasks as workers become free, gives results as they come. Ends early if a worker dies."""
 
 
+STOP: list[Event] = []
+"""In a worker process: set when the run is interrupted, which a process would not hear of otherwise."""
+
+
+def prepare(stop: Event) -> None:
+    """In a worker process."""
+    ignore_interrupts()
+    STOP.append(stop)
+
+
 @contextmanager
 def shrinkers(spec: LaneSpec, workers: int) -> Iterator[Shrink]:
-    """A function that shrinks failures on the workers of a lane."""
+    """A function that shrinks failures on the workers of a lane. Left by an exception, they stop at once."""
     pool: Executor
-    lane: Lane | None = None
-    cheap: Lane | None = None
+    stop: Event | ThreadEvent
     if spec.tier == "rules":
         context = get_context("spawn")
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=ignore_interrupts)
-    else:
-        workers, lane, cheap = 1, spec.build(), replace(spec, tier="rules").build()
-        pool = ThreadPoolExecutor(workers)
+        stop = context.Event()
+        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=prepare, initargs=(stop,))
 
-    def submit(task: Task) -> Future[Reduced]:
-        if lane is None:
+        def submit(task: Task) -> Future[Reduced]:
             return pool.submit(reduce_in_process, spec, task)
-        return pool.submit(reduce, lane, task, cheap)
+    else:
+        workers, stop = 1, ThreadEvent()
+        pool = ThreadPoolExecutor(workers)
+        lane, cheap = spec.build(), replace(spec, tier="rules").build()
+
+        def submit(task: Task) -> Future[Reduced]:
+            return pool.submit(reduce, lane, task, stop.is_set, cheap)
 
     def results(tasks: Iterator[Task]) -> Iterator[tuple[int, Reduced]]:
         running = {submit(task): task.index for task in islice(tasks, workers)}
@@ -75,29 +90,38 @@ def shrinkers(spec: LaneSpec, workers: int) -> Iterator[Shrink]:
 
     try:
         yield results
+    except BaseException:
+        stop.set()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def reduce(lane: Lane, task: Task, cheap: Lane | None = None) -> Reduced:
+def reduce(
+    lane: Lane, task: Task, stopped: Callable[[], bool] = lambda: False, cheap: Lane | None = None
+) -> Reduced:
     """Runs a failure again, then shrinks it.
 
     `cheap`: the same engine on a cheaper tier. Where the failure shows there too, it is shrunk there first;
     what comes of it counts only if it fails on `lane`, which then has the last word on what can go.
     """
+
+    def stop() -> bool:
+        return stopped() or time.time() >= task.deadline
+
     outcome = replayed(lane, task.scenario, task.outcome)
     if cheap is None or outcome.outcome not in SHRINKABLE:
-        return smallest(lane, task.scenario, outcome, task.attempts, deadline=task.deadline)
+        return smallest(lane, task.scenario, outcome, task.attempts, stop=stop)
     scenario = task.scenario
     there = cheap.judge(scenario)
     if there.outcome is outcome.outcome:
-        small = smallest(cheap, scenario, there, CHEAP_ATTEMPTS, deadline=task.deadline).scenario
+        small = smallest(cheap, scenario, there, CHEAP_ATTEMPTS, stop=stop).scenario
         here = lane.judge(small)
         if here.outcome is outcome.outcome:
             scenario, outcome = small, here
-    return smallest(lane, scenario, outcome, task.attempts, deadline=task.deadline)
+    return smallest(lane, scenario, outcome, task.attempts, stop=stop)
 
 
 def reduce_in_process(spec: LaneSpec, task: Task) -> Reduced:
     """`reduce` in a process of its own: the lane is built there, for rules do not travel."""
-    return reduce(spec.build(), task)
+    return reduce(spec.build(), task, STOP[0].is_set)

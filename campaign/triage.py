@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -52,15 +50,15 @@ def smallest(
     outcome: Outcome,
     attempts: int,
     *,
-    deadline: float = math.inf,
+    stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
 ) -> Reduced:
     """The scenario shrunk with its failure's class kept.
 
     First the failed check is kept too. A smaller scenario may fail another check first: one cause shows in
     several, by the data. So a second search goes on from there and takes any product failure; it makes the
-    results of one cause alike, and starts where little is left that another cause could hide in. After
-    `deadline`, in seconds since the epoch, no candidate is run. `progress` is kept up to date, so that an
+    results of one cause alike, and starts where little is left that another cause could hide in. Once
+    `stop()` says so, no candidate is run. `progress` is kept up to date, so that an
     interrupted search loses nothing.
     """
     if outcome.outcome not in SHRINKABLE:
@@ -70,7 +68,7 @@ def smallest(
 
     def search(tried: set[bytes], alike: Callable[[Outcome], bool], most: int) -> Shrunk:
         def fails(candidate: Scenario) -> bool:
-            if time.time() >= deadline:
+            if stop():
                 return False
             failed = alike(lane.judge(candidate))
             tried.add(key_of(candidate))
@@ -84,7 +82,7 @@ def smallest(
     if outcome.outcome is OutcomeClass.PRODUCT_FAILURE and found.complete:
         left = max(attempts - found.attempts, int(attempts * CANONICAL_SHARE))
         found = search(progress.other, lambda candidate: candidate.outcome is outcome.outcome, left)
-    minimal = found.complete and time.time() < deadline
+    minimal = found.complete and not stop()
     return Reduced(found.scenario, lane.judge(found.scenario), minimal)
 
 

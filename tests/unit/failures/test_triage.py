@@ -24,7 +24,7 @@ from campaign.ignore import IgnoreRule, IgnoreRules
 from campaign.lanes import LaneSpec, RulesTier
 from campaign.runner import Plan
 from campaign.shrink import Size, size
-from campaign.shrinkers import Task, reduce
+from campaign.shrinkers import Task, reduce, shrinkers
 from campaign.tiers.recording import FreshWanted
 from campaign.triage import Progress, replayed, smallest
 from generators.profiles import SMOKE
@@ -139,11 +139,11 @@ def test_a_failure_of_a_dear_tier_is_shrunk_on_a_cheap_one_that_shows_it_too() -
     outcome = dear.judge(LINGERS)
     # There it is a divergence, on the cheap tier a product failure: not the same, so not shrunk there.
     task = Task(0, LINGERS, outcome, 400, math.inf)
-    assert reduce(dear, task, cheap).outcome.outcome is OutcomeClass.DIVERGENCE
+    assert reduce(dear, task, cheap=cheap).outcome.outcome is OutcomeClass.DIVERGENCE
     counted = AgreesWithItself()
     same = replace(cheap, tier=counted)
     same_class = replace(cheap, tier=AgreesWithItself())
-    found = reduce(same, Task(0, LINGERS, outcome, 400, math.inf), same_class)
+    found = reduce(same, Task(0, LINGERS, outcome, 400, math.inf), cheap=same_class)
     assert size(found.scenario) == Size(operators=1, rows=1, dml=2)
     alone = replace(cheap, tier=(uncounted := AgreesWithItself()))
     assert reduce(alone, Task(0, LINGERS, outcome, 400, math.inf)).minimal
@@ -167,10 +167,10 @@ def test_an_interrupted_search_goes_on_where_it_was() -> None:
     assert before < asked.alike
 
 
-def test_a_search_past_its_deadline_is_not_minimal() -> None:
+def test_a_search_that_is_stopped_is_not_minimal() -> None:
     lane = LaneSpec(tier="rules", faults=(FAULT,)).build()
     scenario = LINGERS
-    found = smallest(lane, scenario, lane.judge(scenario), 400, deadline=0.0)
+    found = smallest(lane, scenario, lane.judge(scenario), 400, stop=lambda: True)
     assert (found.scenario, found.minimal) == (scenario, False)
 
 
@@ -190,6 +190,24 @@ def test_a_known_failure_is_ignored_and_no_pass_and_counts_again_once_the_rule_e
     assert counted.outcomes["product_failure"] == count
     assert exit_code(counted) is ExitCode.FAILED
     assert counted.rule_notes[0].startswith("expired on 2026-12-31")
+
+
+def interrupted(spec: LaneSpec, task: Task) -> None:
+    """An interrupt that comes while a worker is busy."""
+    with shrinkers(spec, 1) as shrunk:
+        next(shrunk(iter([replace(task, attempts=1), task])))
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_stops_the_workers_and_keeps_what_there_is() -> None:
+    spec = LaneSpec(tier="rules", faults=(FAULT,))
+    task = Task(7, LINGERS, spec.build().judge(LINGERS), 400, math.inf)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(spec, task)
+    stopped = reduce(spec.build(), task, lambda: True)
+    assert (stopped.scenario, stopped.minimal) == (LINGERS, False)
+    late = reduce(spec.build(), replace(task, deadline=0.0))
+    assert (late.scenario, late.minimal) == (LINGERS, False)
 
 
 def test_the_kept_regression_test_fails_while_the_engine_is_wrong(tmp_path: Path) -> None:

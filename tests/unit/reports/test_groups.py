@@ -109,6 +109,8 @@ def test_the_query_stands_on_the_page_as_a_tree() -> None:
 
 def test_markdown_json_and_sarif_have_the_groups() -> None:
     assert "| oracle equality: 2 x inner join, \\<b>: wrong value |" in summary_markdown(grouped())
+    assert "## Divergences of the engines\n\n" in summary_markdown(grouped())
+    assert "busy:\nSELECT c.name AS customer" in summary_markdown(grouped())
     groups = summary_object(grouped("bugs/7"))["groups"]
     assert [group["fingerprint"]["code"] for group in groups] == [WRONG.code, DIVERGED.code]
     assert groups[0]["ignored"] == "bugs/7"
