@@ -11,19 +11,19 @@ from pathlib import Path
 
 from campaign import folders, journal
 from campaign.errors import CampaignError
+from campaign.failures import ShrinkBudget, Understood, understand
 from campaign.floors import require_reachable_floors
+from campaign.ignore import IgnoreRules
 from campaign.journal import Journal
 from campaign.lanes import LaneSpec
 from campaign.lifting import reachable
 from campaign.lock import locked
 from campaign.runner import Judged, Plan, run
 from campaign.tally import Tally
-from campaign.triage import smallest
-from generators.scenarios import scenario_at
-from workload.results import Failure, OutcomeClass, RunSummary
+from workload.results import OutcomeClass, RunSummary
 
-SHRUNK = 5
-"""Failures that are shrunk and kept; the others are counted."""
+AFTER_INTERRUPT = 10.0
+"""Seconds that shrinking may take of someone who has just ended a run; `dvs shrink` goes on from there."""
 
 
 def run_campaign(
@@ -34,9 +34,13 @@ def run_campaign(
     *,
     resume: bool = False,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    shrinking: ShrinkBudget = ShrinkBudget(),
+    ignored: IgnoreRules = IgnoreRules(),
 ) -> RunSummary:
     """Runs a plan. With `out`, what is judged is journalled there as it comes, failures get folders, and
     summary and report are written. `resume`: go on with the run that is journalled there.
+
+    `shrinking` bounds what is spent on failures afterwards; `ignored` are the failures that are known.
 
     Interrupted (KeyboardInterrupt), it ends with what has been judged so far. Raises CampaignError: `out`
     is in use, cannot be written, or holds another run than the one that is to go on; a floor of the profile
@@ -70,10 +74,15 @@ def run_campaign(
             # What has been judged is kept, and told as what it is: a part.
             interrupted = True
         seconds = time.perf_counter() - start
-        kept = keep_first(failed, plan, spec, out, tally)
-        summary = tally.summary(plan.seed, spec.name, profile, seconds, kept)
+        if interrupted:
+            shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
+        understood = understood_in(tally, failed, plan, spec, out, shrinking, ignored)
         summary = replace(
-            summary, interrupted=interrupted, started=started if kept_in is None else kept_in.started
+            tally.summary(plan.seed, spec.name, profile, seconds, understood.failures),
+            interrupted=interrupted,
+            started=started if kept_in is None else kept_in.started,
+            groups=understood.groups,
+            rule_notes=understood.notes,
         )
         if out is not None:
             folders.write_run(out, summary)
@@ -106,25 +115,22 @@ def left_of(plan: Plan, kept_in: Journal | None) -> Plan:
     )
 
 
-def keep_first(
-    failed: list[Judged], plan: Plan, spec: LaneSpec, out: Path | None, tally: Tally
-) -> tuple[Failure, ...]:
-    """Keeps the first failures by index; the time goes to the tally."""
+def understood_in(
+    tally: Tally,
+    failed: list[Judged],
+    plan: Plan,
+    spec: LaneSpec,
+    out: Path | None,
+    shrinking: ShrinkBudget,
+    ignored: IgnoreRules,
+) -> Understood:
+    """The failures shrunk and grouped; what they turned out to be, and the time, goes to the tally."""
     start = time.perf_counter()
     failed.sort(key=lambda judged: judged.index)
-    kept = tuple(keep(judged, plan, spec, out) for judged in failed[:SHRUNK])
-    if kept:
+    understood = understand(failed, plan, spec, out, shrinking, ignored)
+    for judged in failed:
+        if judged.index in understood.outcomes:
+            tally.reclassify(judged.outcome.outcome, understood.outcomes[judged.index].outcome)
+    if failed:
         tally.times["shrink"] = time.perf_counter() - start
-    return kept
-
-
-def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failure:
-    """Shrinks a failure and writes its folder."""
-    scenario = judged.outcome.reproduction or scenario_at(plan.seed, plan.profile, judged.index)
-    shrunk, outcome = smallest(spec.build(), scenario, judged.outcome, spec.kind.attempts)
-    folder = ""
-    if out is not None:
-        path = out / "failures" / f"{judged.index:06d}"
-        folders.write_failure(path, shrunk, scenario, outcome)
-        folder = str(path)
-    return Failure(index=judged.index, scenario=scenario, shrunk=shrunk, outcome=outcome, folder=folder)
+    return understood

@@ -8,15 +8,24 @@ from itertools import count
 from pathlib import Path
 
 from campaign.errors import CampaignError
+from campaign.lanes import LaneSpec
+from campaign.reproduction import reproduction
+from campaign.triage import Progress
 from reports.failure_page import failure_markdown
+from reports.findings import replay_command, summary_text
 from reports.json_summary import summary_object
+from reports.reproduction import identifier, regression_test, reproduce_script
 from reports.run_page import run_page
+from reports.run_sarif import run_sarif
+from reports.text import summary_markdown
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.errors import WorkloadError
-from workload.results import Outcome, RunSummary
+from workload.results import Failure, Outcome, RunSummary
 from workload.scenario import Scenario
 
 SCENARIO_FILE = "scenario.json"
+ORIGINAL_FILE = "original.json"
+PROGRESS_FILE = "shrinking.json"
 NUMBERS = count()
 
 
@@ -46,17 +55,60 @@ def ensure_writable(out: Path) -> None:
     probe.unlink()
 
 
-def write_failure(folder: Path, shrunk: Scenario, original: Scenario, outcome: Outcome) -> None:
-    """A failure's folder: the scenario that fails, the one it was found in, and a page to read."""
-    write_text(folder / SCENARIO_FILE, scenario_to_json(shrunk))
-    write_text(folder / "original.json", scenario_to_json(original))
-    page = failure_markdown(shrunk, outcome, original=original, replay=f"dvs replay {folder}")
+def write_failure(folder: Path, failure: Failure, spec: LaneSpec) -> None:
+    """A failure's folder: the scenario that fails, the one it was found in, a page to read, two programs."""
+    write_text(folder / ORIGINAL_FILE, scenario_to_json(failure.scenario))
+    _write_shown(folder, failure.shrunk, failure.scenario, failure.outcome, spec)
+
+
+def update_failure(folder: Path, scenario: Scenario, outcome: Outcome, spec: LaneSpec) -> None:
+    """Puts a smaller scenario in a failure folder; what it was found in stays."""
+    original = folder / ORIGINAL_FILE
+    _write_shown(folder, scenario, read_scenario(original) if original.exists() else scenario, outcome, spec)
+
+
+def _write_shown(
+    folder: Path, scenario: Scenario, original: Scenario, outcome: Outcome, spec: LaneSpec
+) -> None:
+    replay = replay_command(str(folder), spec.options)
+    write_text(folder / SCENARIO_FILE, scenario_to_json(scenario))
+    page = failure_markdown(scenario, outcome, original=original, replay=replay)
     write_text(folder / "README.md", page)
+    test = regression_test(scenario.name, summary_text(outcome), spec.tier)
+    write_text(folder / f"test_{identifier(scenario.name)}.py", test)
+    shown = reproduction(scenario, outcome, replay)
+    if shown is not None:
+        write_text(folder / "reproduce.py", reproduce_script(shown))
+
+
+def write_progress(folder: Path, spec: LaneSpec, progress: Progress) -> None:
+    """What a search for a smaller scenario has tried, so that the next one goes on."""
+    tried = {
+        "lane": spec.options,
+        "alike": sorted(key.hex() for key in progress.alike),
+        "other": sorted(key.hex() for key in progress.other),
+    }
+    write_text(folder / PROGRESS_FILE, json.dumps(tried) + "\n")
+
+
+def read_progress(folder: Path, spec: LaneSpec, scenario: Scenario) -> Progress:
+    """How far the last search on this lane came; nothing tried where there was none, or it cannot be read."""
+    try:
+        tried = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
+        if tried["lane"] == list(spec.options):
+            keys = ({bytes.fromhex(key) for key in tried[name]} for name in ("alike", "other"))
+            return Progress(scenario, *keys)
+    except (OSError, ValueError, KeyError, TypeError):
+        # It saves time and nothing else.
+        pass
+    return Progress(scenario)
 
 
 def write_run(out: Path, summary: RunSummary) -> Path:
-    """Summary and report of a run; returns the report's path."""
+    """Summary and reports of a run; returns the path of the page."""
     write_text(out / "summary.json", json.dumps(summary_object(summary), indent=2) + "\n")
+    write_text(out / "report.md", summary_markdown(summary))
+    write_text(out / "report.sarif", run_sarif(summary))
     report = out / "report.html"
     write_text(report, run_page(summary))
     return report

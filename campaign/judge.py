@@ -215,6 +215,7 @@ class Judgement:
             else "three different answers"
         )
         votes = {
+            "oracle (DuckDB)": f"the defining query at {event.timestamp}: {len(expected)} rows",
             "stored contents": "differ from the oracle",
             "full recomputation": "agrees with the oracle"
             if agrees_with_oracle

@@ -164,6 +164,13 @@ class LaneSpec:
         """How its scenarios are lifted."""
         return self.kind.lifting if self.lifting is None else self.lifting
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The lane as options of the command line, defaults left out."""
+        tier = () if self.tier == "rules" else ("--tier", self.tier)
+        faults = tuple(word for name in self.faults for word in ("--fault", name))
+        return (*tier, *faults, *(() if self.validations else ("--no-validations",)))
+
     def build(self) -> Lane:
         """The lane. Raises CampaignError for an unknown tier or fault."""
         engine = Engine(protocol=replace(PROTOCOL, validations=self.validations))

@@ -54,6 +54,11 @@ class Tally:
             self.reached.update(coverage)
             self.reached.update(outcome.states)
 
+    def reclassify(self, before: OutcomeClass, after: OutcomeClass) -> None:
+        """One scenario's class as it is now known to be."""
+        self.outcomes[before.value] -= 1
+        self.outcomes[after.value] += 1
+
     def coverage(self, profile: Profile) -> Coverage:
         """What was reached, against the profile's floors."""
 

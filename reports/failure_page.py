@@ -9,10 +9,16 @@ from reports.difference import diff_block, difference_text
 from reports.figures import size_text
 from reports.findings import by_diagnosis, place, summary_text
 from reports.markdown import code, fence, plain, table
+from reports.tree import query_tree, tree_text
 from reports.visible import one_line
 from workload.results import Finding, Outcome
 from workload.scenario import Definition, Scenario
 from workload.sql import Dialect
+
+KEEPING = (
+    "`reproduce.py` shows the rows with pyspark, delta-spark and duckdb alone. `test_*.py` is a pytest test "
+    "to keep, with `scenario.json` beside it; a scenario copied to `corpus/` is replayed by every `dvs gate`."
+)
 
 
 def failure_markdown(scenario: Scenario, outcome: Outcome, *, original: Scenario | None, replay: str) -> str:
@@ -23,6 +29,7 @@ def failure_markdown(scenario: Scenario, outcome: Outcome, *, original: Scenario
         _origin(scenario, original),
         "## Replay",
         fence(replay, "sh"),
+        KEEPING,
         "## Tables",
         "They are created empty before step 0.",
         fence(";\n".join(table_sql(t) for t in scenario.tables) + ";", "sql"),
@@ -59,6 +66,7 @@ def _definition(definition: Definition) -> str:
     spark = query_sql(definition.query, Dialect.SPARK)
     duck = query_sql(definition.query, Dialect.DUCKDB)
     shown = fence(f"{definition_head(definition)} AS\n{spark};", "sql")
+    shown += "\n\n" + fence(tree_text(query_tree(definition.query)))
     if duck == spark:
         return f"{shown}\n\nDuckDB is given the same query."
     summary = "<details><summary>The same query for DuckDB</summary>"

@@ -17,6 +17,8 @@ MEANINGS: Mapping[OutcomeClass, str] = {
     OutcomeClass.GENERATOR_INVALID: "the scenario itself makes no sense: a bug of the harness",
     OutcomeClass.INFRASTRUCTURE_FAILURE: "the platform failed; nothing was judged",
     OutcomeClass.DIVERGENCE: "the engines disagree on a query: neither a pass nor a product failure",
+    OutcomeClass.FLAKY: "a check failed once and not again: seen, not reproduced; not a pass",
+    OutcomeClass.IGNORED: "a known failure, covered by an ignore rule; not a pass",
 }
 
 
@@ -25,6 +27,7 @@ class Verdict(Enum):
 
     PRODUCT_FAILURE = "product failures"
     DIVERGENCE = "divergence between engines"
+    FLAKY = "flaky failures"
     GENERATOR_INVALID = "invalid scenarios"
     INFRASTRUCTURE_FAILURE = "infrastructure failures"
     NOTHING_PASSED = "nothing passed"
@@ -36,6 +39,7 @@ class Verdict(Enum):
 SPOILERS: Mapping[OutcomeClass, tuple[Verdict, str]] = {
     OutcomeClass.PRODUCT_FAILURE: (Verdict.PRODUCT_FAILURE, "failed a check"),
     OutcomeClass.DIVERGENCE: (Verdict.DIVERGENCE, "made the engines disagree"),
+    OutcomeClass.FLAKY: (Verdict.FLAKY, "failed a check once and not again"),
     OutcomeClass.GENERATOR_INVALID: (Verdict.GENERATOR_INVALID, "made no sense, a bug of the harness"),
     OutcomeClass.INFRASTRUCTURE_FAILURE: (
         Verdict.INFRASTRUCTURE_FAILURE,
@@ -85,6 +89,9 @@ def headline(summary: RunSummary) -> Headline:
     sentences = [text for _, text in problems]
     if passed:
         sentences.append(f"{number(passed)} of {plural(summary.scenarios, 'scenario')} passed.")
+    if ignored := counts[OutcomeClass.IGNORED]:
+        sentences.append(f"{number(ignored)} failed in a way that an ignore rule covers.")
+    sentences.extend(f"Ignore rule {note}." for note in summary.rule_notes)
     if unsupported:
         sentences.append(f"{number(unsupported)} met a declared gap and count as no pass.")
     if not unmet:

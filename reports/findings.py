@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
+from collections.abc import Sequence
 
 from reports.difference import difference_text
-from reports.figures import plural
-from workload.results import Check, Finding, Outcome, OutcomeClass
+from reports.figures import number, plural
+from workload.results import Check, FailureGroup, Finding, Fingerprint, Outcome, OutcomeClass
 
 
 def first_finding(outcome: Outcome) -> Finding | None:
@@ -49,11 +51,31 @@ def _without_finding(outcome: Outcome) -> str:
     return f"No check failed; the outcome is '{outcome.outcome.value}': {_sentence(reason)}"
 
 
-def replay_command(folder: str) -> str:
-    """What to type to run the kept scenario again."""
-    return f"dvs replay {shlex.quote(folder)}"
+def replay_command(folder: str, options: Sequence[str] = ()) -> str:
+    """What to type to run the kept scenario again, on the lane that it failed on."""
+    return shlex.join(["dvs", "replay", folder, *options])
 
 
 def _sentence(text: str) -> str:
     text = text.strip() or "no message"
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def group_text(group: FailureGroup) -> str:
+    """`12 failures: oracle equality: left join: wrong value (product_failure, 1a2b3c4d)`, and what else."""
+    found = group.fingerprint
+    count = plural(len(group.indices), "failure")
+    text = f"{count}: {fingerprint_text(found)} ({found.outcome.value}, {found.code})"
+    if group.unshrunk:
+        text += f"; {number(len(group.unshrunk))} of them by likeness, not shrunk"
+    if group.ignored:
+        text += f"; ignored: {group.ignored}"
+    return text
+
+
+def fingerprint_text(found: Fingerprint) -> str:
+    """A fingerprint without its class: check, operators left with their number, kind of difference."""
+    counts = Counter(found.operators)
+    operators = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
+    check = "no check" if found.check is None else found.check.value
+    return f"{check}: {operators or 'no operator'}" + ("" if found.kind is None else f": {found.kind.value}")

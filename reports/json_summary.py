@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reports.figures import outcome_counts
-from workload.results import Coverage, Failure, Finding, RunSummary
+from workload.results import Coverage, Failure, FailureGroup, Finding, Fingerprint, RunSummary
 
 SUMMARY_FORMAT = "dvs-run"
 SUMMARY_VERSION = 1
@@ -36,6 +36,8 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "interrupted": summary.interrupted,
         "time_split": dict(summary.time_split),
         "failures": [_failure(failure) for failure in summary.failures],
+        "groups": [_group(group) for group in summary.groups],
+        "ignore_rules": list(summary.rule_notes),
     }
 
 
@@ -63,7 +65,31 @@ def _failure(failure: Failure) -> Mapping[str, Any]:
         "outcome": outcome.outcome.value,
         "reason": outcome.reason,
         "killer": None if outcome.killer is None else outcome.killer.value,
+        "fingerprint": None if failure.fingerprint is None else _fingerprint(failure.fingerprint),
+        "minimal": failure.minimal,
+        "ignored": failure.ignored,
         "findings": [_finding(finding) for finding in outcome.findings],
+    }
+
+
+def _group(group: FailureGroup) -> Mapping[str, Any]:
+    return {
+        "fingerprint": _fingerprint(group.fingerprint),
+        "others": [_fingerprint(other) for other in group.others],
+        "scenarios": list(group.indices),
+        "representative": group.representative,
+        "unshrunk": list(group.unshrunk),
+        "ignored": group.ignored,
+    }
+
+
+def _fingerprint(found: Fingerprint) -> Mapping[str, Any]:
+    return {
+        "code": found.code,
+        "outcome": found.outcome.value,
+        "check": None if found.check is None else found.check.value,
+        "operators": list(found.operators),
+        "difference": None if found.kind is None else found.kind.value,
     }
 
 

@@ -12,10 +12,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from reports import coverage, figures
 from reports.describe import Entry, definition_head, query_sql, table_sql, timeline
 from reports.difference import DiffRow, diff_rows, difference_text, hidden_rows
-from reports.findings import by_diagnosis, first_finding, place, replay_command, summary_text
+from reports.findings import (
+    by_diagnosis,
+    fingerprint_text,
+    first_finding,
+    place,
+    replay_command,
+    summary_text,
+)
+from reports.tree import Operator, query_tree
 from reports.visible import visible
 from workload.results import Check, Failure, Finding, OutcomeClass, RunSummary
 from workload.sql import Dialect
+
+SCENARIOS_SHOWN = 40
+"""Numbers of scenarios that a group lists."""
+
+NOT_MINIMAL = "It was not shrunk to the end: dvs shrink goes on with it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +56,7 @@ class DefinitionView:
 
     name: str
     head: str
+    tree: Operator
     spark: str
     duckdb: str
 
@@ -79,6 +93,24 @@ class FailureView:
     entries: tuple[Entry, ...]
     failed_steps: Mapping[int, tuple[str, ...]]
     findings: tuple[FindingView, ...]
+    fingerprint: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """Failures of one cause: a heading, figures, and the articles of those that were kept, best first."""
+
+    anchor: str
+    title: str
+    code: str
+    outcome: str
+    count: int
+    scenarios: str
+    others: tuple[str, ...]
+    unshrunk: int
+    ignored: str
+    failures: tuple[FailureView, ...]
 
 
 def run_page(summary: RunSummary) -> str:
@@ -97,7 +129,7 @@ def run_page(summary: RunSummary) -> str:
         matrix=coverage.matrix(summary.coverage),
         crossings=coverage.crossings(summary.coverage),
         times=_times(summary.time_split),
-        failures=[_failure(number, failure) for number, failure in enumerate(summary.failures, 1)],
+        failure_groups=_groups(summary),
     )
 
 
@@ -145,6 +177,52 @@ def _times(split: Mapping[str, float]) -> tuple[TimeRow, ...]:
     return tuple(TimeRow(name, figures.duration(seconds), seconds / total) for name, seconds in ordered)
 
 
+def _groups(summary: RunSummary) -> tuple[GroupView, ...]:
+    """The groups with their kept failures; what belongs to no group comes last, each on its own."""
+    views = {f.index: _failure(number, f) for number, f in enumerate(summary.failures, 1)}
+    groups = []
+    for number, group in enumerate(summary.groups, 1):
+        first = [group.representative]
+        kept = [index for index in (*first, *group.indices) if index in views]
+        groups.append(
+            GroupView(
+                anchor=f"group-{number}",
+                title=fingerprint_text(group.fingerprint),
+                code=group.fingerprint.code,
+                outcome=group.fingerprint.outcome.value.replace("_", " "),
+                count=len(group.indices),
+                scenarios=_numbers(group.indices),
+                others=tuple(f"{fingerprint_text(other)} ({other.code})" for other in group.others),
+                unshrunk=len(group.unshrunk),
+                ignored=group.ignored,
+                failures=tuple(views.pop(index) for index in dict.fromkeys(kept) if index in views),
+            )
+        )
+    groups.extend(_alone(view, index) for index, view in views.items())
+    return tuple(groups)
+
+
+def _alone(view: FailureView, index: int) -> GroupView:
+    return GroupView(
+        anchor=f"group-of-{view.anchor}",
+        title=view.killer or view.name,
+        code="",
+        outcome=view.outcome,
+        count=1,
+        scenarios=str(index),
+        others=(),
+        unshrunk=0,
+        ignored="",
+        failures=(view,),
+    )
+
+
+def _numbers(indices: tuple[int, ...]) -> str:
+    shown = ", ".join(map(str, indices[:SCENARIOS_SHOWN]))
+    hidden = len(indices) - SCENARIOS_SHOWN
+    return shown if hidden <= 0 else f"{shown} and {figures.number(hidden)} more"
+
+
 def _failure(number: int, failure: Failure) -> FailureView:
     scenario, outcome = failure.shrunk, failure.outcome
     first = first_finding(outcome)
@@ -164,12 +242,13 @@ def _failure(number: int, failure: Failure) -> FailureView:
         summary=summary_text(outcome),
         size=size,
         intents=scenario.intents,
-        replay=replay_command(failure.folder),
+        replay=replay_command(failure.folder, failure.options),
         tables=tuple(table_sql(table) for table in scenario.tables),
         definitions=tuple(
             DefinitionView(
                 definition.name,
                 definition_head(definition),
+                query_tree(definition.query),
                 query_sql(definition.query, Dialect.SPARK),
                 query_sql(definition.query, Dialect.DUCKDB),
             )
@@ -178,6 +257,8 @@ def _failure(number: int, failure: Failure) -> FailureView:
         entries=timeline(scenario),
         failed_steps={step: tuple(dict.fromkeys(notes)) for step, notes in failed.items()},
         findings=tuple(_finding(finding) for finding in by_diagnosis(outcome)),
+        fingerprint="" if failure.fingerprint is None else failure.fingerprint.code,
+        note="" if failure.minimal or failure.fingerprint is None else NOT_MINIMAL,
     )
 
 

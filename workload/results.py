@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -20,6 +21,10 @@ class OutcomeClass(Enum):
     GENERATOR_INVALID = "generator_invalid"
     INFRASTRUCTURE_FAILURE = "infrastructure_failure"
     DIVERGENCE = "divergence"
+    FLAKY = "flaky"
+    """It failed once and did not fail again: seen, but not reproduced."""
+    IGNORED = "ignored"
+    """A failure that a rule with an issue and an expiry date covers."""
 
 
 class Check(Enum):
@@ -124,14 +129,69 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What failures of one cause have in common, read off the smallest scenario that fails.
+
+    `operators`: those left after shrinking, aggregate functions by name, sorted. `kind`: how the contents
+    differ, None where they do not or were never stored.
+    """
+
+    outcome: OutcomeClass
+    check: Check | None
+    operators: tuple[str, ...]
+    kind: DifferenceKind | None
+
+    @property
+    def text(self) -> str:
+        """`product_failure: oracle equality: left join: wrong value`."""
+        parts = (
+            self.outcome.value,
+            "no check" if self.check is None else self.check.value,
+            ", ".join(self.operators) or "no operator",
+            "contents equal" if self.kind is None else self.kind.value,
+        )
+        return ": ".join(parts)
+
+    @property
+    def code(self) -> str:
+        """Eight hexadecimal digits that stand for it, in ignore rules."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A scenario that did not pass, before and after shrinking, with the folder that keeps it."""
+    """A scenario that did not pass, before and after shrinking, with the folder that keeps it.
+
+    `options`: those of the command line that give the lane it failed on. `minimal`: nothing was left to take
+    away; False where the budget ended before. `ignored`: the issue of the ignore rule that covers it.
+    """
 
     index: int
     scenario: Scenario
     shrunk: Scenario
     outcome: Outcome
     folder: str
+    options: tuple[str, ...] = ()
+    fingerprint: Fingerprint | None = None
+    minimal: bool = False
+    ignored: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureGroup:
+    """Failures that seem to have one cause.
+
+    `fingerprint`: the representative's. `others`: further fingerprints that failures of the group have.
+    `indices`: all its scenarios; `representative`: the smallest of those that were shrunk. `unshrunk`: those
+    counted by likeness alone. `ignored`: the issue of the ignore rule that covers every shrunk one.
+    """
+
+    fingerprint: Fingerprint
+    others: tuple[Fingerprint, ...]
+    indices: tuple[int, ...]
+    representative: int
+    unshrunk: tuple[int, ...] = ()
+    ignored: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,3 +215,6 @@ class RunSummary:
     """Refreshes times the databases that each of them served."""
     started: str = ""
     """When, as ISO 8601 in UTC; empty where nobody asked."""
+    groups: tuple[FailureGroup, ...] = ()
+    rule_notes: tuple[str, ...] = ()
+    """Ignore rules that have expired, or that covered nothing."""

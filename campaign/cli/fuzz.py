@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,11 +19,15 @@ from campaign.cli.options import Duration, exit_code, interruptible, worst
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from campaign.failures import ShrinkBudget
+from campaign.ignore import IgnoreRules, read_ignore_file
 from campaign.journal import JOURNAL_FILE, read_head
 from campaign.lanes import TIERS, LaneSpec, Lifting
+from campaign.mutation import known_faults
 from campaign.runner import Plan
 from campaign.spread import ALL, parts
 from generators.profiles import PROFILES, load_profile
+from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
 from workload.results import RunSummary
 
@@ -65,6 +70,19 @@ from workload.results import RunSummary
     help="Folder for journal, report and failures; without --resume a run there begins anew.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out; what is not said stays as it was.")
+@click.option("--shrink", type=click.IntRange(0), default=24, show_default=True, help="Failures to shrink.")
+@click.option(
+    "--shrink-budget", type=Duration(), default="2m", show_default=True, help="For shrinking, after the run."
+)
+@click.option(
+    "--ignore",
+    type=click.Path(path_type=Path),
+    help="TOML file of known failures, each with issue and expiry.",
+)
+@click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
+@click.option(
+    "--validations/--no-validations", default=True, help="The engine's own validations of change sets."
+)
 @click.option("--json", "as_json", is_flag=True, help="End with one JSON object on stdout.")
 def command(
     tier: str,
@@ -78,12 +96,18 @@ def command(
     first: int,
     out: Path,
     resume: bool,
+    shrink: int,
+    shrink_budget: float,
+    ignore: Path | None,
+    fault: tuple[str, ...],
+    validations: bool,
     as_json: bool,
 ) -> ExitCode:
     """Run random dynamic tables and compare every refresh with the truth.
 
-    Exit status 0: all passed and every floor was met; 1: a product failure; 3: nothing failed, but floors
-    were not met, engines diverged, or something could not be judged; 2: the request or set-up is wrong.
+    Failures are shrunk and shown by cause. Exit status 0: all passed (known failures aside) and every floor
+    was met; 1: a product failure; 3: nothing failed, but floors were not met, engines diverged, a failure
+    did not happen again, or something could not be judged; 2: the request or set-up is wrong.
     """
     if scenarios is not None and budget is not None:
         raise CampaignError(
@@ -107,14 +131,25 @@ def command(
         budget=budget,
         first=first,
     )
+    rules = () if ignore is None else read_ignore_file(ignore)
+    ignored = IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
+    shrinking = ShrinkBudget(failures=shrink, seconds=shrink_budget)
     summaries = []
     for name, part in parts(plan) if tier == ALL else [(tier, plan)]:
-        spec = lane_spec(name, lift, worlds, plan.profile.fresh_percent)
+        spec = replace(
+            lane_spec(name, lift, worlds, plan.profile.fresh_percent),
+            faults=known_faults(fault),
+            validations=validations,
+        )
         part = replace(part, workers=workers or spec.kind.workers)
         folder = out / name if tier == ALL else out
         goes_on = resume and (tier != ALL or (folder / JOURNAL_FILE).exists())
         with interruptible(), progress_of(part.scenarios, part.budget, as_json) as progress:
-            summaries.append(run_campaign(part, spec, folder, progress, resume=goes_on))
+            summaries.append(
+                run_campaign(
+                    part, spec, folder, progress, resume=goes_on, shrinking=shrinking, ignored=ignored
+                )
+            )
         if not as_json:
             print_summary(summaries[-1], folder)
         if summaries[-1].interrupted:
@@ -172,12 +207,21 @@ def print_summary(summary: RunSummary, out: Path) -> None:
         console.print("interrupted: this is what had been judged by then; --resume goes on", highlight=False)
     for name, (reached, wanted) in summary.coverage.unmet.items():
         console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
-    for failure in summary.failures:
-        console.print(
-            f"{failure.outcome.outcome.value}: {failure.outcome.reason}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
-        console.print(f"  dvs replay {failure.folder}", highlight=False, markup=False, soft_wrap=True)
+    print_groups(summary, console)
     console.print(f"report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def print_groups(summary: RunSummary, console: Console) -> None:
+    """The failures by cause, each with the command that shows one of them."""
+    kept = {failure.index: failure for failure in summary.failures}
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    for number, group in enumerate(summary.groups, 1):
+        failure = kept[group.representative]
+        say(f"group {number}: {group_text(group)}")
+        say(f"  {failure.outcome.reason}")
+        say(f"  {replay_command(failure.folder, failure.options)}")
+    for note in summary.rule_notes:
+        say(f"ignore rule {note}")

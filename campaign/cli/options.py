@@ -57,7 +57,12 @@ def exit_code(summary: RunSummary) -> ExitCode:
     outcomes = summary.outcomes
     if outcomes[OutcomeClass.PRODUCT_FAILURE.value]:
         return ExitCode.FAILED
-    doubtful = (OutcomeClass.DIVERGENCE, OutcomeClass.INFRASTRUCTURE_FAILURE, OutcomeClass.GENERATOR_INVALID)
+    doubtful = (
+        OutcomeClass.DIVERGENCE,
+        OutcomeClass.FLAKY,
+        OutcomeClass.INFRASTRUCTURE_FAILURE,
+        OutcomeClass.GENERATOR_INVALID,
+    )
     partial = summary.interrupted or not summary.coverage.floors_met
     if partial or any(outcomes[outcome.value] for outcome in doubtful):
         return ExitCode.UNKNOWN

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import click
 
+from campaign.cli.options import interruptible
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.folders import read_scenario, write_text
+from campaign.folders import read_progress, read_scenario, update_failure, write_progress, write_text
 from campaign.lanes import TIERS, LaneSpec
 from campaign.shrink.measure import Size, size
-from campaign.triage import smallest
+from campaign.triage import SHRINKABLE, Progress, Reduced, smallest
+from reports.findings import replay_command
 from workload.codec import scenario_to_json
-from workload.results import OutcomeClass
-
-SHRINKABLE = (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
 
 
 @click.command()
@@ -26,26 +25,41 @@ SHRINKABLE = (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
     "--validations/--no-validations", default=True, help="The engine's own validations of change sets."
 )
 @click.option("--attempts", type=click.IntRange(1), default=400, show_default=True, help="Runs it may take.")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write it.  [beside PATH]")
+@click.option("--out", type=click.Path(path_type=Path), help="A file to write it to.  [in or beside PATH]")
 def command(
     path: Path, tier: str, fault: tuple[str, ...], validations: bool, attempts: int, out: Path | None
 ) -> ExitCode:
-    """Shrink the failing scenario of a file or failure folder; its failure keeps its class and check.
+    """Shrink the failing scenario of a file or failure folder; its failure keeps its class.
+
+    In a failure folder the result takes the scenario's place, beside the one it was found in, and a search
+    that ended early (by --attempts, or Ctrl-C) goes on where it was. Of a file it is written to shrunk.json.
 
     Exit status 0: the result is written; 2: the scenario does not fail, or makes no sense.
     """
     scenario = read_scenario(path)
-    lane = LaneSpec(tier=tier, faults=fault, validations=validations, fresh_percent=100).build()
+    spec = LaneSpec(tier=tier, faults=fault, validations=validations, fresh_percent=100)
+    lane = spec.build()
     outcome = lane.judge(scenario)
     if outcome.outcome not in SHRINKABLE:
         reason = f" ({outcome.reason})" if outcome.reason else ""
         raise CampaignError(f"{path}: nothing to shrink: the outcome is {outcome.outcome.value}{reason}")
-    small, again = smallest(lane, scenario, outcome, attempts)
-    target = out if out is not None else (path if path.is_dir() else path.parent) / "shrunk.json"
-    write_text(target, scenario_to_json(small))
-    click.echo(f"{again.outcome.value}: {again.reason}")
-    click.echo(f"{told(size(scenario))} -> {told(size(small))}")
-    click.echo(f"dvs replay {target}")
+    progress = read_progress(path, spec, scenario) if path.is_dir() else Progress(scenario)
+    try:
+        with interruptible():
+            found = smallest(lane, scenario, outcome, attempts, progress=progress)
+    except KeyboardInterrupt:
+        found = Reduced(progress.scenario, lane.judge(progress.scenario), False)
+    if path.is_dir() and out is None:
+        target = path
+        update_failure(path, found.scenario, found.outcome, spec)
+        write_progress(path, spec, progress)
+    else:
+        target = out if out is not None else path.parent / "shrunk.json"
+        write_text(target, scenario_to_json(found.scenario))
+    click.echo(f"{found.outcome.outcome.value}: {found.outcome.reason}")
+    click.echo(f"{told(size(scenario))} -> {told(size(found.scenario))}")
+    click.echo("nothing is left to take away" if found.minimal else "not finished: shrink it again to go on")
+    click.echo(replay_command(str(target), spec.options))
     return ExitCode.OK
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from campaign.engine import Engine
 from campaign.errors import CampaignError
-from campaign.faults import aggregates, changes, joins, linear, outer_joins, protocol, recording
+from campaign.faults import aggregates, changes, joins, linear, outer_joins, protocol, recording, values
 from campaign.faults.fault import Fault
 
 FAULTS: Mapping[str, Fault] = {
@@ -17,6 +17,7 @@ FAULTS: Mapping[str, Fault] = {
     **changes.FAULTS,
     **protocol.FAULTS,
     **recording.FAULTS,
+    **values.FAULTS,
 }
 """Every planted fault by name."""
 

@@ -27,7 +27,6 @@ MISSING: Mapping[str, str] = {
     "filter-below-window": _WINDOWS,
     "lag-changed-rows-only": _WINDOWS,
     "topn-evicted-row-kept": _WINDOWS,
-    "sum-drifts": "doubles are compared exactly: any drift is seen at once",
     "decimal-through-double": "generated decimals have too few digits to tell",
     "negative-zero-two-ids": "groups are recomputed with their ids: needs a plant with the same effect",
     "changes-not-netted": "capture compares two versions, so changes are netted by construction",

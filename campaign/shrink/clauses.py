@@ -130,6 +130,18 @@ def show_plainly(scenario: Scenario) -> Iterator[Scenario]:
                 yield site.put(replace(select, items=put_at(select.items, number, shown)))
 
 
+def show_condition(scenario: Scenario) -> Iterator[Scenario]:
+    """What HAVING computes as an output instead, and no HAVING."""
+    for site, select in blocks(scenario):
+        if select.having is not None:
+            shown = [part for part in subexpressions(select.having) if isinstance(part, Aggregate)]
+            for number, item in enumerate(select.items):
+                for part in dict.fromkeys(shown):
+                    if part.type == item.expr.type and part != item.expr:
+                        items = put_at(select.items, number, replace(item, expr=part))
+                        yield site.put(replace(select, items=items, having=None))
+
+
 def _plain(site: Site[Query], select: Select) -> Iterator[Expr]:
     if select.group_by is not None:
         yield Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
@@ -144,4 +156,5 @@ REDUCTIONS = (
     Reduction("drop grouping", drop_grouping),
     Reduction("drop unread outputs", drop_outputs),
     Reduction("show outputs plainly", show_plainly),
+    Reduction("show what HAVING computes", show_condition),
 )

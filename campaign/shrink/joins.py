@@ -6,12 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from campaign.shrink.reduction import Reduction
-from campaign.shrink.rewrite import blocks, relations
+from campaign.shrink.rewrite import blocks, queries, relations
 from campaign.shrink.substitute import by_column, changed_block, with_relation
 from campaign.shrink.values import simplest
-from workload.query import Call, ColumnRef, Expr, Join, JoinKind, subexpressions
+from workload.query import (
+    Call,
+    ColumnRef,
+    Expr,
+    Join,
+    JoinKind,
+    Select,
+    UnionAll,
+    relations_of,
+    subexpressions,
+)
 from workload.scenario import Scenario
-from workload.scope import Scope, relation_scope
+from workload.scope import Catalog, Scope, output_columns, relation_scope
 from workload.types import Kind, SqlType
 
 EASIER: Mapping[JoinKind, tuple[JoinKind, ...]] = {
@@ -26,14 +36,30 @@ EASIER: Mapping[JoinKind, tuple[JoinKind, ...]] = {
 def one_side(scenario: Scenario) -> Iterator[Scenario]:
     """One side of a join instead of the join; see `standing_in` for what read the other side."""
     for site, select in blocks(scenario):
-        for relation in relations(site, select):
-            if isinstance(relation.node, Join):
-                join = relation.node
-                for kept, gone in ((join.left, join.right), (join.right, join.left)):
-                    there = relation_scope(kept, site.catalog)
-                    mapping = standing_in(relation_scope(gone, site.catalog), there, join.on)
-                    source = with_relation(select.source, join, kept)
-                    yield site.put(changed_block(replace(select, source=source), by_column(mapping)))
+        for smaller in with_one_side(select, site.catalog):
+            yield site.put(smaller)
+
+
+def with_one_side(select: Select, catalog: Catalog) -> Iterator[Select]:
+    """A block with one side of one of its joins instead of the join."""
+    for join in relations_of(select.source):
+        if isinstance(join, Join):
+            for kept, gone in ((join.left, join.right), (join.right, join.left)):
+                there = relation_scope(kept, catalog)
+                mapping = standing_in(relation_scope(gone, catalog), there, join.on)
+                source = with_relation(select.source, join, kept)
+                yield changed_block(replace(select, source=source), by_column(mapping))
+
+
+def branches_alike(scenario: Scenario) -> Iterator[Scenario]:
+    """One branch of a UNION ALL instead of each, with one side of a join: what must stay alike shrinks so."""
+    for site in queries(scenario):
+        if isinstance(site.node, UnionAll):
+            names = [column.name for column in output_columns(site.node, site.catalog)]
+            for branch in dict.fromkeys(site.node.branches):
+                if isinstance(branch, Select) and [item.name for item in branch.items] == names:
+                    for smaller in (branch, *with_one_side(branch, site.catalog)):
+                        yield site.put(UnionAll((smaller,) * len(site.node.branches)))
 
 
 def standing_in(gone: Scope, there: Scope, on: Expr | None) -> dict[tuple[str, str], Expr]:
@@ -89,5 +115,6 @@ def easier_kind(scenario: Scenario) -> Iterator[Scenario]:
 
 REDUCTIONS = (
     Reduction("one side of a join", one_side),
+    Reduction("branches alike", branches_alike),
     Reduction("easier kind of join", easier_kind),
 )

@@ -20,13 +20,15 @@ Fails = Callable[[Scenario], bool]
 class Shrunk:
     """The smallest scenario found, after how many attempts, by which reductions in order.
 
-    `complete`: no reduction has anything left to offer; False when the attempts ran out before.
+    `complete`: no reduction has anything left to offer; False when the attempts ran out before. `tried`:
+    keys of the candidates asked about, so that a later search need not ask again.
     """
 
     scenario: Scenario
     attempts: int
     steps: tuple[str, ...]
     complete: bool
+    tried: frozenset[bytes] = frozenset()
 
 
 @dataclass(slots=True)
@@ -65,8 +67,7 @@ class Search:
         candidate = tidied(candidate)
         if not admissible(candidate) or weight(candidate) >= weight(self.current):
             return False
-        # By text, not by value: to Python 1 == 1.0 == True and 0.0 == -0.0, to SQL they are not the same.
-        key = hashlib.sha256(repr(candidate).encode()).digest()
+        key = key_of(candidate)
         if key in self.tried:
             return False
         self.tried.add(key)
@@ -77,17 +78,28 @@ class Search:
         return True
 
 
+def key_of(candidate: Scenario) -> bytes:
+    """What a candidate is remembered by."""
+    # By text, not by value: to Python 1 == 1.0 == True and 0.0 == -0.0, to SQL they are not the same.
+    return hashlib.sha256(repr(candidate).encode()).digest()[:16]
+
+
 def shrink(
-    scenario: Scenario, fails: Fails, *, attempts: int, reductions: Sequence[Reduction] = REDUCTIONS
+    scenario: Scenario,
+    fails: Fails,
+    *,
+    attempts: int,
+    reductions: Sequence[Reduction] = REDUCTIONS,
+    tried: frozenset[bytes] = frozenset(),
 ) -> Shrunk:
     """The smallest scenario that `fails` and that reductions lead to from a failing one.
 
     Rounds over the registry until a whole round changes nothing (or `attempts` calls of `fails` are spent):
     the result is then minimal with respect to every single reduction. After a costly reduction that did
     change something, the cheap ones get another try first. Deterministic if `fails` is. The given scenario
-    is not asked about: that it fails is what the caller knows.
+    is not asked about: that it fails is what the caller knows; nor are those `tried`, which did not.
     """
-    search = Search(scenario, fails, attempts)
+    search = Search(scenario, fails, attempts, tried=set(tried))
     cheap = [reduction for reduction in reductions if reduction.cheap]
     progress = True
     while progress and search.attempts < attempts:
@@ -98,4 +110,6 @@ def shrink(
                 if not reduction.cheap:
                     for other in cheap:
                         search.exhaust(other)
-    return Shrunk(search.current, search.attempts, tuple(search.steps), not progress)
+    # A round that the budget cut short has not asked everything.
+    complete = not progress and search.attempts < attempts
+    return Shrunk(search.current, search.attempts, tuple(search.steps), complete, frozenset(search.tried))

@@ -18,7 +18,7 @@ from campaign.mutation import hunt_all
 from generators.profiles import QUICK, SMOKE
 from generators.scenarios import scenario_at
 from workload.codec import scenario_to_json
-from workload.results import OutcomeClass
+from workload.results import Failure, OutcomeClass
 
 
 def dvs(*arguments: str) -> Result:
@@ -65,7 +65,11 @@ def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path)
         .judge(kill.reproduction)
     )
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
-    write_failure(tmp_path / "failure", kill.reproduction, kill.reproduction, outcome)
+    failure = Failure(
+        index=kill.index, scenario=kill.reproduction, shrunk=kill.reproduction, outcome=outcome, folder=""
+    )
+    spec = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
+    write_failure(tmp_path / "failure", failure, spec)
     folder = str(tmp_path / "failure")
     failing = dvs("replay", folder, "--fault", "join-both-at-t1", "--no-validations")
     assert failing.exit_code == 1
@@ -74,6 +78,7 @@ def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path)
     page = (tmp_path / "failure" / "README.md").read_text(encoding="utf-8")
     assert "FAILS HERE" in page
     assert "CREATE DYNAMIC TABLE" in page
+    assert f"dvs replay {folder} --fault join-both-at-t1 --no-validations" in page
 
 
 def test_the_engines_own_validations_catch_a_fault_too() -> None:

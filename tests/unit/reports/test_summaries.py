@@ -35,7 +35,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "coverage",
         ),
         *("seconds", "interrupted", "time_split", "failures", "format", "version", "started"),
-        "judgements",
+        *("judgements", "groups", "ignore_rules"),
     }
     assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
@@ -90,7 +90,8 @@ def test_the_gravest_problem_gives_the_verdict(
 
 def test_the_tables_of_outcome_classes_are_closed() -> None:
     assert set(MEANINGS) == set(OutcomeClass)
-    assert set(SPOILERS) == set(OutcomeClass) - {OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED}
+    fine = {OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED, OutcomeClass.IGNORED}
+    assert set(SPOILERS) == set(OutcomeClass) - fine
     assert [verdict for verdict, _ in SPOILERS.values()] == list(Verdict)[: len(SPOILERS)]
 
 

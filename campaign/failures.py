@@ -1,0 +1,114 @@
+"""What becomes of the failures of a run: replayed, shrunk within a budget, kept, grouped by cause."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaign import folders
+from campaign.fingerprint import fingerprint
+from campaign.grouping import Likeness, groups_of
+from campaign.ignore import IgnoreRules
+from campaign.lanes import LaneSpec
+from campaign.runner import Judged, Plan
+from campaign.shrink_queue import Queue
+from campaign.shrinkers import Task, shrinkers
+from campaign.triage import SHRINKABLE, Reduced
+from generators.scenarios import scenario_at
+from workload.results import Failure, FailureGroup, Outcome, OutcomeClass
+from workload.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShrinkBudget:
+    """How many failures may be shrunk, and within how many seconds; searches under way are then cut short."""
+
+    failures: int = 24
+    seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Understood:
+    """The failures of a run by cause. `outcomes`: by index, what replay and ignore rules made of them."""
+
+    failures: tuple[Failure, ...]
+    groups: tuple[FailureGroup, ...]
+    outcomes: Mapping[int, Outcome]
+    notes: tuple[str, ...]
+
+
+def understand(
+    failed: Sequence[Judged],
+    plan: Plan,
+    spec: LaneSpec,
+    out: Path | None,
+    budget: ShrinkBudget,
+    rules: IgnoreRules,
+) -> Understood:
+    """Groups the failures of a run. With `out`, those that were shrunk get folders there.
+
+    An interrupt (KeyboardInterrupt) ends the shrinking; what is there is kept.
+    """
+    scenarios = {
+        judged.index: judged.outcome.reproduction or scenario_at(plan.seed, plan.profile, judged.index)
+        for judged in failed
+    }
+    queue = Queue({j.index: Likeness.of(j.index, scenarios[j.index], j.outcome) for j in failed})
+    found = {j.index: j.outcome for j in failed}
+    reduced: dict[int, Reduced] = {}
+    shrinkable = [j.index for j in failed if j.outcome.outcome in SHRINKABLE]
+    deadline = time.time() + budget.seconds
+    tasks = (
+        Task(index, scenarios[index], found[index], spec.kind.attempts, deadline)
+        for index in queue.picked(shrinkable, budget.failures, deadline)
+    )
+    if shrinkable:
+        try:
+            with shrinkers(spec, plan.workers) as shrunk:
+                for index, result in shrunk(tasks):
+                    reduced[index] = result
+                    queue.learn(index, result)
+        except KeyboardInterrupt:
+            pass
+    left = [index for index in sorted(found) if index not in reduced]
+    for index in queue.unexplained(left):
+        reduced[index] = Reduced(scenarios[index], found[index], False)
+    failures = [_failure(index, scenarios[index], result, rules) for index, result in sorted(reduced.items())]
+    groups = groups_of(failures, [queue.likenesses[index] for index in left if index not in reduced])
+    if out is not None:
+        failures = [_kept(failure, spec, out) for failure in failures]
+    prints = [failure.fingerprint for failure in failures if failure.fingerprint is not None]
+    return Understood(
+        failures=tuple(failures),
+        groups=groups,
+        outcomes={failure.index: failure.outcome for failure in failures},
+        notes=rules.notes(prints),
+    )
+
+
+def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules) -> Failure:
+    found = fingerprint(result.scenario, result.outcome)
+    rule = rules.covering(found) if result.outcome.outcome in SHRINKABLE else None
+    outcome = result.outcome
+    if rule is not None:
+        reason = f"ignored until {rule.expires} ({rule.issue}): {outcome.outcome.value}: {outcome.reason}"
+        outcome = replace(outcome, outcome=OutcomeClass.IGNORED, reason=reason)
+    return Failure(
+        index=index,
+        scenario=scenario,
+        shrunk=result.scenario,
+        outcome=outcome,
+        folder="",
+        fingerprint=found,
+        minimal=result.minimal,
+        ignored="" if rule is None else rule.issue,
+    )
+
+
+def _kept(failure: Failure, spec: LaneSpec, out: Path) -> Failure:
+    path = out / "failures" / f"{failure.index:06d}"
+    kept = replace(failure, folder=str(path), options=spec.options)
+    folders.write_failure(path, kept, spec)
+    return kept

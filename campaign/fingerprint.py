@@ -1,0 +1,85 @@
+"""Fingerprints: what a failure looks like from outside once it is as small as it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from campaign.shrink import measure
+from campaign.triage import SHRINKABLE
+from generators import coverage
+from workload.query import Aggregate, AggregateFunction, Query, blocks, expressions_of, subexpressions
+from workload.results import Check, Fingerprint, Outcome
+from workload.scenario import Scenario
+
+
+class Family(Enum):
+    """What a failed check says is wrong. One cause may fail several checks of a family, by the data."""
+
+    ROWS = "rows or changes"
+    VERSIONS = "versions read"
+    ACTION = "refresh action"
+    EFFORT = "changes without effect"
+    ERROR = "refresh error"
+    SOURCES = "sources"
+
+
+FAMILIES: Mapping[Check, Family] = {
+    Check.VALIDATION: Family.ROWS,
+    Check.INVARIANT_1: Family.ROWS,
+    Check.INVARIANT_2: Family.ROWS,
+    Check.INVARIANT_3: Family.ROWS,
+    Check.INVARIANT_6: Family.EFFORT,
+    Check.ROW_IDS: Family.ROWS,
+    Check.FRONTIER: Family.VERSIONS,
+    Check.REFRESH_MODE: Family.ACTION,
+    Check.SOURCES: Family.SOURCES,
+    Check.EQUALITY: Family.ROWS,
+    Check.REFRESH_ERROR: Family.ERROR,
+    Check.HISTORY: Family.VERSIONS,
+}
+
+
+def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
+    """The fingerprint of an outcome; of a cause only where the scenario is shrunk.
+
+    Of what cannot be shrunk (a platform failure, a flaky one) the operators say nothing and are left out.
+    """
+    differences = [f.difference for f in outcome.findings if f.check is Check.EQUALITY and f.difference]
+    definitions = scenario.definitions if outcome.outcome in SHRINKABLE else ()
+    names = (name for definition in definitions for name in query_operators(definition.query))
+    return Fingerprint(
+        outcome=outcome.outcome,
+        check=outcome.killer,
+        operators=tuple(sorted(names)),
+        kind=differences[0].kind if differences else None,
+    )
+
+
+def query_operators(query: Query) -> list[str]:
+    """The operators of a query, each as often as it occurs, and its aggregate functions once each.
+
+    A projection counts only where it computes, and COUNT(*), the simplest aggregate, goes without saying.
+    """
+    computing = sum(name == "projection" for name in measure.operators(query))
+    names = [name for name in coverage.operators(query) if name != "projection"]
+    return [*names, *["projection"] * computing, *sorted(aggregates(query))]
+
+
+def aggregates(query: Query) -> set[str]:
+    """The aggregate functions of a query but COUNT(*); MIN and MAX are one, being mirror images."""
+    return {
+        _label(part)
+        for block in blocks(query)
+        for expr in expressions_of(block)
+        for part in subexpressions(expr)
+        if isinstance(part, Aggregate) and part.function is not AggregateFunction.COUNT_STAR
+    }
+
+
+def _label(aggregate: Aggregate) -> str:
+    match aggregate.function:
+        case AggregateFunction.MIN | AggregateFunction.MAX:
+            return "MIN or MAX"
+        case function:
+            return f"{function.value} DISTINCT" if aggregate.distinct else function.value

@@ -1,0 +1,136 @@
+"""The files of a failure folder that are programs: `reproduce.py` and a pytest regression test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from reports.visible import one_line
+from workload.types import Row, Value
+
+REQUIREMENTS = "pyspark==4.2.0 delta-spark==4.4.0 duckdb"
+
+INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreTo:
+    """RESTORE of a table to its newest version at a logical time; only a run knows the version's number."""
+
+    table: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """What `reproduce.py` shows: one dynamic table at one data timestamp.
+
+    `tables`: name -> its columns with types, for Spark and for DuckDB. `transactions`: logical time and
+    statements. `rows`: what the engine stored; None where no wrong rows were seen. `replay`: the command.
+    """
+
+    title: str
+    summary: str
+    findings: tuple[str, ...]
+    table: str
+    timestamp: int
+    tables: Mapping[str, tuple[str, str]]
+    transactions: tuple[tuple[int, tuple[str | RestoreTo, ...]], ...]
+    spark_query: str
+    duckdb_query: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...] | None
+    replay: str
+
+
+def reproduce_script(reproduction: Reproduction) -> str:
+    """The text of `reproduce.py`: plain ASCII Python that imports nothing of this project."""
+    r = reproduction
+    return _template("reproduce.py.j2").render(
+        title=_comment(r.title),
+        summary=_comment(r.summary),
+        requirements=REQUIREMENTS,
+        replay=_comment(r.replay),
+        has_rows=r.rows is not None,
+        findings=_block("[]", [ascii(finding) for finding in r.findings]),
+        table=ascii(r.table),
+        timestamp=r.timestamp,
+        tables=_block("{}", [f"{name!a}: {columns!a}" for name, columns in r.tables.items()]),
+        transactions=_block("[]", [_transaction(at, texts) for at, texts in r.transactions]),
+        spark_query=_text(r.spark_query),
+        duckdb_query=_text(r.duckdb_query),
+        columns=ascii(r.columns),
+        rows="None" if r.rows is None else _block("[]", [_row(row) for row in r.rows]),
+    )
+
+
+def regression_test(scenario: str, summary: str, tier: str) -> str:
+    """The text of a pytest test that judges the scenario beside it; `scenario` is its name."""
+    return _template("regression_test.py.j2").render(
+        name=identifier(scenario), summary=_comment(summary), tier=ascii(tier)
+    )
+
+
+def identifier(scenario: str) -> str:
+    """A scenario's name as part of an identifier: `smoke_1_42`."""
+    return re.sub(r"\W+", "_", scenario, flags=re.ASCII).strip("_").lower() or "scenario"
+
+
+def _transaction(at: int, texts: tuple[str | RestoreTo, ...]) -> str:
+    inner = [ascii((t.table, t.at)) if isinstance(t, RestoreTo) else _text(t) for t in texts]
+    return f"({at}, {_block('[]', inner, 1)})"
+
+
+def _block(brackets: str, items: list[str], depth: int = 0) -> str:
+    if not items:
+        return brackets
+    pad = "\n" + INDENT * (depth + 1)
+    return brackets[0] + "".join(f"{pad}{item}," for item in items) + "\n" + INDENT * depth + brackets[1]
+
+
+def _text(text: str) -> str:
+    """A string literal, over several lines where that is readable and says the same."""
+    quoted = ascii(text)
+    simple = '"""' not in text and not text.endswith('"') and "\\" not in text and text.isascii()
+    return f'"""{text}"""' if "\n" in text and simple and text.replace("\n", "").isprintable() else quoted
+
+
+def _row(row: Row) -> str:
+    return "(" + "".join(f"{_value(value)}, " for value in row).rstrip() + ")"
+
+
+def _value(value: Value) -> str:
+    match value:
+        case float() if value != value or value in (float("inf"), float("-inf")):
+            return f"float({str(value)!r})"
+        case Decimal():
+            return f"Decimal({str(value)!r})"
+        case _:
+            return ascii(value)
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end the docstring it stands in."""
+    return ascii(one_line(text))[1:-1].replace('"', "'")
+
+
+@cache
+def _environment() -> Environment:
+    # Python, not HTML: every value is made a literal before it gets here.
+    loader = PackageLoader("reports")
+    return Environment(
+        loader=loader,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _template(name: str) -> Template:
+    return _environment().get_template(name)

@@ -1,0 +1,127 @@
+"""Planted faults through a whole campaign: one gives one group, two give two, one that heals is caught."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from campaign.campaigns import run_campaign
+from campaign.engine import Engine
+from campaign.failures import ShrinkBudget
+from campaign.lanes import Lane, LaneSpec, RulesTier
+from campaign.runner import Plan
+from dynamic_tables.refresh.execute import PROTOCOL
+from dynamic_tables.refresh.frontier import SourceVersion
+from dynamic_tables.refresh.versions import SourceHistory, resolve
+from generators.profiles import SMOKE
+from workload.dml import Insert
+from workload.query import ColumnRef, Item, Named, Select
+from workload.results import Check, FailureGroup, OutcomeClass
+from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.schema import Column, Table
+from workload.types import INT
+
+SHRUNK = ShrinkBudget(failures=4, seconds=600)
+
+
+def groups(tmp_path: Path, faults: tuple[str, ...], seed: int, first: int) -> list[FailureGroup]:
+    """The groups of a run over a few scenarios with some faults planted."""
+    plan = Plan(seed=seed, profile=SMOKE, first=first, scenarios=16, workers=2)
+    summary = run_campaign(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=SHRUNK)
+    assert summary.outcomes["product_failure"] > 0
+    assert sum(len(group.indices) for group in summary.groups) == summary.outcomes["product_failure"]
+    return list(summary.groups)
+
+
+@pytest.mark.parametrize(
+    ("fault", "seed", "first", "operators"),
+    [
+        ("distinct-value-lingers", 1, 0, {"distinct"}),
+        ("distinct-value-lingers", 5, 12, {"distinct"}),
+        ("union-branch-not-in-id", 5, 82, {"union all"}),
+        ("join-both-at-t1", 2, 0, {"inner join", "cross join"}),
+        ("empty-group-kept", 1, 0, {"grouped aggregation"}),
+        ("empty-group-kept", 3, 0, {"grouped aggregation"}),
+        ("replaced-upstream-incremental", 1, 0, set()),
+    ],
+)
+def test_one_fault_gives_one_group(
+    tmp_path: Path, fault: str, seed: int, first: int, operators: set[str]
+) -> None:
+    (group,) = groups(tmp_path, (fault,), seed, first)
+    assert set(group.fingerprint.operators) <= operators
+    assert bool(group.fingerprint.operators) == bool(operators)
+
+
+@pytest.mark.parametrize(
+    ("faults", "seed", "first"),
+    [
+        (("empty-group-kept", "join-both-at-t1"), 2, 0),
+        (("distinct-value-lingers", "union-branch-not-in-id"), 5, 6),
+    ],
+)
+def test_two_faults_give_two_groups(tmp_path: Path, faults: tuple[str, str], seed: int, first: int) -> None:
+    one, two = groups(tmp_path, faults, seed, first)
+    assert set(one.fingerprint.operators).isdisjoint(two.fingerprint.operators)
+    assert set(one.indices).isdisjoint(two.indices)
+
+
+@dataclass(slots=True)
+class StaleOnce:
+    """Versions are resolved rightly, but for one data timestamp: then the version before is taken."""
+
+    wrong_at: int
+    asked: set[int] = field(default_factory=set)
+
+    def __call__(self, history: SourceHistory, timestamp: int, table: str) -> SourceVersion:
+        right = resolve(history, timestamp, table)
+        if timestamp != self.wrong_at:
+            return right
+        self.asked.add(timestamp)
+        return history.versions[history.versions.index(right) - 1]
+
+
+R = Table("r", (Column("a", INT),))
+THREE_REFRESHES = Scenario(
+    name="three refreshes",
+    tables=(R,),
+    definitions=(DynamicTable("d", Select((Item(ColumnRef("r", "a", INT), "a"),), Named("r", "r"))),),
+    steps=(
+        Commit(10, (Insert("r", ((1,),)),)),
+        Create(20, "d"),
+        Commit(30, (Insert("r", ((2,),)),)),
+        Refresh(40, "d", 40),
+        Commit(50, (Insert("r", ((3,),)),)),
+        Refresh(60, "d", 60),
+        Commit(70, (Insert("r", ((4,),)),)),
+        Refresh(80, "d", 80),
+    ),
+)
+
+
+def lane_with(resolved: StaleOnce) -> Lane:
+    return Lane(tier=RulesTier(), engine=Engine(protocol=replace(PROTOCOL, resolve=resolved)))
+
+
+def test_a_fault_that_heals_at_the_next_refresh_is_caught_where_it_was() -> None:
+    stale = StaleOnce(wrong_at=60)
+    outcome = lane_with(stale).judge(THREE_REFRESHES)
+    assert stale.asked == {60}
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    wrong = {finding.check: finding for finding in outcome.findings if finding.timestamp == 60}
+    assert {Check.FRONTIER, Check.EQUALITY} <= set(wrong)
+    difference = wrong[Check.EQUALITY].difference
+    assert difference is not None
+    assert (difference.missing, difference.extra) == ((((3,), 1),), ())
+    # The next refresh starts where the wrong one ended and puts it right.
+    assert not [f for f in outcome.findings if f.timestamp == 80 and f.check is Check.EQUALITY]
+
+
+def test_without_the_refresh_in_which_it_is_wrong_nothing_is_found() -> None:
+    healed = replace(
+        THREE_REFRESHES, steps=tuple(s for s in THREE_REFRESHES.steps if s != Refresh(60, "d", 60))
+    )
+    assert lane_with(StaleOnce(wrong_at=60)).judge(healed).outcome is OutcomeClass.PASSED
+    assert lane_with(StaleOnce(wrong_at=-1)).judge(THREE_REFRESHES).outcome is OutcomeClass.PASSED
