@@ -57,7 +57,7 @@ def run_campaign(
 def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failure:
     """Shrinks a failure and writes its folder."""
     scenario = scenario_at(plan.seed, plan.profile, judged.index)
-    shrunk, outcome = smallest(spec.build(), scenario, judged.outcome, ATTEMPTS[spec.tier])
+    shrunk, outcome = smallest(spec.build(), scenario, judged.outcome, ATTEMPTS.get(spec.tier, 200))
     folder = ""
     if out is not None:
         path = out / "failures" / f"{judged.index:06d}"

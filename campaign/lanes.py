@@ -15,6 +15,9 @@ from campaign.judge import judge
 from campaign.tiers.recording import FreshWanted
 from campaign.vote import recomputation
 from dynamic_tables.refresh.execute import PROTOCOL
+from generators.fitting import fitted
+from generators.limits import NO_LIMITS
+from generators.profiles import Profile
 from oracle.delayed_view import DelayedView
 from workload.errors import WorkloadError
 from workload.results import Outcome, OutcomeClass
@@ -126,6 +129,10 @@ class LaneSpec:
     def build(self) -> Lane:
         """The lane. Raises CampaignError for an unknown tier or fault."""
         engine = Engine(protocol=replace(PROTOCOL, validations=self.validations))
+        if self.tier.startswith(ADAPTER):
+            if self.faults:
+                raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
+            return Lane(tier=_adapter(self.tier.removeprefix(ADAPTER)))
         for name in self.faults:
             engine = plant(name, engine)
         if self.tier not in TIERS:
@@ -138,6 +145,28 @@ def _delta() -> Tier:
     from campaign.tiers.delta import DeltaTier
 
     return DeltaTier.start()
+
+
+ADAPTER = "adapter:"
+"""`adapter:NAME` is the tier of an adapter (`campaign.adapters.registry`)."""
+
+
+def profile_for(tier: str, profile: Profile) -> Profile:
+    """The profile within the limits of a tier's engine: the built-in one has none."""
+    if not tier.startswith(ADAPTER):
+        return profile
+    from campaign.adapters.registry import find_adapter
+
+    limits = find_adapter(tier.removeprefix(ADAPTER)).capabilities.limits
+    return profile if limits == NO_LIMITS else fitted(profile, limits)
+
+
+def _adapter(name: str) -> Tier:
+    # Imported here: an adapter may load anything.
+    from campaign.adapters.registry import find_adapter
+    from campaign.adapters.tier import AdapterTier
+
+    return AdapterTier(find_adapter(name))
 
 
 TIERS: Mapping[str, Callable[[], Tier]] = {"rules": RulesTier, "delta": _delta}

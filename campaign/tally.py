@@ -33,6 +33,7 @@ class Tally:
     checks: int = 0
     amplification: int = 0
     busy: float = 0.0
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
         """Counts one scenario. Only what passed counts as covered: of a failure no states are known."""
@@ -43,6 +44,7 @@ class Tally:
         self.checks += outcome.checks
         self.amplification += outcome.amplification
         self.busy += outcome.seconds
+        self.left_out.update(outcome.left_out)
         if outcome.outcome is OutcomeClass.PASSED:
             self.reached.update(coverage)
             self.reached.update(outcome.states)
@@ -84,4 +86,5 @@ class Tally:
             seconds=seconds,
             time_split={"scenarios, all workers": self.busy},
             failures=failures,
+            left_out=dict(self.left_out),
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.dml import DML_WEIGHTS
+from generators.limits import NO_LIMITS, Limits
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
 
@@ -49,6 +50,8 @@ class Profile:
     floors: Mapping[str, int] = field(default_factory=dict)
     fresh_percent: int = 10
     """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
+    limits: Limits = field(default=NO_LIMITS, repr=False)
+    """What the engine can be asked. Not part of what decides the draws: those are cut down afterwards."""
 
 
 PAIRS = (
@@ -184,13 +187,11 @@ def load_profile(name: str) -> Profile:
     base = data.pop("base", "smoke")
     if base not in PROFILES:
         raise WorkloadError(f"profile {name}: base {base!r} is none of {', '.join(PROFILES)}")
-    known = {f.name: f for f in fields(Profile)}
+    known = [f.name for f in fields(Profile) if f.name not in ("query", "limits")]
     changes: dict[str, Any] = {"name": path.stem}
     for key, value in data.items():
-        if key not in known or key == "query":
-            raise WorkloadError(
-                f"profile {name}: unknown key {key!r}; known: {', '.join(k for k in known if k != 'query')}"
-            )
+        if key not in known:
+            raise WorkloadError(f"profile {name}: unknown key {key!r}; known: {', '.join(known)}")
         changes[key] = _checked(name, key, value, getattr(PROFILES[base], key))
     return replace(PROFILES[base], **changes)
 

@@ -23,6 +23,7 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "definitions": summary.definitions,
         "refreshes": summary.refreshes,
         "checks": summary.checks,
+        "left_out": dict(summary.left_out),
         "outcomes": {outcome.value: count for outcome, count in outcome_counts(summary).items()},
         "coverage": _coverage(summary.coverage),
         "seconds": summary.seconds,

@@ -77,7 +77,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The judgement of one scenario on one tier."""
+    """The judgement of one scenario on one tier.
+
+    `left_out`: check -> how often it could not be made, because the engine does not show what it needs.
+    """
 
     scenario: str
     outcome: OutcomeClass
@@ -89,6 +92,7 @@ class Outcome:
     amplification: int = 0
     seconds: float = 0.0
     states: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def killer(self) -> Check | None:
@@ -143,3 +147,4 @@ class RunSummary:
     time_split: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     interrupted: bool = False
+    left_out: Mapping[str, int] = field(default_factory=dict)

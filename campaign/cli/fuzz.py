@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from campaign.campaigns import run_campaign
-from campaign.cli.options import Duration, exit_code, interruptible
+from campaign.cli.options import Duration, TierName, exit_code, interruptible
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.lanes import TIERS, LaneSpec
+from campaign.lanes import LaneSpec, profile_for
 from campaign.runner import Plan
 from generators.profiles import PROFILES, load_profile
 from reports.json_summary import summary_object
@@ -22,9 +22,7 @@ from workload.results import RunSummary
 
 
 @click.command()
-@click.option(
-    "--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True, help="Where scenarios run."
-)
+@click.option("--tier", type=TierName(), default="rules", show_default=True, help="Where scenarios run.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Which scenarios there are.")
 @click.option("--scenarios", type=click.IntRange(1), help="How many to run.")
 @click.option("--budget", type=Duration(), help="How long to run, such as 90s, 10m or 2h.")
@@ -65,7 +63,7 @@ def command(
         )
     plan = Plan(
         seed=seed,
-        profile=load_profile(profile),
+        profile=profile_for(tier, load_profile(profile)),
         scenarios=200 if scenarios is None and budget is None else scenarios,
         budget=budget,
         workers=workers,
@@ -90,6 +88,8 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     table.add_row("dynamic tables", f"{summary.definitions} ({rate:.1f} per second)")
     table.add_row("refreshes", str(summary.refreshes))
     table.add_row("checks", str(summary.checks))
+    if summary.left_out:
+        table.add_row("not checked", "\n".join(summary.left_out))
     for name, count in summary.outcomes.items():
         if count or name == "passed":
             table.add_row(
