@@ -12,7 +12,7 @@ from campaign.lanes import LaneSpec
 from campaign.runner import Judged, Plan, run
 from campaign.tally import Tally
 from campaign.triage import smallest
-from generators.scenarios import scenario_at
+from generators.generate import scenario_at
 from workload.results import Failure, OutcomeClass, RunSummary
 
 SHRUNK = 5

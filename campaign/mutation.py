@@ -15,8 +15,8 @@ from campaign.faults import FAULTS
 from campaign.lanes import Lane, LaneSpec
 from campaign.shrink import shrink
 from campaign.shrink.measure import Size, size
+from generators.generate import scenario_at
 from generators.profiles import Profile
-from generators.scenarios import scenario_at
 from workload.results import Check, OutcomeClass
 from workload.scenario import Scenario
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generators.choices import Choices
+from generators.generate import generate
 from generators.profiles import QUICK, Profile
-from generators.scenarios import generate
 from workload.scenario import Scenario
 
 

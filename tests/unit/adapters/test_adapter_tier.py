@@ -14,9 +14,9 @@ from campaign.engine import Engine
 from campaign.errors import CampaignError
 from campaign.faults import plant
 from campaign.lanes import Lane, LaneSpec, RulesTier, profile_for
+from generators.generate import scenario_at
 from generators.limits import Limits, Timestamps
 from generators.profiles import QUICK, SMOKE
-from generators.scenarios import scenario_at
 from tests.unit.adapters.sample import Recomputing, lane, shop
 from workload.results import Check, OutcomeClass
 from workload.scenario import DynamicTable, Refresh
