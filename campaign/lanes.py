@@ -166,7 +166,9 @@ def _adapter(name: str) -> Tier:
     from campaign.adapters.registry import find_adapter
     from campaign.adapters.tier import AdapterTier
 
-    return AdapterTier(find_adapter(name))
+    adapter = find_adapter(name)
+    adapter.ready()
+    return AdapterTier(adapter)
 
 
 TIERS: Mapping[str, Callable[[], Tier]] = {"rules": RulesTier, "delta": _delta}

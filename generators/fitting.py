@@ -78,6 +78,8 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
     A well-formed scenario stays so. Raises WorkloadError if a commit is followed too closely by the next
     step for the refreshes that a table maintained within its transactions gets right after each commit.
     """
+    amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
+    scenario = replace(scenario, definitions=tuple(amended))
     gone = refused(scenario, limits)
     steps: list[Step] = []
     commits: set[int] = set()

@@ -47,12 +47,18 @@ def no_gap(query: Query) -> str | None:
     return None
 
 
+def as_it_is(query: Query) -> Query:
+    """No query needs to be another."""
+    return query
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What an engine can be asked.
 
     `layered`: whether a dynamic table may read another. `gap`: why a query is not supported, though its
-    operators are; None where it is.
+    operators are; None where it is. `amend`: a query nearer to what the engine takes, with the same columns
+    and perhaps more; amending it again changes nothing.
     """
 
     operators: frozenset[str] = OPERATORS
@@ -61,6 +67,7 @@ class Limits:
     views: bool = True
     layered: bool = True
     gap: Callable[[Query], str | None] = no_gap
+    amend: Callable[[Query], Query] = as_it_is
 
 
 NO_LIMITS = Limits(

@@ -95,6 +95,10 @@ class Adapter(ABC):
 
     capabilities: ClassVar[Capabilities]
 
+    @classmethod  # noqa: B027  # most engines need nothing
+    def ready(cls) -> None:
+        """Raises CampaignError, with the remedy, where something that the engine needs is missing."""
+
     def advance(self, at: int) -> None:  # noqa: B027  # an engine need not keep logical time
         """Logical time is now `at` (microseconds); it never goes back. Base tables exist from before 0."""
 

@@ -20,6 +20,7 @@ class LazyAdapter:
 
 ADAPTERS: Mapping[str, LazyAdapter] = {
     "built-in": LazyAdapter("campaign.adapters.builtin:BuiltIn", "dynamic_tables, in memory"),
+    "pg_ivm": LazyAdapter("campaign.adapters.pg_ivm:PgIvm", "PostgreSQL with pg_ivm, as PGlite on Node.js"),
 }
 
 

@@ -129,7 +129,11 @@ def _aggregate(aggregate: Aggregate, dialect: Dialect) -> str:
     if dialect is Dialect.POSTGRES and aggregate.function is AggregateFunction.AVG:
         # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.
         arg = f"CAST({arg} AS DOUBLE PRECISION)"
-    text = f"{aggregate.function.value}({distinct}{arg})"
+    name = aggregate.function.value
+    if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
+        # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
+        name = {"MIN": "bool_and", "MAX": "bool_or"}[name]
+    text = f"{name}({distinct}{arg})"
     if dialect is Dialect.DUCKDB and aggregate.function is AggregateFunction.SUM:
         # DuckDB sums integers as HUGEINT and decimals at 38 digits.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"

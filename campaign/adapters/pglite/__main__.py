@@ -1,0 +1,24 @@
+"""`python -m campaign.adapters.pglite --fetch`: install PostgreSQL with pg_ivm, as `make setup` does."""
+
+import argparse
+import os
+import sys
+
+from campaign.adapters.pglite.packages import PgliteMissing, fetch
+
+
+def main() -> int:
+    """Fetch the packages; 0 when they are in the cache, 2 with one line on stderr when they cannot be had."""
+    parser = argparse.ArgumentParser(prog="python -m campaign.adapters.pglite", description=__doc__)
+    parser.add_argument("--fetch", action="store_true", required=True, help="fetch PGlite unless cached")
+    parser.parse_args()
+    try:
+        fetch(os.environ)
+    except PgliteMissing as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
