@@ -146,5 +146,8 @@ class Adapter(ABC):
         """
         return None
 
+    def interrupt(self) -> None:  # noqa: B027  # not every engine can be
+        """Ends what is under way, called from another thread when a scenario has taken too long."""
+
     def close(self) -> None:  # noqa: B027  # not every engine holds resources
         """Gives everything back. Called once, also after an error."""

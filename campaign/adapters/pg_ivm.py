@@ -70,6 +70,10 @@ class PgIvm(Adapter):
         """PostgreSQL itself."""
         return self._select(f"({query}) AS q", columns)
 
+    def interrupt(self) -> None:
+        """Ends the server: it runs one query at a time and listens to nothing meanwhile."""
+        self._server.kill()
+
     def close(self) -> None:
         """Drops the schema, unless all of it has gone with the server."""
         if self._server.alive:

@@ -19,6 +19,7 @@ from campaign.adapters.contract import (
 from campaign.engine import Engine
 from campaign.errors import CampaignError
 from campaign.tiers.recording import FreshWanted
+from campaign.tiers.watchdog import LIMIT, cut_after
 from campaign.vote import recomputation
 from generators.limits import Timestamps
 from oracle.delayed_view import DelayedView
@@ -192,10 +193,14 @@ class AdapterTier:
     """Scenarios on another engine, each in a database of its own."""
 
     adapter: Open
+    limit_s: float = LIMIT
 
     def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
-        """The trace of a well-formed scenario. `engine` is the built-in one's rules: of no use here."""
-        with opened(self.adapter) as adapter:
+        """The trace of a well-formed scenario. `engine` is the built-in one's rules: of no use here.
+
+        Raises HungQuery, and whatever else the adapter raises that its contract does not name.
+        """
+        with opened(self.adapter) as adapter, cut_after(self.limit_s, adapter.interrupt):
             return Drive(adapter, scenario, check_scenario(scenario)).run()
 
     def recompute(

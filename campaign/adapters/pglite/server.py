@@ -72,12 +72,6 @@ class Server:
         """Ends it, also in the middle of a query."""
         self.process.kill()
 
-    def stop(self) -> None:
-        """Ends it and removes its folder."""
-        self.connection.close()
-        _end(self.process, self.folder)
-        atexit.unregister(_end)
-
 
 def _wait_until_ready(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None

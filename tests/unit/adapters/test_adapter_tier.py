@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ import pytest
 from campaign.adapters import Notes, RefreshFailed, Transaction, Unsupported
 from campaign.adapters.builtin import BuiltIn
 from campaign.adapters.registry import ADAPTERS, find_adapter
+from campaign.adapters.tier import AdapterTier
 from campaign.engine import Engine
 from campaign.errors import CampaignError
 from campaign.faults import plant
@@ -257,3 +259,24 @@ def test_a_profile_is_cut_to_the_limits_of_the_tiers_engine() -> None:
     within = profile_for("adapter:tests.unit.adapters.sample:Recomputing", SMOKE)
     assert within.limits == Limits(timestamps=Timestamps.NOW)
     assert "restore" not in within.dml
+
+
+class Hanging(Recomputing):
+    """A refresh that does not end by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = threading.Event()
+
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        assert self.ended.wait(60)
+        raise ConnectionResetError("ended from outside")
+
+    def interrupt(self) -> None:
+        self.ended.set()
+
+
+def test_an_engine_that_hangs_is_cut() -> None:
+    outcome = Lane(tier=AdapterTier(Hanging, limit_s=0.2)).judge(shop())
+    assert outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
+    assert outcome.reason == "HungQuery: cut after 0.2 s"
