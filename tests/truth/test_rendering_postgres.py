@@ -1,4 +1,4 @@
-"""PostgreSQL and DuckDB give the same values for the two texts of one query; what PostgreSQL refuses is listed."""
+"""PostgreSQL and DuckDB give the same values for the two texts of one query; refusals are listed."""
 
 from __future__ import annotations
 
