@@ -61,6 +61,6 @@ def keep(judged: Judged, plan: Plan, spec: LaneSpec, out: Path | None) -> Failur
     folder = ""
     if out is not None:
         path = out / "failures" / f"{judged.index:06d}"
-        folders.write_failure(path, shrunk, scenario, outcome)
+        folders.write_failure(path, shrunk, scenario, outcome, spec.tier)
         folder = str(path)
     return Failure(index=judged.index, scenario=scenario, shrunk=shrunk, outcome=outcome, folder=folder)

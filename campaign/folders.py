@@ -9,6 +9,7 @@ from pathlib import Path
 
 from campaign.errors import CampaignError
 from reports.failure_page import failure_markdown
+from reports.findings import replay_command
 from reports.json_summary import summary_object
 from reports.run_page import run_page
 from workload.codec import scenario_from_json, scenario_to_json
@@ -46,11 +47,13 @@ def ensure_writable(out: Path) -> None:
     probe.unlink()
 
 
-def write_failure(folder: Path, shrunk: Scenario, original: Scenario, outcome: Outcome) -> None:
+def write_failure(
+    folder: Path, shrunk: Scenario, original: Scenario, outcome: Outcome, tier: str = "rules"
+) -> None:
     """A failure's folder: the scenario that fails, the one it was found in, and a page to read."""
     write_text(folder / SCENARIO_FILE, scenario_to_json(shrunk))
     write_text(folder / "original.json", scenario_to_json(original))
-    page = failure_markdown(shrunk, outcome, original=original, replay=f"dvs replay {folder}")
+    page = failure_markdown(shrunk, outcome, original=original, replay=replay_command(str(folder), tier))
     write_text(folder / "README.md", page)
 
 

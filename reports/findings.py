@@ -49,9 +49,9 @@ def _without_finding(outcome: Outcome) -> str:
     return f"No check failed; the outcome is '{outcome.outcome.value}': {_sentence(reason)}"
 
 
-def replay_command(folder: str) -> str:
-    """What to type to run the kept scenario again."""
-    return f"dvs replay {shlex.quote(folder)}"
+def replay_command(folder: str, tier: str = "rules") -> str:
+    """What to type to run the kept scenario again where it ran; `rules` need not be said."""
+    return f"dvs replay {shlex.quote(folder)}{'' if tier == 'rules' else f' --tier {shlex.quote(tier)}'}"
 
 
 def _sentence(text: str) -> str:

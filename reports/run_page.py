@@ -96,7 +96,9 @@ def run_page(summary: RunSummary) -> str:
         groups=coverage.groups(summary.coverage),
         matrix=coverage.matrix(summary.coverage),
         times=_times(summary.time_split),
-        failures=[_failure(number, failure) for number, failure in enumerate(summary.failures, 1)],
+        failures=[
+            _failure(number, failure, summary.tier) for number, failure in enumerate(summary.failures, 1)
+        ],
     )
 
 
@@ -144,7 +146,7 @@ def _times(split: Mapping[str, float]) -> tuple[TimeRow, ...]:
     return tuple(TimeRow(name, figures.duration(seconds), seconds / total) for name, seconds in ordered)
 
 
-def _failure(number: int, failure: Failure) -> FailureView:
+def _failure(number: int, failure: Failure, tier: str) -> FailureView:
     scenario, outcome = failure.shrunk, failure.outcome
     first = first_finding(outcome)
     size = figures.size_text(scenario)
@@ -163,7 +165,7 @@ def _failure(number: int, failure: Failure) -> FailureView:
         summary=summary_text(outcome),
         size=size,
         intents=scenario.intents,
-        replay=replay_command(failure.folder),
+        replay=replay_command(failure.folder, tier),
         tables=tuple(table_sql(table) for table in scenario.tables),
         definitions=tuple(
             DefinitionView(

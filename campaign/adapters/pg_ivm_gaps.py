@@ -102,10 +102,8 @@ def _outer_joins(relation: Relation) -> bool:
 
 
 def _simple(condition: Expr) -> bool:
+    """One equality of two columns, which are of two relations."""
     match condition:
-        case Call("and", args):
-            columns = list(_columns(args))
-            return all(_simple(arg) for arg in args) and len(set(columns)) == len(columns)
         case Call("eq", (ColumnRef(one), ColumnRef(two))):
             return one != two
         case _:
@@ -149,10 +147,23 @@ def _grouped(select: Select) -> Select:
 
 
 def _joined(select: Select) -> Select:
-    """With the columns that an outer join compares."""
+    """Of an outer join: the first condition of each, the columns it compares, no WHERE that NULL may pass."""
     if not _outer_joins(select.source):
         return select
-    return replace(select, items=_with(list(select.items), _columns(list(conditions_of(select.source))), "j"))
+    source = _first_conditions(select.source)
+    where = select.where if select.where is not None and _rejecting(select.where) else None
+    items = _with(list(select.items), _columns(list(conditions_of(source))), "j")
+    return replace(select, items=items, source=source, where=where)
+
+
+def _first_conditions(relation: Relation) -> Relation:
+    match relation:
+        case Join(kind, left, right, Call("and", (first, *_))):
+            return _first_conditions(Join(kind, left, right, first))
+        case Join(kind, left, right, on):
+            return Join(kind, _first_conditions(left), _first_conditions(right), on)
+        case _:
+            return relation
 
 
 def _bare(expr: Expr) -> Expr:

@@ -17,6 +17,7 @@ from campaign.exit_codes import ExitCode
 from campaign.lanes import LaneSpec, profile_for
 from campaign.runner import Plan
 from generators.profiles import PROFILES, load_profile
+from reports.findings import replay_command
 from reports.json_summary import summary_object
 from workload.results import RunSummary
 
@@ -111,5 +112,6 @@ def print_summary(summary: RunSummary, out: Path) -> None:
             markup=False,
             soft_wrap=True,
         )
-        console.print(f"  dvs replay {failure.folder}", highlight=False, markup=False, soft_wrap=True)
+        again = replay_command(failure.folder, summary.tier)
+        console.print(f"  {again}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"report: {out / 'report.html'}", highlight=False, soft_wrap=True)
