@@ -18,7 +18,7 @@ from workload.types import Row
 
 
 class Unsupported(CampaignError):
-    """The engine refuses a definition or statement and says why: a declared gap, not a failure."""
+    """The engine refuses a definition and says why: a declared gap, not a failure."""
 
 
 class RefreshFailed(CampaignError):
