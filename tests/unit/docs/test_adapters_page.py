@@ -29,6 +29,17 @@ def test_the_toy_is_the_example() -> None:
     assert between("toy") == toy[toy.index("class Toy") : toy.index("\n\nclass MendedToy")]
 
 
+SECTIONS = (
+    r"DelayedViewViolated: d\d at data timestamp \d+: oracle equality: the contents are not",
+    r"\nCREATE DYNAMIC TABLE d\d .* AS\n  SELECT ",
+    r"\nwhat happened:\n  CREATE TABLE r\d ",
+    r"\nexpected \(-\) and found \(\+\):\n  ",
+    r"\nincremental bug: the engine's full recomputation agrees with the oracle\n",
+    r"engine Toy, scenario quick-1-\d+",
+)
+"""What stands in a failure's message, in order; which scenario fails first is the generator's affair."""
+
+
 def test_the_failure_is_what_the_example_prints() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "test_toy", "."]
     said = subprocess.run(
@@ -36,7 +47,8 @@ def test_the_failure_is_what_the_example_prints() -> None:
     ).stdout
     lines = [line[1:] for line in said.splitlines() if line.startswith("E ")]
     printed = dedent("\n".join(lines)).replace("campaign.pytest_plugin.assertion.", "")
-    assert between("failure") == f"{printed}\n"
+    for text in (printed, between("failure")):
+        assert re.match(".*".join(SECTIONS), text, re.DOTALL), text
 
 
 @pytest.mark.parametrize("method", sorted(Adapter.__abstractmethods__))
