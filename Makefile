@@ -12,8 +12,9 @@ PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11;
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.installed  ## .venv with the locked libraries, and Delta's jars in a cache
+setup: .venv/.installed  ## .venv with the locked libraries; Delta's jars and, with npm, PGlite in a cache
 	@$(BIN)/python -m dynamic_tables.session --fetch
+	@$(BIN)/python -m campaign.adapters.pglite --fetch --optional
 
 demo: setup  ## two minutes: random dynamic tables on Spark + Delta, then in memory; shows what was found
 	@echo "Random dynamic tables on Spark + Delta, each refresh judged by DuckDB:"

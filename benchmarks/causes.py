@@ -21,8 +21,8 @@ from campaign.grouping import groups_of
 from campaign.lanes import LaneSpec
 from campaign.mutation import known_faults
 from campaign.triage import smallest
+from generators.generate import scenario_at
 from generators.profiles import SMOKE
-from generators.scenarios import scenario_at
 from workload.results import Failure, OutcomeClass
 
 APART = 1_000_000

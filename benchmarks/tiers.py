@@ -21,8 +21,8 @@ from campaign.engine import Engine
 from campaign.lanes import Lane, LaneSpec, Tier, fresh_sample
 from campaign.tiers.recording import FreshWanted
 from dynamic_tables.refresh import execute
+from generators.generate import scenario_at
 from generators.profiles import load_profile
-from generators.scenarios import scenario_at
 from workload.scenario import Scenario
 
 

@@ -16,7 +16,7 @@ from campaign.runner import Judged, Plan
 from campaign.shrink_queue import Queue
 from campaign.shrinkers import Task, shrinkers
 from campaign.triage import SHRINKABLE, Reduced
-from generators.scenarios import scenario_at
+from generators.generate import scenario_at
 from workload.results import Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
 

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from campaign import states
 from campaign.expectations import SourceHistory, incremental_due, operators_of
+from campaign.left_out import left_out
 from campaign.observe.recording import RECORDING, Recording
 from campaign.observe.run import observe
 from oracle.compare import compare
@@ -20,12 +21,14 @@ from workload.results import Check, Finding, Outcome, OutcomeClass
 from workload.scenario import DynamicTable, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.trace import (
+    EVERYTHING,
     Created,
     Declared,
     ReadDone,
     Refreshed,
     RefreshError,
     RefreshRefused,
+    Shown,
     SourceWritten,
     StoredRow,
     Trace,
@@ -58,9 +61,12 @@ class Judgement:
     versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, list[int]] = field(default_factory=dict)
     readers: Counter[str] = field(default_factory=Counter)
+    shown: frozenset[Shown] = EVERYTHING
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def run(self, trace: Trace) -> None:
-        """Judges every event."""
+        """Judges every event, as far as the trace shows what a check is about."""
+        self.shown = trace.shown
         for event in trace.events:
             match event:
                 case SourceWritten():
@@ -78,7 +84,8 @@ class Judgement:
                 case _:
                     assert_never(event)
         self._all_done()
-        self._as_history(trace)
+        if Shown.FRONTIER in self.shown:
+            self._as_history(trace)
 
     def _as_history(self, trace: Trace) -> None:
         """The run as a history: what its versions alone say."""
@@ -126,8 +133,10 @@ class Judgement:
         definition = self.scenario.definition(event.name)
         self.unsupported = f"{event.name}: {event.message}"
         self.refused = True
-        if isinstance(definition, DynamicTable) and incremental_due(
-            definition, operators_of(self.scenario, definition.query)
+        if (
+            Shown.ACTIONS in self.shown
+            and isinstance(definition, DynamicTable)
+            and incremental_due(definition, operators_of(self.scenario, definition.query))
         ):
             message = f"{event.name} was refused though every operator in it is supported: {event.message}"
             self._find(
@@ -136,7 +145,9 @@ class Judgement:
 
     def _refreshed(self, event: Refreshed) -> None:
         previous = self.timestamps.get(event.table)
-        self._action(event, previous)
+        self.left_out.update(left_out(self.shown))
+        if Shown.ACTIONS in self.shown:
+            self._action(event, previous)
         try:
             judged = check_refresh(event, self._circumstances(event.table, previous, event.timestamp))
         except OracleQueryError as error:
@@ -191,7 +202,9 @@ class Judgement:
             expected_sources={
                 source: sources.last_commit(source, timestamp) if source in bases else timestamp
                 for source in sources.direct_sources(table)
-            },
+            }
+            if Shown.FRONTIER in self.shown
+            else None,
             expected_columns=self.truth.columns(table),
             expected_rows=self.truth.contents(table, timestamp),
         )
@@ -259,7 +272,8 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = R
         if outcome is OutcomeClass.PASSED:
             reached = states.reached(scenario, trace, truth, probes)
             reached.update(judgement.readers)
-    actions = Counter(f"action: {refreshed.action.value}" for refreshed in trace.refreshes)
+    shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
+    actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
     return Outcome(
         scenario=scenario.name,
         outcome=outcome,
@@ -270,6 +284,7 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = R
         checks=judgement.checks,
         amplification=judgement.amplification,
         states={**{f"state: {name}": count for name, count in reached.items()}, **actions},
+        left_out=judgement.left_out,
     )
 
 

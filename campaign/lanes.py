@@ -17,6 +17,9 @@ from campaign.judge import judge
 from campaign.tiers.recording import FreshWanted
 from campaign.vote import recomputation
 from dynamic_tables.refresh.execute import PROTOCOL
+from generators.fitting import fitted
+from generators.limits import NO_LIMITS
+from generators.profiles import Profile
 from oracle.delayed_view import DelayedView
 from workload.errors import WorkloadError
 from workload.results import Outcome, OutcomeClass
@@ -148,8 +151,11 @@ class LaneSpec:
     @property
     def kind(self) -> TierKind:
         """The tier. Raises CampaignError."""
+        if self.tier.startswith(ADAPTER):
+            start = partial(_adapter, self.tier.removeprefix(ADAPTER))
+            return TierKind(start=start, what="another engine", attempts=200)
         if self.tier not in TIERS:
-            raise CampaignError(f"no tier {self.tier!r}; there are: {', '.join(TIERS)}")
+            raise CampaignError(f"no tier {self.tier!r}; there are: {', '.join(TIERS)}, {ADAPTER}NAME")
         return TIERS[self.tier]
 
     @property
@@ -173,6 +179,8 @@ class LaneSpec:
 
     def build(self) -> Lane:
         """The lane. Raises CampaignError for an unknown tier or fault."""
+        if self.tier.startswith(ADAPTER) and self.faults:
+            raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
         engine = Engine(protocol=replace(PROTOCOL, validations=self.validations))
         for name in self.faults:
             engine = plant(name, engine)
@@ -192,6 +200,30 @@ def _spark(settings: str) -> Tier:
     from dynamic_tables.session import Settings
 
     return SparkTier.start(Settings(settings))
+
+
+ADAPTER = "adapter:"
+"""`adapter:NAME` is the tier of an adapter (`campaign.adapters.registry`)."""
+
+
+def profile_for(tier: str, profile: Profile) -> Profile:
+    """The profile within the limits of a tier's engine: the built-in one has none."""
+    if not tier.startswith(ADAPTER):
+        return profile
+    from campaign.adapters.registry import find_adapter
+
+    limits = find_adapter(tier.removeprefix(ADAPTER)).capabilities.limits
+    return profile if limits == NO_LIMITS else fitted(profile, limits)
+
+
+def _adapter(name: str) -> Tier:
+    # Imported here: an adapter may load anything.
+    from campaign.adapters.registry import find_adapter
+    from campaign.adapters.tier import AdapterTier
+
+    adapter = find_adapter(name)
+    adapter.ready()
+    return AdapterTier(adapter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from campaign.lifting import lane_of
 from campaign.runner import end_with_parent
 from campaign.shrink import shrink
 from campaign.shrink.measure import Size, size
+from generators.generate import scenario_at
 from generators.profiles import Profile
-from generators.scenarios import scenario_at
 from workload.results import Check, OutcomeClass
 from workload.scenario import Scenario
 

@@ -26,8 +26,8 @@ from multiprocessing import get_context
 from campaign.lanes import Lane, LaneSpec
 from campaign.lifting import LiftedLane, lane_of
 from campaign.tally import covered
+from generators.generate import scenario_at
 from generators.profiles import Profile
-from generators.scenarios import scenario_at
 from workload.results import Outcome, OutcomeClass
 
 

@@ -38,6 +38,7 @@ class Tally:
     amplification: int = 0
     judgements: int = 0
     times: dict[str, float] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
         """Counts one scenario. Only what passed counts as covered: of a failure no states are known."""
@@ -48,6 +49,7 @@ class Tally:
         self.checks += outcome.checks
         self.amplification += outcome.amplification
         self.judgements += outcome.refreshes * outcome.worlds
+        self.left_out.update(outcome.left_out)
         for part, seconds in outcome.times.items():
             self.times[part] = self.times.get(part, 0.0) + seconds
         if outcome.outcome is OutcomeClass.PASSED:
@@ -98,4 +100,5 @@ class Tally:
             time_split=dict(self.times),
             failures=failures,
             judgements=self.judgements,
+            left_out=dict(self.left_out),
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from generators.dml import DML_WEIGHTS
+from generators.limits import NO_LIMITS, Limits
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
 
@@ -53,6 +54,8 @@ class Profile:
         default_factory=lambda: {"rules": 40, "spark": 30, "spark-stock": 5, "delta": 25}, repr=False
     )
     """Tier -> its share of a campaign over all tiers. No part of what decides which scenarios there are."""
+    limits: Limits = field(default=NO_LIMITS, repr=False)
+    """What the engine can be asked. Not part of what decides the draws: those are cut down afterwards."""
 
 
 PAIRS = (
@@ -188,13 +191,11 @@ def load_profile(name: str) -> Profile:
     base = data.pop("base", "smoke")
     if base not in PROFILES:
         raise WorkloadError(f"profile {name}: base {base!r} is none of {', '.join(PROFILES)}")
-    known = {f.name: f for f in fields(Profile)}
+    known = [f.name for f in fields(Profile) if f.name not in ("query", "limits")]
     changes: dict[str, Any] = {"name": path.stem}
     for key, value in data.items():
-        if key not in known or key == "query":
-            raise WorkloadError(
-                f"profile {name}: unknown key {key!r}; known: {', '.join(k for k in known if k != 'query')}"
-            )
+        if key not in known:
+            raise WorkloadError(f"profile {name}: unknown key {key!r}; known: {', '.join(known)}")
         changes[key] = _checked(name, key, value, getattr(PROFILES[base], key))
     return replace(PROFILES[base], **changes)
 

@@ -6,8 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from generators.choices import Choices
+from generators.fitting import fitted
+from generators.generate import generate
+from generators.limits import NO_LIMITS, Limits
 from generators.profiles import QUICK, Profile
-from generators.scenarios import generate
 from workload.scenario import Scenario
 
 
@@ -27,6 +29,6 @@ def _scenarios(draw: DrawFn, profile: Profile) -> Scenario:
     return generate(DrawnChoices(draw), profile, "hypothesis")
 
 
-def scenarios(profile: Profile = QUICK) -> SearchStrategy[Scenario]:
-    """Random scenarios: `@given(scenarios())`."""
-    return _scenarios(profile)
+def scenarios(profile: Profile = QUICK, limits: Limits = NO_LIMITS) -> SearchStrategy[Scenario]:
+    """Random scenarios: `@given(scenarios())`; `limits`: those of the engine that is tested."""
+    return _scenarios(profile if limits == NO_LIMITS else fitted(profile, limits))

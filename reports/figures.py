@@ -96,6 +96,8 @@ def headline(summary: RunSummary) -> Headline:
         sentences.append(f"{number(unsupported)} met a declared gap and count as no pass.")
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
+    if summary.left_out:
+        sentences.append(f"Not checked, since the engine does not show it: {', '.join(summary.left_out)}.")
     verdict = min((v for v, _ in problems), key=list(Verdict).index, default=Verdict.PASSED)
     return Headline(verdict, _title(verdict, counts, len(unmet)), tuple(sentences))
 

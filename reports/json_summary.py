@@ -30,6 +30,7 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "refreshes": summary.refreshes,
         "checks": summary.checks,
         "judgements": summary.judgements,
+        "left_out": dict(summary.left_out),
         "outcomes": {outcome.value: count for outcome, count in outcome_counts(summary).items()},
         "coverage": _coverage(summary.coverage),
         "seconds": summary.seconds,

@@ -15,9 +15,11 @@ clause = (
 other = (
     rf"IS (?:NOT )?DISTINCT FROM|(?P<clause>\b(?:{clause})\b)|(?P<open>\()|(?P<close>\))|[^'()A-Z]+|[A-Z]+|."
 )
+standard = re.compile(rf"'(?:[^']|'')*'|{other}", re.DOTALL)
 tokens = {
     Dialect.SPARK: re.compile(rf"'(?:[^'\\]|\\.|'')*'|{other}", re.DOTALL),
-    Dialect.DUCKDB: re.compile(rf"'(?:[^']|'')*'|{other}", re.DOTALL),
+    Dialect.DUCKDB: standard,
+    Dialect.POSTGRES: standard,
 }
 query_start = re.compile(r"SELECT\b|WITH\b")
 

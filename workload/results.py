@@ -82,7 +82,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The judgement of one scenario on one tier."""
+    """The judgement of one scenario on one tier.
+
+    `left_out`: check -> how often it could not be made, because the engine does not show what it needs.
+    """
 
     scenario: str
     outcome: OutcomeClass
@@ -100,6 +103,7 @@ class Outcome:
     """The scenario that failed, where it is not the one asked for but one of its worlds."""
     times: Mapping[str, float] = field(default_factory=dict)
     """Parts of `seconds`, by what was done: generate, run, judge."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def killer(self) -> Check | None:
@@ -218,3 +222,4 @@ class RunSummary:
     groups: tuple[FailureGroup, ...] = ()
     rule_notes: tuple[str, ...] = ()
     """Ignore rules that have expired, or that covered nothing."""
+    left_out: Mapping[str, int] = field(default_factory=dict)

@@ -133,11 +133,29 @@ class Declared:
 Event = SourceWritten | Created | Refreshed | RefreshRefused | ReadDone | Declared
 
 
+class Shown(Enum):
+    """What an engine may show besides contents; a check that needs what is not shown is left out."""
+
+    COLUMNS = "columns"
+    ROW_IDS = "row ids"
+    FRESH_IDS = "row ids of a fresh initialization"
+    CHANGE_SETS = "change sets"
+    FRONTIER = "frontier"
+    ACTIONS = "refresh actions"
+
+
+EVERYTHING = frozenset(Shown)
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything that a run of one scenario showed."""
+    """Everything that a run of one scenario showed. `shown`: which parts of its refreshes the engine tells.
+
+    What is not shown is filled in by whoever ran the scenario and proves nothing.
+    """
 
     events: tuple[Event, ...]
+    shown: frozenset[Shown] = EVERYTHING
 
     @property
     def refreshes(self) -> tuple[Refreshed, ...]:

@@ -22,8 +22,8 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import SCENARIO_FILE, read_scenario
 from campaign.masking import Mask
+from generators.generate import scenario_at
 from generators.profiles import PROFILES, load_profile
-from generators.scenarios import scenario_at
 from workload.errors import WorkloadError
 from workload.scenario import Scenario
 

@@ -15,14 +15,14 @@ from rich.console import Console
 from rich.table import Table
 
 from campaign.campaigns import run_campaign
-from campaign.cli.options import Duration, exit_code, interruptible, worst
+from campaign.cli.options import Duration, TierName, exit_code, interruptible, worst
 from campaign.cli.progress import progress_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.failures import ShrinkBudget
 from campaign.ignore import IgnoreRules, read_ignore_file
 from campaign.journal import JOURNAL_FILE, read_head
-from campaign.lanes import TIERS, LaneSpec, Lifting
+from campaign.lanes import LaneSpec, Lifting, profile_for
 from campaign.mutation import known_faults
 from campaign.runner import Plan
 from campaign.spread import ALL, parts
@@ -35,7 +35,7 @@ from workload.results import RunSummary
 @click.command()
 @click.option(
     "--tier",
-    type=click.Choice([*TIERS, ALL]),
+    type=TierName(ALL),
     default="rules",
     show_default=True,
     help=f"Where scenarios run; {ALL}: one tier after the other, by the profile's shares.",
@@ -126,7 +126,7 @@ def command(
             scenarios, budget = head["scenarios"], head["budget"]
     plan = Plan(
         seed=seed,
-        profile=load_profile(profile),
+        profile=profile_for(tier, load_profile(profile)),
         scenarios=200 if scenarios is None and budget is None else scenarios,
         budget=budget,
         first=first,
@@ -193,6 +193,8 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     if summary.judgements > summary.refreshes:
         each = summary.judgements / summary.seconds
         table.add_row("judgements", f"{summary.judgements} ({each:.0f} per second)")
+    if summary.left_out:
+        table.add_row("not checked", "\n".join(summary.left_out))
     for name, count in summary.outcomes.items():
         if count or name == "passed":
             table.add_row(

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from campaign.exit_codes import ExitCode
+from campaign.lanes import ADAPTER, TIERS
 from workload.results import OutcomeClass, RunSummary
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -30,6 +31,26 @@ class Duration(click.ParamType[float]):
         if match is None or float(match[1]) <= 0:
             self.fail(f"{value!r} is no duration; write 90s, 10m or 2h", param, ctx)
         return float(match[1]) * UNITS[match[2]]
+
+
+class TierName(click.ParamType[str]):
+    """A tier of `campaign.lanes`, `adapter:NAME`, or one of `more` names."""
+
+    name = "tier"
+
+    def __init__(self, *more: str) -> None:
+        self.names = (*TIERS, *more)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """For the help."""
+        return f"[{'|'.join(self.names)}|adapter:NAME]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name as it is; fails with one line."""
+        text = str(value)
+        if text not in self.names and not text.startswith(ADAPTER):
+            self.fail(f"{text!r} is no tier; there are: {', '.join(self.names)}, adapter:NAME", param, ctx)
+        return text
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from campaign.cli.options import TierName
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
-from campaign.lanes import TIERS, LaneSpec
+from campaign.lanes import LaneSpec
 from reports.difference import diff_block
 from reports.findings import by_diagnosis, summary_text
 from workload.results import Outcome, OutcomeClass
@@ -24,7 +25,7 @@ CODES = {
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True)
+@click.option("--tier", type=TierName(), default="rules", show_default=True)
 @click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
 @click.option(
     "--validations/--no-validations", default=True, help="The engine's own validations of change sets."

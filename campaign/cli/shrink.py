@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from campaign.cli.options import interruptible
+from campaign.cli.options import TierName, interruptible
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_progress, read_scenario, update_failure, write_progress, write_text
-from campaign.lanes import TIERS, LaneSpec
+from campaign.lanes import LaneSpec
 from campaign.shrink.measure import Size, size
 from campaign.triage import SHRINKABLE, Progress, Reduced, smallest
 from reports.findings import replay_command
@@ -19,7 +19,7 @@ from workload.codec import scenario_to_json
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--tier", type=click.Choice(list(TIERS)), default="rules", show_default=True)
+@click.option("--tier", type=TierName(), default="rules", show_default=True)
 @click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
 @click.option(
     "--validations/--no-validations", default=True, help="The engine's own validations of change sets."

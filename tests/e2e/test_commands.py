@@ -15,8 +15,8 @@ from campaign.faults.missing import MISSING
 from campaign.folders import write_failure
 from campaign.lanes import LaneSpec
 from campaign.mutation import hunt_all
+from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
-from generators.scenarios import scenario_at
 from workload.codec import scenario_to_json
 from workload.results import Failure, OutcomeClass
 

@@ -19,8 +19,8 @@ def test_dynamic_tables_are_delayed_views(scenario: Scenario) -> None:
 
 def test_the_property_bites() -> None:
     """A planted fault is found by the same lane within a few dozen scenarios."""
+    from generators.generate import scenario_at
     from generators.profiles import SMOKE
-    from generators.scenarios import scenario_at
 
     faulty = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False).build()
     outcomes = (faulty.judge(scenario_at(3, SMOKE, index)) for index in range(60))

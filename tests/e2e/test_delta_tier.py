@@ -13,8 +13,8 @@ from campaign.faults import plant
 from campaign.lanes import Lane
 from campaign.tiers import delta, rules
 from dynamic_tables.session import Settings, open_session
+from generators.generate import scenario_at
 from generators.profiles import QUICK
-from generators.scenarios import scenario_at
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from tests.unit.workload.shop import SHOP

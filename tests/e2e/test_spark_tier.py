@@ -14,8 +14,8 @@ from campaign.tiers import rules, spark, watchdog
 from campaign.tiers.spark import SparkTier
 from dynamic_tables.session import Settings
 from dynamic_tables.store.relations import Workspace
+from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
-from generators.scenarios import scenario_at
 from generators.worlds import worlds_of
 from tests.ir import call, columns, named, select, table
 from tests.unit.workload.shop import SHOP

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
+from generators.generate import scenario_at
 from generators.profiles import NIGHTLY, SMOKE
-from generators.scenarios import scenario_at
 from generators.worlds import worlds_of
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
-from generators.scenarios import scenario_at
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from tests.truth.bag_evaluator import Relation, evaluate

@@ -1,9 +1,10 @@
-"""What the two dialects spell differently below the level of functions: types and literals."""
+"""What the dialects spell differently below the level of functions: types and literals."""
 
 from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
 from typing import assert_never
@@ -16,15 +17,26 @@ class Dialect(Enum):
 
     SPARK = "spark"
     DUCKDB = "duckdb"
+    POSTGRES = "postgres"
 
 
 def type_name(type_: SqlType, dialect: Dialect) -> str:
-    """The type's name; TIMESTAMP_NTZ is DuckDB's plain TIMESTAMP."""
-    if dialect is Dialect.DUCKDB and type_.kind is Kind.TIMESTAMP_NTZ:
-        return "TIMESTAMP"
-    if dialect is Dialect.DUCKDB and type_.kind is Kind.STRING:
-        return "VARCHAR"
-    return str(type_)
+    """The type's name; TIMESTAMP_NTZ is the plain TIMESTAMP of DuckDB and PostgreSQL."""
+    if type_.kind is Kind.DECIMAL:
+        return str(type_)
+    return NAMES[dialect].get(type_.kind, type_.kind.value)
+
+
+NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
+    Dialect.SPARK: {},
+    Dialect.DUCKDB: {Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.STRING: "VARCHAR"},
+    Dialect.POSTGRES: {
+        Kind.TIMESTAMP_NTZ: "TIMESTAMP",
+        Kind.STRING: "TEXT",
+        Kind.DOUBLE: "DOUBLE PRECISION",
+    },
+}
+"""Names of types that are not spelled as in Spark."""
 
 
 def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
@@ -38,11 +50,13 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
         case int():
             return _integer(value, type_, name)
         case float():
-            return f"CAST('{_double(value)}' AS DOUBLE)"
+            return f"CAST('{_double(value)}' AS {name})"
         case Decimal():
             return f"CAST({value:f} AS {name})"
         case str():
-            return string_literal(value, dialect)
+            text = string_literal(value, dialect)
+            # Bare, it would have no type yet.
+            return f"CAST({text} AS {name})" if dialect is Dialect.POSTGRES else text
         case dt.datetime():
             keyword = "TIMESTAMP_NTZ" if dialect is Dialect.SPARK else "TIMESTAMP"
             return f"{keyword} '{value.isoformat(sep=' ')}'"
@@ -54,7 +68,7 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
 
 def string_literal(text: str, dialect: Dialect) -> str:
     """A string literal. In Spark a backslash is an escape, and `${` would be replaced before parsing."""
-    if dialect is Dialect.DUCKDB:
+    if dialect is not Dialect.SPARK:
         return _quoted(text)
     pieces = text.replace("\\", "\\\\").split("${")
     if len(pieces) == 1:

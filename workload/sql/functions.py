@@ -2,28 +2,39 @@
 
 `{0}`, `{1}` ... are the rendered arguments, `{type}` the type of the result, `{type0}` ... those of the
 arguments, `{args}` all of them with commas. A DuckDB text with a cast is there because DuckDB gives
-another type or value without it; each such rule was measured.
+another type or value without it; each such rule was measured, on PostgreSQL 18 too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from workload.sql.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function's texts; `duckdb` None means the same text serves both. `arity` -1: one or more."""
+    """A function's texts; where one of the others is None, Spark's serves. `arity` -1: one or more."""
 
     arity: int
     spark: str
     duckdb: str | None = None
+    postgres: str | None = None
 
     def template(self, dialect: Dialect) -> str:
         """The text for one dialect."""
-        return self.duckdb if dialect is Dialect.DUCKDB and self.duckdb is not None else self.spark
+        match dialect:
+            case Dialect.SPARK:
+                own = None
+            case Dialect.DUCKDB:
+                own = self.duckdb
+            case Dialect.POSTGRES:
+                own = self.postgres
+            case _:
+                assert_never(dialect)
+        return self.spark if own is None else own
 
 
 FUNCTIONS: Mapping[str, Function] = {
@@ -35,7 +46,11 @@ FUNCTIONS: Mapping[str, Function] = {
     "neg": Function(1, "(- {0})"),
     "abs": Function(1, "abs({0})"),
     "mod": Function(2, "({0} % {1})"),
-    "div_guarded": Function(2, "(CAST({0} AS DOUBLE) / NULLIF(CAST({1} AS DOUBLE), CAST('0.0' AS DOUBLE)))"),
+    "div_guarded": Function(
+        2,
+        "(CAST({0} AS DOUBLE) / NULLIF(CAST({1} AS DOUBLE), CAST('0.0' AS DOUBLE)))",
+        postgres="(CAST({0} AS DOUBLE PRECISION) / NULLIF(CAST({1} AS DOUBLE PRECISION), 0.0))",
+    ),
     "eq": Function(2, "({0} = {1})"),
     "ne": Function(2, "({0} <> {1})"),
     "lt": Function(2, "({0} < {1})"),
@@ -62,14 +77,21 @@ FUNCTIONS: Mapping[str, Function] = {
     # DuckDB strips every kind of blank.
     "trim": Function(1, "trim({0})", "trim({0}, ' ')"),
     "length": Function(1, "length({0})", "CAST(length({0}) AS INTEGER)"),
-    "substring": Function(3, "substring({0}, {1}, {2})"),
+    # PostgreSQL counts a negative start from before the first character, not from the end.
+    "substring": Function(
+        3,
+        "substring({0}, {1}, {2})",
+        postgres="substring({0}, CASE WHEN {1} < 0 THEN length({0}) + 1 + {1} ELSE {1} END, {2})",
+    ),
     "replace": Function(3, "replace({0}, {1}, {2})"),
     "like": Function(2, "({0} LIKE {1} ESCAPE '$')"),
-    "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
-    "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
-    "year": Function(1, "year({0})", "CAST(year({0}) AS INTEGER)"),
-    "month": Function(1, "month({0})", "CAST(month({0}) AS INTEGER)"),
-    "day": Function(1, "day({0})", "CAST(day({0}) AS INTEGER)"),
+    "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)", "({0} + {1})"),
+    "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})"),
+    "year": Function(1, "year({0})", "CAST(year({0}) AS INTEGER)", "CAST(EXTRACT(YEAR FROM {0}) AS INTEGER)"),
+    "month": Function(
+        1, "month({0})", "CAST(month({0}) AS INTEGER)", "CAST(EXTRACT(MONTH FROM {0}) AS INTEGER)"
+    ),
+    "day": Function(1, "day({0})", "CAST(day({0}) AS INTEGER)", "CAST(EXTRACT(DAY FROM {0}) AS INTEGER)"),
     "cast": Function(1, "CAST({0} AS {type})"),
 }
 """Functions with a fixed shape. `case` and `in` have their own, see `render`."""

@@ -1,4 +1,4 @@
-"""Rendering: IR to text. One tree, two dialects, no parsing."""
+"""Rendering: IR to text. One tree, several dialects, no parsing."""
 
 from __future__ import annotations
 
@@ -125,7 +125,15 @@ def _aggregate(aggregate: Aggregate, dialect: Dialect) -> str:
     if aggregate.function is AggregateFunction.COUNT_STAR or aggregate.arg is None:
         return "COUNT(*)"
     distinct = "DISTINCT " if aggregate.distinct else ""
-    text = f"{aggregate.function.value}({distinct}{render_expr(aggregate.arg, dialect)})"
+    arg = render_expr(aggregate.arg, dialect)
+    if dialect is Dialect.POSTGRES and aggregate.function is AggregateFunction.AVG:
+        # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.
+        arg = f"CAST({arg} AS DOUBLE PRECISION)"
+    name = aggregate.function.value
+    if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
+        # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
+        name = {"MIN": "bool_and", "MAX": "bool_or"}[name]
+    text = f"{name}({distinct}{arg})"
     if dialect is Dialect.DUCKDB and aggregate.function is AggregateFunction.SUM:
         # DuckDB sums integers as HUGEINT and decimals at 38 digits.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"

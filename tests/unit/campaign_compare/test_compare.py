@@ -19,8 +19,8 @@ from campaign.configuration import configuration
 from campaign.errors import CampaignError
 from campaign.lanes import LaneSpec
 from campaign.masking import Mask
+from generators.generate import scenario_at
 from generators.profiles import SMOKE
-from generators.scenarios import scenario_at
 from workload.codec import scenario_to_json
 from workload.dml import Insert
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select

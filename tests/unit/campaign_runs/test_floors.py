@@ -13,9 +13,9 @@ from campaign.errors import CampaignError
 from campaign.floors import OPERATORS, STATES, require_reachable_floors
 from campaign.lanes import LaneSpec
 from generators.coverage import operators
+from generators.generate import scenario_at
 from generators.profiles import PRODUCTION, PROFILES, SMOKE, Profile
 from generators.queries import QueryWeights
-from generators.scenarios import scenario_at
 from workload.query import JoinKind
 
 

@@ -11,8 +11,8 @@ from campaign.lanes import LaneSpec
 from campaign.tiers import rules, watchdog
 from campaign.tiers.database import own_database
 from campaign.tiers.watchdog import HungQuery, cut_after
+from generators.generate import scenario_at
 from generators.profiles import QUICK
-from generators.scenarios import scenario_at
 from workload.results import OutcomeClass
 
 ENDLESS = "SELECT SUM(a.range * b.range) FROM range(10000000) a, range(10000000) b"

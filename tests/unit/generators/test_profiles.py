@@ -6,9 +6,9 @@ import pytest
 
 from generators.choices import ReplayedChoices, SeededChoices
 from generators.coverage import operator_pairs, operators, unmet_floors
+from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
 from generators.profiles import INTENT_NAMES, PROFILES, SMOKE
-from generators.scenarios import generate, scenario_at
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.timeline import due_refreshes
 from workload.wellformed import check_scenario

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from generators.generate import scenario_at
 from generators.profiles import SMOKE
-from generators.scenarios import scenario_at
 from generators.worlds import worlds_of
 from tests.ir import call, columns, count_star, join, named, select, table
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate

@@ -9,8 +9,8 @@ import pytest
 from campaign.faults import FAULTS
 from campaign.lanes import LaneSpec, Lifting
 from campaign.lifting import LiftedLane, lane_of, reachable, suspects
+from generators.generate import scenario_at
 from generators.profiles import SMOKE
-from generators.scenarios import scenario_at
 from tests.ir import columns, named, select, table
 from workload.dml import Insert, Replace
 from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass

@@ -31,6 +31,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "definitions",
             "refreshes",
             "checks",
+            "left_out",
             "outcomes",
             "coverage",
         ),

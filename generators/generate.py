@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from generators.builder import ScenarioBuilder
 from generators.choices import Choices, SeededChoices
+from generators.fitting import fit
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
+from generators.limits import NO_LIMITS
 from generators.profiles import GENERATOR_VERSION, Profile
 from workload.dml import Dml, Insert
 from workload.scenario import Scenario
@@ -19,7 +21,26 @@ def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
 
 
 def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
-    """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes."""
+    """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes.
+
+    Cut down to the profile's limits; drawn again, some times, where that leaves no dynamic table.
+    """
+    scenario = _unlimited(choices, profile, name)
+    if profile.limits == NO_LIMITS:
+        return scenario
+    for _ in range(ATTEMPTS):
+        within = fit(scenario, profile.limits)
+        if within.dynamic_tables:
+            break
+        scenario = _unlimited(choices, profile, name)
+    return within
+
+
+ATTEMPTS = 20
+"""Draws of a scenario within limits."""
+
+
+def _unlimited(choices: Choices, profile: Profile, name: str) -> Scenario:
     builder = ScenarioBuilder(choices, profile)
     for _ in range(choices.integer(*profile.tables)):
         builder.add_table()

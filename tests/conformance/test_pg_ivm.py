@@ -1,0 +1,54 @@
+"""PostgreSQL with pg_ivm keeps the contract, where it is asked for nothing that it is known to get wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from campaign.adapters.pg_ivm import PgIvm
+from campaign.adapters.pg_ivm_gaps import LIMITS, gap
+from campaign.pytest_plugin import AdapterConformance
+from tests.unit.adapters.pglite import needs_pglite
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Expr,
+    Named,
+    Query,
+    blocks,
+    expressions_of,
+    relations_of,
+    subexpressions,
+)
+from workload.types import Kind
+
+
+def gap_or_fault(query: Query) -> str | None:
+    """The gaps, and what docs/adapters.md says was found."""
+    relations = (relation for block in blocks(query) for relation in relations_of(block.source))
+    read = Counter(relation.name for relation in relations if isinstance(relation, Named))
+    if max(read.values()) > 1:
+        return "a table twice in a query"
+    tops = (expr for block in blocks(query) for expr in expressions_of(block))
+    if any(_sum_of_doubles(part) for expr in tops for part in subexpressions(expr)):
+        return "SUM or AVG of doubles"
+    return gap(query)
+
+
+def _sum_of_doubles(expr: Expr) -> bool:
+    match expr:
+        case Aggregate(AggregateFunction.SUM | AggregateFunction.AVG, arg) if arg is not None:
+            return arg.type.kind is Kind.DOUBLE
+        case _:
+            return False
+
+
+class WithinWhatItGetsRight(PgIvm):
+    """The same engine, asked for less."""
+
+    capabilities = replace(PgIvm.capabilities, limits=replace(LIMITS, gap=gap_or_fault))
+
+
+@needs_pglite
+class TestPgIvm(AdapterConformance):
+    adapter = WithinWhatItGetsRight

@@ -1,0 +1,8 @@
+"""An engine that recomputes keeps the contract, and shows nothing."""
+
+from campaign.pytest_plugin import AdapterConformance
+from tests.unit.adapters.sample import Recomputing
+
+
+class TestRecomputing(AdapterConformance):
+    adapter = Recomputing

@@ -1,0 +1,76 @@
+"""The command line on an engine behind an adapter."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+from campaign.exit_codes import ExitCode
+
+TESTED = "adapter:tests.unit.adapters.sample:Recomputing"
+WRONG = "adapter:tests.unit.adapters.test_adapter_tier:Forgetful"
+
+
+def dvs(*arguments: str) -> Result:
+    """A command in this process."""
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def test_what_is_not_shown_is_in_every_report(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    said = dvs("fuzz", "--tier", TESTED, "--scenarios", "4", "--workers", "1", "--out", str(out))
+    assert "not checked" in said.stdout
+    assert "frontier invariant" in said.stdout
+    left_out = json.loads((out / "summary.json").read_text())["left_out"]
+    assert left_out["frontier invariant"] == left_out["DSG phenomenon"] > 0
+    assert "Not checked, since the engine does not show it" in (out / "report.html").read_text()
+
+
+def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
+    said = dvs(
+        "fuzz",
+        "--tier",
+        "adapter:built-in",
+        "--profile",
+        "quick",
+        "--scenarios",
+        "4",
+        "--json",
+        "--out",
+        str(tmp_path),
+    )
+    assert json.loads(said.stdout.splitlines()[-1])["left_out"] == {}
+
+
+def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    said = dvs(
+        "fuzz", "--tier", WRONG, "--profile", "quick", "--scenarios", "3", "--workers", "1", "--out", str(out)
+    )
+    assert said.exit_code == ExitCode.FAILED
+    (command, *_) = [line.strip() for line in said.stdout.splitlines() if line.startswith("  dvs replay")]
+    _, _, folder, option, tier = command.split()
+    assert (option, tier) == ("--tier", WRONG)
+    assert command in (Path(folder) / "README.md").read_text()
+    assert command in (out / "report.html").read_text()
+    assert dvs(*command.split()[1:]).exit_code == ExitCode.FAILED
+    assert dvs("replay", folder, "--tier", TESTED).exit_code == ExitCode.OK
+    assert dvs("shrink", folder, "--tier", WRONG, "--attempts", "5").exit_code == ExitCode.OK
+
+
+@pytest.mark.parametrize("command", ["fuzz", "replay"])
+def test_an_unknown_adapter_is_one_line(command: str, tmp_path: Path) -> None:
+    (tmp_path / "scenario.json").write_text("{}")
+    arguments = [str(tmp_path / "scenario.json")] if command == "replay" else []
+    said = dvs(command, *arguments, "--tier", "adapter:nope")
+    assert said.exit_code == ExitCode.MISUSE
+    assert said.stderr.count("\n") == 1
+
+
+def test_an_unknown_tier_names_adapters_too() -> None:
+    assert "rules, delta, adapter:NAME" in dvs("fuzz", "--tier", "nope").stderr
+    assert "adapter:NAME" in dvs("fuzz", "--help").stdout

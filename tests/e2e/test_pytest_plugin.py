@@ -1,0 +1,85 @@
+"""The plugin in real pytest runs: the example, workers of pytest-xdist, and runs that do not use it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_run(*arguments: str, folder: Path) -> str:
+    """What pytest prints in a folder."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    outcome = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return outcome.stdout + outcome.stderr
+
+
+def test_the_example_fails_for_the_toy_with_its_bug_and_passes_for_the_mended_one() -> None:
+    said = pytest_run("-rA", "--dvs-budget", "4s", folder=ROOT / "examples" / "toy_engine")
+    assert re.findall(r"^(PASSED|FAILED) test_toy.py::(\w+)", said, re.MULTILINE) == [
+        ("PASSED", "test_mended_toy"),
+        ("PASSED", "test_mended_toy_with_hypothesis"),
+        ("FAILED", "test_toy"),
+    ]
+    assert "oracle equality: the contents are not the defining query" in said
+    assert "incremental bug: the engine's full recomputation agrees with the oracle" in said
+
+
+def test_the_toy_is_about_twenty_lines() -> None:
+    text = (ROOT / "examples" / "toy_engine" / "toy.py").read_text()
+    body = text[text.index("    def __init__") : text.index("class MendedToy")]
+    lines = [line for line in body.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert len(lines) <= 25
+
+
+RECORDING = """
+import os, pathlib, pytest
+
+@pytest.mark.dvs(scenarios=9)
+def test_it(dvs_scenarios):
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    for scenario in dvs_scenarios:
+        with pathlib.Path("seen").open("a") as file:
+            file.write(f"{worker} {scenario.name}\\n")
+"""
+
+
+def seen(folder: Path, *arguments: str) -> list[tuple[str, str]]:
+    """(worker, scenario) of a run, in order of the scenarios."""
+    (folder / "test_recording.py").write_text(RECORDING)
+    (folder / "seen").unlink(missing_ok=True)
+    said = pytest_run("-q", *arguments, folder=folder)
+    assert "passed" in said, said
+    lines = [line.split() for line in (folder / "seen").read_text().splitlines()]
+    return sorted([(worker, name) for worker, name in lines], key=lambda each: each[1])
+
+
+def test_workers_split_the_scenarios_and_none_runs_twice(tmp_path: Path) -> None:
+    alone = seen(tmp_path, "-p", "no:xdist", "--dvs-seed", "5")
+    split = seen(tmp_path, "-n", "2", "--dvs-seed", "5")
+    assert [name for _, name in alone] == [f"quick-5-{index}" for index in range(9)]
+    assert [name for _, name in split] == [name for _, name in alone]
+    assert {worker for worker, _ in split} == {"gw0", "gw1"}
+
+
+UNUSED = """
+import sys
+
+def test_nothing_heavy_is_loaded():
+    assert "campaign.pytest_plugin.plugin" in sys.modules
+    heavy = {"duckdb", "pyspark", "hypothesis", "numpy", "sqlglot", "click", "generators", "oracle"}
+    assert heavy & set(sys.modules) == set()
+"""
+
+
+def test_a_run_that_does_not_use_it_loads_nothing(tmp_path: Path) -> None:
+    (tmp_path / "test_unused.py").write_text(UNUSED)
+    assert "1 passed" in pytest_run("-q", "-p", "no:xdist", folder=tmp_path)
+
+
+def test_help_names_the_options_and_the_marker(tmp_path: Path) -> None:
+    assert "--dvs-budget=TIME" in pytest_run("--help", folder=tmp_path)
+    assert "@pytest.mark.dvs(engine=None" in pytest_run("--markers", folder=tmp_path)

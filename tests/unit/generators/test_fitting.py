@@ -1,0 +1,117 @@
+"""Scenarios cut down to what an engine can be asked stay well-formed and ask nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from generators.choices import SeededChoices
+from generators.coverage import JOIN_NAMES, operators
+from generators.dml import STATEMENTS
+from generators.fitting import fit, fitted, refused
+from generators.generate import generate, scenario_at
+from generators.limits import NO_LIMITS, OPERATORS, Limits, Timestamps
+from generators.profiles import SMOKE
+from tests.unit.adapters.sample import shop
+from workload.errors import WorkloadError
+from workload.query import Query, names_read
+from workload.scenario import Commit, DynamicTable, Read, Refresh, Scenario, View
+from workload.timeline import due_refreshes
+from workload.wellformed import check_scenario
+
+NARROW = Limits(
+    operators=OPERATORS - {"full join", "union all", "distinct"},
+    statements=frozenset({"insert", "delete"}),
+    timestamps=Timestamps.COMMIT,
+    views=False,
+    layered=False,
+)
+
+
+def test_the_names_of_operators_and_statements_are_those_of_the_generator() -> None:
+    assert set(JOIN_NAMES.values()) <= OPERATORS
+    assert {kind for kind in STATEMENTS if not kind.endswith("_one")} | {"restore"} == NO_LIMITS.statements
+    used = {
+        name for i in range(60) for d in scenario_at(1, SMOKE, i).definitions for name in operators(d.query)
+    }
+    assert used <= OPERATORS
+
+
+@pytest.mark.parametrize("limits", [Limits(), NARROW, replace(NARROW, timestamps=Timestamps.ANY)])
+def test_fitted_scenarios_are_well_formed_hold_a_table_and_fit_again_as_they_are(limits: Limits) -> None:
+    profile = fitted(SMOKE, limits)
+    for index in range(60):
+        scenario = scenario_at(1, profile, index)
+        check_scenario(scenario)
+        due_refreshes(scenario)
+        assert scenario.dynamic_tables
+        assert refused(scenario, limits) == {}
+        assert fit(scenario, limits) == scenario
+        asked = {
+            type(s).__name__.lower()
+            for step in scenario.steps
+            if isinstance(step, Commit)
+            for s in step.statements
+        }
+        assert asked <= limits.statements
+
+
+def test_the_same_seed_gives_the_same_scenarios_and_no_limits_change_nothing() -> None:
+    profile = fitted(SMOKE, NARROW)
+    assert scenario_at(3, profile, 5) == scenario_at(3, profile, 5)
+    assert fit(shop(), NO_LIMITS) == shop()
+    assert generate(SeededChoices(1), SMOKE, "x") == generate(SeededChoices(1), replace(SMOKE), "x")
+
+
+def test_maintained_at_every_commit() -> None:
+    immediate = fit(shop(), Limits(timestamps=Timestamps.COMMIT))
+    assert [step for step in immediate.steps if isinstance(step, Refresh)] == [
+        Refresh(51, "totals", 50),
+        Refresh(52, "regions", 50),
+    ]
+
+
+def test_refreshed_to_the_present() -> None:
+    steps = (*shop().steps[:5], Refresh(60, "totals", 45))
+    (refresh,) = [s for s in fit(replace(shop(), steps=steps), Limits()).steps if isinstance(s, Refresh)]
+    assert refresh == Refresh(60, "totals", 60)
+
+
+def names(scenario: Scenario) -> list[str]:
+    return [definition.name for definition in scenario.definitions]
+
+
+def test_what_reads_a_definition_that_is_gone_goes_too() -> None:
+    without_views = fit(shop(), Limits(views=False))
+    assert names(without_views) == []
+    assert not any(isinstance(step, Read | Refresh) for step in without_views.steps)
+    flat = fit(shop(), Limits(layered=False))
+    assert names(flat) == ["large", "totals"]
+    assert Read(70, 1, ("totals",)) in flat.steps
+    assert refused(shop(), Limits(views=False))["totals"] == "it reads large: it is a view"
+    assert refused(shop(), Limits(layered=False))["regions"] == "it reads totals, another dynamic table"
+
+
+def test_operators_of_views_count_for_those_that_read_them() -> None:
+    unfiltered = refused(shop(), Limits(operators=OPERATORS - {"filter"}))
+    assert unfiltered["large"] == "filter"
+    inside = DynamicTable("d", shop().definitions[0].query)
+    assert isinstance(shop().definitions[0], View)
+    assert names_read(inside.query) == ("sales",)
+
+
+def test_gaps_of_single_queries_are_named() -> None:
+    def gap(query: Query) -> str | None:
+        return "no totals" if "large" in names_read(query) else None
+
+    assert refused(shop(), Limits(gap=gap)) == {
+        "totals": "no totals",
+        "regions": "it reads totals: no totals",
+    }
+
+
+def test_a_commit_needs_room_for_the_refreshes_after_it() -> None:
+    steps = (*shop().steps[:5], Read(51, 1, ("totals",)))
+    with pytest.raises(WorkloadError, match="shop: no room for refreshes between 52 and 51"):
+        fit(replace(shop(), steps=steps), Limits(timestamps=Timestamps.COMMIT))
