@@ -24,7 +24,7 @@ def test_mended_toy(dvs_scenarios):
 
 
 @settings(max_examples=5, deadline=None)
-@given(scenario=scenarios())
+@given(scenario=scenarios(limits=MendedToy.capabilities.limits))
 def test_mended_toy_with_hypothesis(scenario):
     """Scenarios that Hypothesis draws, shrinks and remembers."""
     assert_delayed_view_semantics(MendedToy, scenario)
