@@ -139,8 +139,9 @@ class LaneSpec:
 def _delta() -> Tier:
     # Imported here: it loads pyspark, which the in-memory tier does without.
     from campaign.tiers.delta import DeltaTier
+    from campaign.tiers.replaced import ReplacedTier
 
-    return DeltaTier.start()
+    return ReplacedTier.of(DeltaTier.start)
 
 
 TIERS: Mapping[str, Callable[[], Tier]] = {"rules": RulesTier, "delta": _delta}
