@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from campaign.errors import CampaignError
 from campaign.lanes import TIERS, Lane, LaneSpec
@@ -29,9 +30,10 @@ class Configuration:
             return lane
         # Imported here: it loads pyspark, which the in-memory tier does without.
         from campaign.tiers.delta import DeltaTier
+        from campaign.tiers.replaced import ReplacedTier
         from dynamic_tables.session import Settings
 
-        return replace(lane, tier=DeltaTier.start(Settings.STOCK))
+        return replace(lane, tier=ReplacedTier.of(partial(DeltaTier.start, Settings.STOCK)))
 
 
 def configuration(text: str) -> Configuration:

@@ -190,16 +190,18 @@ class LaneSpec:
 def _delta(settings: str) -> Tier:
     # Imported here and below: it loads pyspark, which the in-memory tier does without.
     from campaign.tiers.delta import DeltaTier
+    from campaign.tiers.replaced import ReplacedTier
     from dynamic_tables.session import Settings
 
-    return DeltaTier.start(Settings(settings))
+    return ReplacedTier.of(partial(DeltaTier.start, Settings(settings)))
 
 
 def _spark(settings: str) -> Tier:
+    from campaign.tiers.replaced import ReplacedTier
     from campaign.tiers.spark import SparkTier
     from dynamic_tables.session import Settings
 
-    return SparkTier.start(Settings(settings))
+    return ReplacedTier.of(partial(SparkTier.start, Settings(settings)))
 
 
 ADAPTER = "adapter:"

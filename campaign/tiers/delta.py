@@ -23,6 +23,7 @@ from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
+from dynamic_tables.session.dead import answers
 from dynamic_tables.store.delta import DeltaStore
 from oracle.delayed_view import DelayedView
 from oracle.delta_log import commit_metadata
@@ -137,6 +138,10 @@ class DeltaTier:
         folder = Path(tempfile.mkdtemp(prefix="dvs-delta-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return DeltaTier(spark=open_session(settings=settings), folder=folder)
+
+    def alive(self) -> bool:
+        """Whether the JVM still answers."""
+        return answers(self.spark.sparkContext)
 
     def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
         """The trace of a well-formed scenario, in a folder of its own."""

@@ -26,6 +26,7 @@ from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
 from dynamic_tables.refresh.frontier import SourceVersion
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
+from dynamic_tables.session.dead import answers
 from dynamic_tables.store.delta import copy_of
 from oracle.delayed_view import DelayedView
 from workload.scenario import Scenario
@@ -48,6 +49,10 @@ class SparkTier:
     def start(settings: Settings = Settings.TUNED) -> SparkTier:
         """The tier on this process's Spark."""
         return SparkTier(open_session(settings=settings))
+
+    def alive(self) -> bool:
+        """Whether the JVM still answers."""
+        return answers(self.spark.sparkContext)
 
     def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
         """The trace of a well-formed scenario."""

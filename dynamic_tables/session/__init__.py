@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import SessionError
+from dynamic_tables.session import dead
 from dynamic_tables.session.java import find_java
 from dynamic_tables.session.launch import fetch_jars, launch_conf, start_context
 from dynamic_tables.session.settings import Settings, overrides
@@ -36,7 +37,8 @@ def open_session(
     A process has at most one JVM. The first call starts it; a later call gives a session of its own
     on it (own temporary views, own SQL settings), while the JVM's flags, memory and files stay those
     of the first. `scratch` takes every file Spark writes on its own account and the JVM's log; by
-    default it is a temporary folder that goes with the process.
+    default it is a temporary folder that goes with the process. Where the JVM has died, the call
+    starts another.
 
     Raises:
         SessionError: no usable Java, Delta's jars cannot be had, the JVM does not start, or the
@@ -46,6 +48,9 @@ def open_session(
 
     with _OPENING:
         running = SparkContext._active_spark_context  # noqa: SLF001  (there is no public question)
+        if running is not None and not dead.answers(running):
+            dead.forget()
+            running = None
         if running is None:
             return _first_session(app_name, settings, master, scratch or _temporary_folder())
         return _next_session(settings, master)
