@@ -27,10 +27,12 @@ def run_campaign(
     *,
     shrinking: ShrinkBudget = ShrinkBudget(),
     ignored: IgnoreRules = IgnoreRules(),
+    told: Callable[[str], None] = lambda text: None,
 ) -> RunSummary:
     """Runs a plan. With `out`, failures get folders there, and summary and report are written.
 
     `shrinking` bounds what is spent on failures afterwards; `ignored` are the failures that are known.
+    `told` hears what is done when all has been judged.
 
     Interrupted (KeyboardInterrupt), it ends with what has been judged so far.
     """
@@ -53,6 +55,9 @@ def run_campaign(
     failed.sort(key=lambda judged: judged.index)
     if interrupted:
         shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
+    if failed and shrinking.failures:
+        most = min(len(failed), shrinking.failures)
+        told(f"shrinking {most} of {len(failed)} failures, for {shrinking.seconds:g} s at most ...")
     understood = understand(failed, plan, spec, out, shrinking, ignored)
     for judged in failed:
         if judged.index in understood.outcomes:

@@ -105,7 +105,15 @@ def command(
     ignored = IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
     shrinking = ShrinkBudget(failures=shrink, seconds=shrink_budget)
     with interruptible(), progress_of(plan.scenarios, budget, as_json) as progress:
-        summary = run_campaign(plan, spec, out, progress, shrinking=shrinking, ignored=ignored)
+        summary = run_campaign(
+            plan,
+            spec,
+            out,
+            progress,
+            shrinking=shrinking,
+            ignored=ignored,
+            told=(lambda text: None) if as_json else (lambda text: click.echo(text, err=True)),
+        )
     if as_json:
         click.echo(json.dumps(summary_object(summary)))
     else:
