@@ -31,7 +31,7 @@ from campaign.triage import Progress, Reduced, replayed, smallest
 from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
 from workload.dml import Delete, Insert
-from workload.query import Call, ColumnRef, Item, Literal, Named, Select
+from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
 from workload.results import Check, OutcomeClass, RunSummary
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
@@ -201,6 +201,16 @@ def test_a_bug_in_shrinking_does_not_cost_the_failure() -> None:
     assert (found.scenario, found.minimal) == (LINGERS, False)
     assert found.outcome.findings == outcome.findings
     assert found.outcome.reason.endswith("(shrinking broke: TypeError: no such reduction)")
+
+
+def test_ids_alone_differ_in_a_kind_of_their_own() -> None:
+    lane = LaneSpec(tier="rules", faults=("union-branch-not-in-id",), fresh_percent=100).build()
+    both = UnionAll((Select((Item(A, "a"),), Named("r", "r")), Select((Item(A, "a"),), Named("r", "r"))))
+    scenario = replace(LINGERS, definitions=(DynamicTable("values_of_r", both),))
+    found = fingerprint(scenario, lane.judge(scenario))
+    assert (found.check, found.operators) == (Check.VALIDATION, ("union all",))
+    created = replace(scenario, steps=scenario.steps[:2])
+    assert fingerprint(created, lane.judge(created)).check is Check.ROW_IDS
 
 
 def test_every_check_belongs_to_a_family() -> None:
