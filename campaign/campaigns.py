@@ -53,12 +53,8 @@ def run_campaign(
         interrupted = True
     seconds = time.perf_counter() - start
     failed.sort(key=lambda judged: judged.index)
-    if interrupted:
-        shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
-    if failed and shrinking.failures:
-        most = min(len(failed), shrinking.failures)
-        told(f"shrinking {most} of {len(failed)} failures, for {shrinking.seconds:g} s at most ...")
-    understood = understand(failed, plan, spec, out, shrinking, ignored)
+    allowed = allowance(shrinking, len(failed), interrupted, told)
+    understood = understand(failed, plan, spec, out, allowed, ignored)
     for judged in failed:
         if judged.index in understood.outcomes:
             tally.reclassify(judged.outcome.outcome, understood.outcomes[judged.index].outcome)
@@ -71,3 +67,15 @@ def run_campaign(
     if out is not None:
         folders.write_run(out, summary)
     return summary
+
+
+def allowance(
+    wanted: ShrinkBudget, failures: int, interrupted: bool, told: Callable[[str], None]
+) -> ShrinkBudget:
+    """What may be spent on shrinking, and says so."""
+    if interrupted:
+        wanted = replace(wanted, seconds=min(wanted.seconds, AFTER_INTERRUPT))
+    most = min(failures, wanted.failures)
+    if most:
+        told(f"shrinking {most} of {failures} failures, for {wanted.seconds:g} s at most ...")
+    return wanted
