@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from functools import partial
 from pathlib import Path
 
 import click
@@ -101,24 +102,32 @@ def command(
         validations=validations,
         fresh_percent=plan.profile.fresh_percent,
     )
-    rules = () if ignore is None else read_ignore_file(ignore)
-    ignored = IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
-    shrinking = ShrinkBudget(failures=shrink, seconds=shrink_budget)
+    ignored = known_failures(ignore)
     with interruptible(), progress_of(plan.scenarios, budget, as_json) as progress:
         summary = run_campaign(
             plan,
             spec,
             out,
             progress,
-            shrinking=shrinking,
+            shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
             ignored=ignored,
-            told=(lambda text: None) if as_json else (lambda text: click.echo(text, err=True)),
+            told=say_nothing if as_json else partial(click.echo, err=True),
         )
     if as_json:
         click.echo(json.dumps(summary_object(summary)))
     else:
         print_summary(summary, out)
     return exit_code(summary)
+
+
+def known_failures(file: Path | None) -> IgnoreRules:
+    """The ignore rules as they are today; none without a file."""
+    rules = () if file is None else read_ignore_file(file)
+    return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
+
+
+def say_nothing(text: str) -> None:
+    """For output that only machines read."""
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:
