@@ -36,11 +36,13 @@ def run_campaign(
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
     shrinking: ShrinkBudget = ShrinkBudget(),
     ignored: IgnoreRules = IgnoreRules(),
+    told: Callable[[str], None] = lambda text: None,
 ) -> RunSummary:
     """Runs a plan. With `out`, what is judged is journalled there as it comes, failures get folders, and
     summary and report are written. `resume`: go on with the run that is journalled there.
 
     `shrinking` bounds what is spent on failures afterwards; `ignored` are the failures that are known.
+    `told` hears what is done when all has been judged.
 
     Interrupted (KeyboardInterrupt), it ends with what has been judged so far. Raises CampaignError: `out`
     is in use, cannot be written, or holds another run than the one that is to go on; a floor of the profile
@@ -74,9 +76,8 @@ def run_campaign(
             # What has been judged is kept, and told as what it is: a part.
             interrupted = True
         seconds = time.perf_counter() - start
-        if interrupted:
-            shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
-        understood = understood_in(tally, failed, plan, spec, out, shrinking, ignored)
+        allowed = allowance(shrinking, len(failed), interrupted, told)
+        understood = understood_in(tally, failed, plan, spec, out, allowed, ignored)
         summary = replace(
             tally.summary(plan.seed, spec.name, profile, seconds, understood.failures),
             interrupted=interrupted,
@@ -134,3 +135,15 @@ def understood_in(
     if failed:
         tally.times["shrink"] = time.perf_counter() - start
     return understood
+
+
+def allowance(
+    wanted: ShrinkBudget, failures: int, interrupted: bool, told: Callable[[str], None]
+) -> ShrinkBudget:
+    """What may be spent on shrinking, and says so."""
+    if interrupted:
+        wanted = replace(wanted, seconds=min(wanted.seconds, AFTER_INTERRUPT))
+    most = min(failures, wanted.failures)
+    if most:
+        told(f"shrinking {most} of {failures} failures, for {wanted.seconds:g} s at most ...")
+    return wanted

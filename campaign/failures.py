@@ -79,7 +79,7 @@ def understand(
     groups = groups_of(failures, [queue.likenesses[index] for index in left if index not in reduced])
     if out is not None:
         failures = [_kept(failure, spec, out) for failure in failures]
-    prints = [failure.fingerprint for failure in failures if failure.fingerprint is not None]
+    prints = [f.fingerprint for f in failures if f.fingerprint is not None and f.minimal]
     return Understood(
         failures=tuple(failures),
         groups=groups,
@@ -90,7 +90,8 @@ def understand(
 
 def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules) -> Failure:
     found = fingerprint(result.scenario, result.outcome)
-    rule = rules.covering(found) if result.outcome.outcome in SHRINKABLE else None
+    # What is not shrunk to the end shows operators that its cause has nothing to do with.
+    rule = rules.covering(found) if result.minimal else None
     outcome = result.outcome
     if rule is not None:
         reason = f"ignored until {rule.expires} ({rule.issue}): {outcome.outcome.value}: {outcome.reason}"

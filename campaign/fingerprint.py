@@ -45,7 +45,9 @@ def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
 
     Of what cannot be shrunk (a platform failure, a flaky one) the operators say nothing and are left out.
     """
-    differences = [f.difference for f in outcome.findings if f.check is Check.EQUALITY and f.difference]
+    # Contents say more than ids, if both differ.
+    findings = sorted(outcome.findings, key=lambda finding: finding.check is not Check.EQUALITY)
+    differences = [finding.difference for finding in findings if finding.difference is not None]
     definitions = scenario.definitions if outcome.outcome in SHRINKABLE else ()
     names = (name for definition in definitions for name in query_operators(definition.query))
     return Fingerprint(

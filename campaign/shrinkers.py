@@ -76,17 +76,17 @@ def shrinkers(spec: LaneSpec, workers: int) -> Iterator[Shrink]:
             return pool.submit(reduce, lane, task, stop.is_set, cheap)
 
     def results(tasks: Iterator[Task]) -> Iterator[tuple[int, Reduced]]:
-        running = {submit(task): task.index for task in islice(tasks, workers)}
+        running = {submit(task): task for task in islice(tasks, workers)}
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                index = running.pop(future)
+                task = running.pop(future)
                 try:
-                    yield index, future.result()
+                    yield task.index, result_of(future, task)
                 except BrokenExecutor:
                     # The worker is gone; what was not shrunk is reported as it was found.
                     return
-                running.update({submit(task): task.index for task in islice(tasks, 1)})
+                running.update({submit(task): task for task in islice(tasks, 1)})
 
     try:
         yield results
@@ -95,6 +95,17 @@ def shrinkers(spec: LaneSpec, workers: int) -> Iterator[Shrink]:
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def result_of(future: Future[Reduced], task: Task) -> Reduced:
+    """What a worker found. Raises BrokenExecutor: it is gone."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        raise
+    except Exception as error:  # noqa: BLE001  # a bug in shrinking must not cost the failure itself
+        reason = f"{task.outcome.reason} (shrinking broke: {type(error).__name__}: {error})"
+        return Reduced(task.scenario, replace(task.outcome, reason=reason), False)
 
 
 def reduce(

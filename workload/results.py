@@ -136,8 +136,8 @@ class Coverage:
 class Fingerprint:
     """What failures of one cause have in common, read off the smallest scenario that fails.
 
-    `operators`: those left after shrinking, aggregate functions by name, sorted. `kind`: how the contents
-    differ, None where they do not or were never stored.
+    `operators`: those left after shrinking, aggregate functions by name, sorted. `kind`: how contents or
+    row ids differ, None where they do not or were never stored.
     """
 
     outcome: OutcomeClass
@@ -152,7 +152,7 @@ class Fingerprint:
             self.outcome.value,
             "no check" if self.check is None else self.check.value,
             ", ".join(self.operators) or "no operator",
-            "contents equal" if self.kind is None else self.kind.value,
+            "no rows differ" if self.kind is None else self.kind.value,
         )
         return ": ".join(parts)
 

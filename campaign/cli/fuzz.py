@@ -6,6 +6,7 @@ import datetime as dt
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,12 @@ def command(
         budget=budget,
         first=first,
     )
-    rules = () if ignore is None else read_ignore_file(ignore)
-    ignored = IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
-    shrinking = ShrinkBudget(failures=shrink, seconds=shrink_budget)
+    campaign = partial(
+        run_campaign,
+        shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
+        ignored=known_failures(ignore),
+        told=say_nothing if as_json else partial(click.echo, err=True),
+    )
     summaries = []
     for name, part in parts(plan) if tier == ALL else [(tier, plan)]:
         spec = replace(
@@ -145,11 +149,7 @@ def command(
         folder = out / name if tier == ALL else out
         goes_on = resume and (tier != ALL or (folder / JOURNAL_FILE).exists())
         with interruptible(), progress_of(part.scenarios, part.budget, as_json) as progress:
-            summaries.append(
-                run_campaign(
-                    part, spec, folder, progress, resume=goes_on, shrinking=shrinking, ignored=ignored
-                )
-            )
+            summaries.append(campaign(part, spec, folder, progress, resume=goes_on))
         if not as_json:
             print_summary(summaries[-1], folder)
         if summaries[-1].interrupted:
@@ -179,6 +179,16 @@ def lane_spec(tier: str, lift: str | None, worlds: int, fresh_percent: int) -> L
         worlds=worlds if lifting is Lifting.DATABASES else 1,
         fresh_percent=fresh_percent,
     )
+
+
+def known_failures(file: Path | None) -> IgnoreRules:
+    """The ignore rules as they are today; none without a file."""
+    rules = () if file is None else read_ignore_file(file)
+    return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
+
+
+def say_nothing(text: str) -> None:
+    """For output that only machines read."""
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:

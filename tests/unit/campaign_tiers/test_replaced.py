@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
-from generators.scenarios import scenario_at
 
 from campaign.engine import Engine
 from campaign.tiers.recording import FreshWanted
 from campaign.tiers.replaced import ReplacedTier
+from generators.generate import scenario_at
 from generators.profiles import QUICK
 from oracle.delayed_view import DelayedView
 from workload.scenario import Scenario

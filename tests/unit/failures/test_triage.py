@@ -9,6 +9,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,19 +20,19 @@ from campaign.cli.options import exit_code
 from campaign.engine import Engine
 from campaign.exit_codes import ExitCode
 from campaign.failures import ShrinkBudget
-from campaign.fingerprint import fingerprint
+from campaign.fingerprint import FAMILIES, fingerprint
 from campaign.ignore import IgnoreRule, IgnoreRules
 from campaign.lanes import LaneSpec, RulesTier
 from campaign.runner import Plan
 from campaign.shrink import Size, size
-from campaign.shrinkers import Task, reduce, shrinkers
+from campaign.shrinkers import Task, reduce, result_of, shrinkers
 from campaign.tiers.recording import FreshWanted
-from campaign.triage import Progress, replayed, smallest
+from campaign.triage import Progress, Reduced, replayed, smallest
 from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
 from workload.dml import Delete, Insert
-from workload.query import Call, ColumnRef, Item, Literal, Named, Select
-from workload.results import OutcomeClass, RunSummary
+from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
+from workload.results import Check, OutcomeClass, RunSummary
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.trace import Refreshed, Trace
@@ -190,6 +191,30 @@ def test_a_known_failure_is_ignored_and_no_pass_and_counts_again_once_the_rule_e
     assert counted.outcomes["product_failure"] == count
     assert exit_code(counted) is ExitCode.FAILED
     assert counted.rule_notes[0].startswith("expired on 2026-12-31")
+
+
+def test_a_bug_in_shrinking_does_not_cost_the_failure() -> None:
+    outcome = LaneSpec(tier="rules", faults=(FAULT,)).build().judge(LINGERS)
+    broken: Future[Reduced] = Future()
+    broken.set_exception(TypeError("no such reduction"))
+    found = result_of(broken, Task(7, LINGERS, outcome, 400, math.inf))
+    assert (found.scenario, found.minimal) == (LINGERS, False)
+    assert found.outcome.findings == outcome.findings
+    assert found.outcome.reason.endswith("(shrinking broke: TypeError: no such reduction)")
+
+
+def test_ids_alone_differ_in_a_kind_of_their_own() -> None:
+    lane = LaneSpec(tier="rules", faults=("union-branch-not-in-id",), fresh_percent=100).build()
+    both = UnionAll((Select((Item(A, "a"),), Named("r", "r")), Select((Item(A, "a"),), Named("r", "r"))))
+    scenario = replace(LINGERS, definitions=(DynamicTable("values_of_r", both),))
+    found = fingerprint(scenario, lane.judge(scenario))
+    assert (found.check, found.operators) == (Check.VALIDATION, ("union all",))
+    created = replace(scenario, steps=scenario.steps[:2])
+    assert fingerprint(created, lane.judge(created)).check is Check.ROW_IDS
+
+
+def test_every_check_belongs_to_a_family() -> None:
+    assert set(FAMILIES) == set(Check)
 
 
 def interrupted(spec: LaneSpec, task: Task) -> None:
