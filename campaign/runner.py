@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice
 from multiprocessing import get_context
 
+from campaign.errors import CampaignError
 from campaign.lanes import Lane, LaneSpec
 from campaign.lifting import LiftedLane, lane_of
 from campaign.tally import covered
@@ -36,6 +37,7 @@ class Plan:
     """What to run: everything that decides which scenarios there are. The budget only decides how many run.
 
     `scenarios`: how many; None with a `budget` in seconds. `done`: indices that are judged already.
+    `master`: an existing Spark cluster, `spark://host:port`, to judge on; empty: here.
     """
 
     seed: int
@@ -45,6 +47,7 @@ class Plan:
     workers: int = 2
     first: int = 0
     done: frozenset[int] = frozenset()
+    master: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +105,12 @@ Submit = Callable[[Sequence[int]], "Future[list[Judged]]"]
 
 @contextmanager
 def workers_for(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
-    """Processes for the in-memory tier, threads where one JVM serves all."""
+    """Processes for the in-memory tier, threads where one JVM serves all, or tasks on a cluster."""
     pool: Executor
+    if plan.master:
+        with on_cluster(plan, spec) as submit_there:
+            yield submit_there
+        return
     if spec.kind.processes:
         context = get_context("spawn")
         pool = ProcessPoolExecutor(plan.workers, mp_context=context, initializer=begin_worker)
@@ -120,6 +127,28 @@ def workers_for(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
         yield submit
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def on_cluster(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
+    """Chunks as tasks on an existing Spark cluster; Spark decides how many run at once.
+
+    Raises CampaignError where it cannot be reached, goes away, or the tier is not one that travels.
+    """
+    # Imported here: it loads pyspark.
+    from campaign.tiers.cluster import Cluster
+
+    if not spec.kind.processes:
+        raise CampaignError(
+            f"tier {spec.tier} runs on a Spark of its own; --master is for the in-memory tier"
+        )
+    cluster = Cluster.join(plan.master)
+
+    def judge(indices: Sequence[int]) -> list[Judged]:
+        return cluster.call(judge_in_process, spec, plan.seed, plan.profile, tuple(indices))
+
+    with ThreadPoolExecutor(plan.workers) as pool:
+        yield lambda indices: pool.submit(judge, indices)
 
 
 def run(plan: Plan, spec: LaneSpec) -> Generator[Judged]:
@@ -169,16 +198,12 @@ def _one_by_one(plan: Plan, spec: LaneSpec, indices: Iterable[int]) -> Iterator[
                     yield from submit((left[0],)).result()
                     left.popleft()
             except BrokenProcessPool:
-                yield _given_up(plan, left.popleft())
+                yield _not_judged(plan, left.popleft(), "the worker process died on this scenario, twice")
 
 
-def _given_up(plan: Plan, index: int) -> Judged:
+def _not_judged(plan: Plan, index: int, reason: str) -> Judged:
     scenario = scenario_at(plan.seed, plan.profile, index)
-    outcome = Outcome(
-        scenario=scenario.name,
-        outcome=OutcomeClass.INFRASTRUCTURE_FAILURE,
-        reason="the worker process died on this scenario, twice",
-    )
+    outcome = Outcome(scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason)
     return Judged(index, outcome, covered(scenario))
 
 

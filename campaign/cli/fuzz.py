@@ -32,6 +32,9 @@ from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
 from workload.results import RunSummary
 
+ON_CLUSTER = 16
+"""Chunks that are under way on a cluster at once, unless `--workers` says otherwise."""
+
 
 @click.command()
 @click.option(
@@ -70,6 +73,7 @@ from workload.results import RunSummary
     show_default=True,
     help="Folder for journal, report and failures; without --resume a run there begins anew.",
 )
+@click.option("--master", default="", help="Judge on an existing Spark cluster, spark://host:7077.")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out; what is not said stays as it was.")
 @click.option("--shrink", type=click.IntRange(0), default=24, show_default=True, help="Failures to shrink.")
 @click.option(
@@ -96,6 +100,7 @@ def command(
     profile: str,
     first: int,
     out: Path,
+    master: str,
     resume: bool,
     shrink: int,
     shrink_budget: float,
@@ -131,6 +136,7 @@ def command(
         scenarios=200 if scenarios is None and budget is None else scenarios,
         budget=budget,
         first=first,
+        master=master,
     )
     campaign = partial(
         run_campaign,
@@ -145,7 +151,7 @@ def command(
             faults=known_faults(fault),
             validations=validations,
         )
-        part = replace(part, workers=workers or spec.kind.workers)
+        part = replace(part, workers=workers or (ON_CLUSTER if master else spec.kind.workers))
         folder = out / name if tier == ALL else out
         goes_on = resume and (tier != ALL or (folder / JOURNAL_FILE).exists())
         with interruptible(), progress_of(part.scenarios, part.budget, as_json) as progress:

@@ -40,7 +40,7 @@ def launch_conf(
         **RUNTIME[settings],
         **MEMORY[settings],
         # A machine whose own name does not resolve, such as a container, can still run Spark on itself.
-        **(local if master.startswith("local") else {}),
+        **(local if on_this_machine(master) else {}),
         "spark.app.name": app_name,
         "spark.master": master,
         "spark.jars": ",".join(map(str, jars)),
@@ -53,10 +53,15 @@ def launch_conf(
 def launch_environment(java: Java, *, master: str) -> dict[str, str]:
     """What Spark's start scripts read from the environment, whatever the user's shell says."""
     pinned = {"JAVA_HOME": str(java.home), "SPARK_HOME": str(spark_home())}
-    if master.startswith("local"):
+    if on_this_machine(master):
         # Workers run the Python of the driver, with the libraries of the driver.
         return {**pinned, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     return pinned
+
+
+def on_this_machine(master: str) -> bool:
+    """Whether Spark's master and workers are here: none of their own, or those of a loopback address."""
+    return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 
 def spark_home() -> Path:

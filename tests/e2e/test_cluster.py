@@ -1,0 +1,152 @@
+"""A campaign on a real standalone Spark cluster on loopback: a master and two workers as processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dynamic_tables.session.java import find_java
+from dynamic_tables.session.launch import spark_home
+
+pytestmark = pytest.mark.spark
+
+DVS = Path(sys.executable).with_name("dvs")
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """The processes of a cluster."""
+
+    master: str
+    processes: list[subprocess.Popen[bytes]]
+
+    def kill(self) -> None:
+        for process in self.processes:
+            process.send_signal(signal.SIGKILL)
+        for process in self.processes:
+            process.wait()
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def until(what: str, holds: Any, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"{what} within {seconds} s"
+        time.sleep(0.3)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Standalone]:
+    home, port, ui = spark_home(), free_port(), free_port()
+    # Without the Scala version, executors look for a source tree's build folders.
+    env = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_SCALA_VERSION": "2.13",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    deploy = "org.apache.spark.deploy"
+    java = [str(find_java(os.environ).home / "bin" / "java"), "-Xmx300m", "-cp", f"{home}/jars/*"]
+    url = f"spark://127.0.0.1:{port}"
+
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        log = (tmp_path / f"{words[0]}-{len(processes)}.log").open("wb")
+        return subprocess.Popen(
+            [*java, f"{deploy}.{words[0]}", *words[1:]],
+            env=env,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=tmp_path,
+        )
+
+    processes: list[subprocess.Popen[bytes]] = []
+    processes.append(
+        start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(ui))
+    )
+    until("a master", lambda: listens(port))
+    for number in range(2):
+        work = ("--work-dir", str(tmp_path / f"work{number}"), "--webui-port", str(free_port()))
+        processes.append(
+            start("worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1500m", *work, url)
+        )
+    running = Standalone(url, processes)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def fuzz(out: Path, *words: str) -> list[str]:
+    options = ("--seed", "5", "--profile", "quick", "--json", "--out", str(out))
+    return [str(DVS), "fuzz", *options, *words]
+
+
+def timeless(summary: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in summary.items() if key not in ("seconds", "time_split", "started")}
+
+
+def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:
+    summaries = []
+    for name, words in (("here", ()), ("there", ("--master", cluster.master))):
+        done = subprocess.run(
+            fuzz(tmp_path / name, "--scenarios", "12", *words), capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, done.stderr
+        summaries.append(json.loads(done.stdout))
+    assert timeless(summaries[0]) == timeless(summaries[1])
+    assert summaries[1]["outcomes"]["passed"] == 12
+
+    # It goes away in the middle: one line says so, and what was judged is there.
+    out = tmp_path / "gone"
+    running = subprocess.Popen(
+        fuzz(out, "--scenarios", "4000", "--master", cluster.master), stderr=subprocess.PIPE, text=True
+    )
+    until("journal entries", lambda: entries(out) > 1, 120)
+    cluster.kill()
+    _, said = running.communicate(timeout=120)
+    assert running.returncode == 2
+    assert "went away" in said
+    assert "Traceback" not in said
+    judged = entries(out)
+    again = subprocess.run(
+        fuzz(out, "--resume", "--scenarios", str(judged + 1)), capture_output=True, text=True, timeout=240
+    )
+    assert again.stdout, again.stderr
+    assert json.loads(again.stdout)["scenarios"] >= judged
+
+
+def entries(out: Path) -> int:
+    journal = out / "journal.jsonl"
+    return len(journal.read_bytes().splitlines()) - 1 if journal.exists() else 0
+
+
+def test_without_a_cluster_one_line_says_so(tmp_path: Path) -> None:
+    for master, message in (
+        (f"spark://127.0.0.1:{free_port()}", "no Spark master answers"),
+        ("yarn", "looks like spark://host:7077"),
+    ):
+        done = subprocess.run(fuzz(tmp_path, "--master", master), capture_output=True, text=True, timeout=60)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+        assert "Traceback" not in done.stderr
