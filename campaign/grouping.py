@@ -83,11 +83,12 @@ class Likeness:
             for check in checks or (None,)
         )
         killer = "" if outcome.killer is None else outcome.killer.value
+        kinds = sorted({f.difference.kind.value for f in outcome.findings if f.difference is not None})
         return cls(
             index,
             tuple(dict.fromkeys(causes)),
             weight(scenario),
-            f"{outcome.outcome.value}: {killer}: {', '.join(dict.fromkeys(names))}",
+            f"{outcome.outcome.value}: {killer}: {', '.join(kinds)}",
             shrinkable,
         )
 
