@@ -48,10 +48,12 @@ GATES: Mapping[str, GateProfile] = {
         ),
         GateProfile(
             name="nightly",
-            meant_for="each night: two and a half hours, new scenarios every day",
+            meant_for="each night: three hours, new scenarios every day",
             campaigns=(
                 GateCampaign("rules", "nightly", HOUR),
                 GateCampaign("rules", "production", 10 * MINUTE),
+                GateCampaign("spark", "smoke", 25 * MINUTE),
+                GateCampaign("spark-stock", "quick", 10 * MINUTE),
                 GateCampaign("delta", "quick", HOUR),
             ),
             fault_budget=15 * MINUTE,
@@ -64,8 +66,10 @@ GATES: Mapping[str, GateProfile] = {
             campaigns=(
                 GateCampaign("rules", "smoke", HOUR),
                 GateCampaign("rules", "nightly", 3 * HOUR),
-                GateCampaign("rules", "production", HOUR),
-                GateCampaign("delta", "quick", 3 * HOUR),
+                GateCampaign("rules", "production", 30 * MINUTE),
+                GateCampaign("spark", "smoke", HOUR),
+                GateCampaign("spark-stock", "smoke", 30 * MINUTE),
+                GateCampaign("delta", "quick", 2.5 * HOUR),
             ),
             fault_budget=30 * MINUTE,
             core_only=False,

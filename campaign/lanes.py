@@ -163,7 +163,13 @@ class LaneSpec:
         """The tier, and how its scenarios are lifted where that is not as usual."""
         if self.lifted is self.kind.lifting:
             return self.tier
-        return f"{self.tier}, {f'{self.worlds} databases' if self.worlds > 1 else self.lifted.value} lifted"
+        match self.lifted:
+            case Lifting.NONE:
+                return f"{self.tier}, one by one"
+            case Lifting.INTERVALS:
+                return f"{self.tier}, intervals lifted"
+            case Lifting.DATABASES:
+                return f"{self.tier}, {self.worlds} databases lifted"
 
     @property
     def lifted(self) -> Lifting:

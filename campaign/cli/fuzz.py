@@ -12,12 +12,11 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from rich.console import Console
-from rich.table import Table
 
 from campaign.campaigns import run_campaign
 from campaign.cli.options import Duration, TierName, exit_code, interruptible, worst
 from campaign.cli.progress import progress_of
+from campaign.cli.shown import print_summary
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.failures import ShrinkBudget
@@ -28,9 +27,7 @@ from campaign.mutation import known_faults
 from campaign.runner import Plan
 from campaign.spread import ALL, parts
 from generators.profiles import PROFILES, load_profile
-from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
-from workload.results import RunSummary
 
 ON_CLUSTER = 16
 """Chunks that are under way on a cluster at once, unless `--workers` says otherwise."""
@@ -120,14 +117,9 @@ def command(
             "--scenarios and --budget exclude each other: one says how many, the other how long"
         )
     if resume and tier != ALL:
-        head = read_head(out)
-        tier, seed, first = (of_run(head, name) for name in ("tier", "seed", "first"))
+        head = head_to_resume(out)
+        tier, seed, first, profile = (of_run(head, name) for name in ("tier", "seed", "first", "profile"))
         lift, worlds = of_run(head, "lift"), of_run(head, "worlds")
-        profile = of_run(head, "profile")
-        if profile == head["profile"] and profile not in PROFILES:
-            raise CampaignError(
-                f"{out} holds a run of profile {profile}, which was a file: give it again with --profile FILE"
-            )
         if scenarios is None and budget is None:
             scenarios, budget = head["scenarios"], head["budget"]
     plan = Plan(
@@ -166,6 +158,17 @@ def command(
     return worst(exit_code(summary) for summary in summaries)
 
 
+def head_to_resume(out: Path) -> Mapping[str, Any]:
+    """How the run in a folder was asked for. Raises CampaignError: it cannot be asked for like that again."""
+    head = read_head(out)
+    profile = of_run(head, "profile")
+    if profile == head["profile"] and profile not in PROFILES:
+        raise CampaignError(
+            f"{out} holds a run of profile {profile}, which was a file: give it again with --profile FILE"
+        )
+    return head
+
+
 def of_run(head: Mapping[str, Any], name: str) -> Any:
     """An option of a run that goes on: as given now, else as it was."""
     context = click.get_current_context()
@@ -195,51 +198,3 @@ def known_failures(file: Path | None) -> IgnoreRules:
 
 def say_nothing(text: str) -> None:
     """For output that only machines read."""
-
-
-def print_summary(summary: RunSummary, out: Path) -> None:
-    """The summary table, the failures, and where the report is."""
-    console = Console()
-    table = Table(title=f"{summary.tier}, profile {summary.profile}, seed {summary.seed}", show_header=False)
-    rate = summary.definitions / summary.seconds if summary.seconds else 0.0
-    table.add_row("scenarios", str(summary.scenarios))
-    table.add_row("dynamic tables", f"{summary.definitions} ({rate:.1f} per second)")
-    table.add_row("refreshes", str(summary.refreshes))
-    table.add_row("checks", str(summary.checks))
-    if summary.judgements > summary.refreshes:
-        each = summary.judgements / summary.seconds
-        table.add_row("judgements", f"{summary.judgements} ({each:.0f} per second)")
-    if summary.left_out:
-        table.add_row("not checked", "\n".join(summary.left_out))
-    for name, count in summary.outcomes.items():
-        if count or name == "passed":
-            table.add_row(
-                name.replace("_", " "), str(count), style="green" if name == "passed" else "bold red"
-            )
-    table.add_row(
-        "floors", "met" if summary.coverage.floors_met else f"{len(summary.coverage.unmet)} not met"
-    )
-    table.add_row("seconds", f"{summary.seconds:.1f}")
-    console.print(table)
-    if summary.interrupted:
-        console.print("interrupted: this is what had been judged by then; --resume goes on", highlight=False)
-    for name, (reached, wanted) in summary.coverage.unmet.items():
-        console.print(f"floor not met: {name}: {reached} of {wanted}", highlight=False)
-    print_groups(summary, console)
-    console.print(f"report: {out / 'report.html'}", highlight=False, soft_wrap=True)
-
-
-def print_groups(summary: RunSummary, console: Console) -> None:
-    """The failures by cause, each with the command that shows one of them."""
-    kept = {failure.index: failure for failure in summary.failures}
-
-    def say(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-    for number, group in enumerate(summary.groups, 1):
-        failure = kept[group.representative]
-        say(f"group {number}: {group_text(group)}")
-        say(f"  {failure.outcome.reason}")
-        say(f"  {replay_command(failure.folder, failure.options)}")
-    for note in summary.rule_notes:
-        say(f"ignore rule {note}")
