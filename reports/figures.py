@@ -122,11 +122,14 @@ class Figure:
 
 def figures(summary: RunSummary) -> tuple[Figure, ...]:
     """What ran, and how fast."""
+    judgements = Figure("judgements", number(summary.judgements), rate(summary.judgements, summary.seconds))
     return (
         Figure("scenarios", number(summary.scenarios), rate(summary.scenarios, summary.seconds)),
         Figure("dynamic tables", number(summary.definitions), rate(summary.definitions, summary.seconds)),
         Figure("refreshes", number(summary.refreshes), rate(summary.refreshes, summary.seconds)),
         Figure("checks", number(summary.checks), rate(summary.checks, summary.seconds)),
+        # Of one database and one refresh each: more than refreshes where databases were lifted.
+        *((judgements,) if summary.judgements > summary.refreshes else ()),
         Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"),
     )
 
