@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from campaign.exit_codes import ExitCode
-from campaign.lanes import ADAPTER, TIERS
 from workload.results import OutcomeClass, RunSummary
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -39,17 +38,26 @@ class TierName(click.ParamType[str]):
     name = "tier"
 
     def __init__(self, *more: str) -> None:
-        self.names = (*TIERS, *more)
+        self.more = more
+
+    def names(self) -> tuple[str, ...]:
+        """Every name but the adapters'."""
+        # Imported here: other commands share this module and do without what lanes load.
+        from campaign.lanes import TIERS
+
+        return (*TIERS, *self.more)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """For the help."""
-        return f"[{'|'.join(self.names)}|adapter:NAME]"
+        return f"[{'|'.join(self.names())}|adapter:NAME]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name as it is; fails with one line."""
+        from campaign.lanes import ADAPTER
+
         text = str(value)
-        if text not in self.names and not text.startswith(ADAPTER):
-            self.fail(f"{text!r} is no tier; there are: {', '.join(self.names)}, adapter:NAME", param, ctx)
+        if text not in self.names() and not text.startswith(ADAPTER):
+            self.fail(f"{text!r} is no tier; there are: {', '.join(self.names())}, adapter:NAME", param, ctx)
         return text
 
 

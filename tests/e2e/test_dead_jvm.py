@@ -11,7 +11,7 @@ PROGRAM = """
 import os, signal, subprocess
 from campaign.lanes import LaneSpec
 from generators.profiles import QUICK
-from generators.scenarios import scenario_at
+from generators.generate import scenario_at
 
 def jvms():
     shown = subprocess.run(["ps", "-eo", "pid,ppid,comm"], capture_output=True, text=True).stdout

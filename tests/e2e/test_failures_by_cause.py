@@ -39,9 +39,7 @@ def groups(tmp_path: Path, faults: tuple[str, ...], seed: int, first: int) -> li
     ("fault", "seed", "first", "operators"),
     [
         ("distinct-value-lingers", 1, 0, {"distinct"}),
-        ("distinct-value-lingers", 5, 12, {"distinct"}),
         ("join-both-at-t1", 2, 0, {"inner join", "cross join"}),
-        ("empty-group-kept", 3, 0, {"grouped aggregation"}),
         ("replaced-upstream-incremental", 1, 0, set()),
     ],
 )
