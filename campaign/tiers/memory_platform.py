@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from campaign.tiers.applier import Applier
@@ -20,6 +20,8 @@ class MemoryPlatform:
 
     store: MemoryStore[Any]
     applier: Applier
+    read: dict[str, tuple[object, tuple[StoredRow, ...]]] = field(default_factory=dict)
+    """Per table what was read last, and its rows: a refresh without changes keeps the relation as it is."""
 
     def commit(self, step: int, commit: Commit) -> Sequence[SourceWritten]:
         """Applies a transaction."""
@@ -36,10 +38,16 @@ class MemoryPlatform:
 
     def stored(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
         """A version's rows."""
-        rows = self.store.tables[table.name].rows[version].rows()
-        if not table.incremental:
-            return tuple(StoredRow(None, workload_row(row)) for row in rows)
-        return tuple(StoredRow(row[-1], workload_row(row[:-1])) for row in rows)
+        relation = self.store.tables[table.name].rows[version]
+        known = self.read.get(table.name)
+        if known is None or known[0] is not relation:
+            ids = table.incremental
+            rows = tuple(
+                StoredRow(row[-1], workload_row(row[:-1])) if ids else StoredRow(None, workload_row(row))
+                for row in relation.rows()
+            )
+            known = self.read[table.name] = (relation, rows)
+        return known[1]
 
     def newest(self, name: str) -> int | None:
         """The last version."""
