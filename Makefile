@@ -25,7 +25,7 @@ demo: setup  ## two minutes: random dynamic tables on Spark + Delta, then in mem
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
 test: setup  ## all tests
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: setup  ## what CI runs: format, lint, types, import contracts, tests
 	$(BIN)/ruff format --check .
