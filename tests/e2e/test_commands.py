@@ -45,6 +45,29 @@ def test_fuzz_ends_with_one_object_whose_outcomes_add_up(tmp_path: Path) -> None
     assert json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["seed"] == 4
 
 
+def test_lifted_databases_are_counted_and_resumed_as_they_were(tmp_path: Path) -> None:
+    options = ("--profile", "quick", "--out", str(tmp_path), "--json")
+    asked = dvs("fuzz", "--scenarios", "3", "--lift", "databases", "--worlds", "7", *options)
+    first = json.loads(asked.stdout)
+    assert asked.exit_code == 0
+    assert first["tier"] == "rules, 7 databases lifted"
+    assert first["refreshes"] < first["judgements"] <= 7 * first["refreshes"]
+    # Nothing but the folder is said again.
+    again = json.loads(dvs("fuzz", "--resume", "--scenarios", "4", *options[2:]).stdout)
+    assert (again["tier"], again["scenarios"]) == (first["tier"], 4)
+    assert again["judgements"] > first["judgements"]
+
+
+def test_all_tiers_are_those_of_the_profile(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text('base = "quick"\n[tiers]\nrules = 1\n', encoding="utf-8")
+    out = tmp_path / "run"
+    options = ("--tier", "all", "--profile", str(profile), "--out", str(out), "--json")
+    (summary,) = json.loads(dvs("fuzz", "--scenarios", "2", *options).stdout)
+    assert (summary["tier"], summary["scenarios"]) == ("rules", 2)
+    assert (out / "rules" / "report.html").exists()
+
+
 def test_floors_that_are_not_met_are_no_pass(tmp_path: Path) -> None:
     profile = tmp_path / "impossible.toml"
     profile.write_text('base = "quick"\n[floors]\n"state: group refilled" = 9000\n', encoding="utf-8")
