@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from itertools import count
 from pathlib import Path
 
 from campaign.errors import CampaignError
+from campaign.files import write_text
 from campaign.lanes import LaneSpec
 from campaign.reproduction import reproduction
 from campaign.triage import Progress
@@ -26,26 +25,6 @@ from workload.scenario import Scenario
 SCENARIO_FILE = "scenario.json"
 ORIGINAL_FILE = "original.json"
 PROGRESS_FILE = "shrinking.json"
-NUMBERS = count()
-
-
-def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all. Raises CampaignError naming the path."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Opened as any file is, so that the user's umask decides who may read it.
-        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(NUMBERS)}")
-        try:
-            with temporary.open("x", encoding="utf-8") as file:
-                file.write(text)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise CampaignError(
-            f"cannot write {path}: {error.strerror or error}; choose another place for it"
-        ) from error
 
 
 def ensure_writable(out: Path) -> None:

@@ -14,7 +14,7 @@ import click
 
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.folders import write_text
+from campaign.files import write_text
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check
 from dvs_model.definitions import ALIASES

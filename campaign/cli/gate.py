@@ -16,7 +16,8 @@ from campaign.baseline import GATE_FILE, read_baseline
 from campaign.cli.options import Duration, interruptible
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
-from campaign.folders import ensure_writable, write_text
+from campaign.files import write_text
+from campaign.folders import ensure_writable
 from campaign.gate import GatePlan, Stage, run_gate, verdict_of
 from campaign.gate_object import gate_object
 from campaign.gate_profiles import GATES, GateProfile

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from campaign.exit_codes import ExitCode
 from campaign.faults.histories import HISTORY_FAULTS
-from campaign.folders import write_text
+from campaign.files import write_text
 from campaign.history_mutation import HistoryVerdict, hunt_histories, known_history_faults
 
 MODEL = "model"

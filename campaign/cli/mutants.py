@@ -15,7 +15,8 @@ from campaign.cli.options import Duration
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
 from campaign.faults.missing import MISSING
-from campaign.folders import SCENARIO_FILE, write_text
+from campaign.files import write_text
+from campaign.folders import SCENARIO_FILE
 from campaign.lanes import TIERS
 from campaign.mutation import Verdict, hunt_all, known_faults
 from generators.profiles import load_profile

@@ -9,7 +9,8 @@ import click
 from campaign.cli.options import TierName, interruptible
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from campaign.folders import read_progress, read_scenario, update_failure, write_progress, write_text
+from campaign.files import write_text
+from campaign.folders import read_progress, read_scenario, update_failure, write_progress
 from campaign.lanes import LaneSpec
 from campaign.shrink.measure import Size, size
 from campaign.triage import SHRINKABLE, Progress, Reduced, smallest

@@ -1,0 +1,30 @@
+"""Writing files whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from pathlib import Path
+
+from campaign.errors import CampaignError
+
+NUMBERS = count()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all. Raises CampaignError naming the path."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Opened as any file is, so that the user's umask decides who may read it.
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(NUMBERS)}")
+        try:
+            with temporary.open("x", encoding="utf-8") as file:
+                file.write(text)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise CampaignError(
+            f"cannot write {path}: {error.strerror or error}; choose another place for it"
+        ) from error
