@@ -68,14 +68,14 @@ def test_every_operator_lifted_is_the_operator_one_by_one(operator: str) -> None
 
 @pytest.mark.parametrize("seed", range(4))
 def test_databases_of_random_scenarios(seed: int) -> None:
-    for index in range(5):
+    for index in range(3):
         profile = NIGHTLY if seed == 3 else SMOKE
-        assert compared(worlds_of(scenario_at(seed, profile, index), 6)) == []
+        assert compared(worlds_of(scenario_at(seed, profile, index), 5)) == []
 
 
 def test_refresh_intervals_of_random_scenarios() -> None:
     lifted_ones = 0
-    for index in range(10):
+    for index in range(6):
         scenario = scenario_at(7, SMOKE, index)
         with DelayedView(scenario) as truth:
             worlds = interval_worlds(scenario, truth.source_rows)
@@ -94,25 +94,20 @@ def test_refresh_intervals_of_random_scenarios() -> None:
                         assert Bag.of(alone.contents(table.name, last), types) == Bag.of(
                             truth.contents(table.name, interval.end), types
                         )
-    assert lifted_ones > 7
+    assert lifted_ones > 4
 
 
 # ----------------------------------------------------------------------------------------------------
 # Naive lifting is caught
 
 
-def worlds_that_tell() -> Iterator[Sequence[Scenario]]:
-    for query in EVERY_OPERATOR.values():
-        yield worlds_of(of_one_operator(query), 12)
-
-
-def any_difference() -> bool:
-    return any(compared(worlds) for worlds in worlds_that_tell())
+def differs(operator: str) -> bool:
+    return bool(compared(worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 12)))
 
 
 def test_a_full_join_by_its_left_world_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "_world_of_join", lambda kind, left, right: left)
-    assert any_difference()
+    assert differs("full join")
 
 
 def test_a_left_join_by_its_right_world_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +115,7 @@ def test_a_left_join_by_its_right_world_is_wrong(monkeypatch: pytest.MonkeyPatch
         return right if kind is JoinKind.LEFT else left
 
     monkeypatch.setattr(queries, "_world_of_join", world)
-    assert any_difference()
+    assert differs("left join")
 
 
 def test_an_aggregate_over_all_rows_grouped_by_world_loses_empty_worlds(
@@ -131,4 +126,4 @@ def test_an_aggregate_over_all_rows_grouped_by_world_loses_empty_worlds(
         return replace(select, items=items, group_by=(world,))
 
     monkeypatch.setattr(queries, "_of_all_rows", naive)
-    assert any_difference()
+    assert differs("scalar aggregation")
