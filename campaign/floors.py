@@ -5,18 +5,9 @@ from __future__ import annotations
 from campaign.errors import CampaignError
 from generators.coverage import JOIN_NAMES
 from generators.intents import INTENTS
+from generators.limits import OPERATORS
 from generators.profiles import Profile
 from workload.trace import Action
-
-OPERATORS = (
-    *JOIN_NAMES.values(),
-    "filter",
-    "projection",
-    "distinct",
-    "union all",
-    "grouped aggregation",
-    "scalar aggregation",
-)
 
 SHAPES = {
     "grouped aggregation": "grouped",
@@ -85,7 +76,7 @@ def unreachable(profile: Profile, name: str, wanted: int) -> str:
 
 def _operator(profile: Profile, name: str) -> str:
     if name not in OPERATORS:
-        return f"there is no operator {name!r}, there are {', '.join(OPERATORS)}"
+        return f"there is no operator {name!r}, there are {', '.join(sorted(OPERATORS))}"
     if profile.intents[1]:
         # Intents bring definitions of their own, of any shape.
         return ""

@@ -88,9 +88,12 @@ class LiftedLane:
         alone = self.lane.judge(scenario)
         if alone.outcome not in (OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED):
             return alone
-        if outcome.outcome not in (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE):
-            # One world's data break a statement, or a lifted text is refused: nothing is known of the worlds.
+        if outcome.outcome in (OutcomeClass.GENERATOR_INVALID, OutcomeClass.UNSUPPORTED):
+            # One world's data break a statement, or a lifted text is refused: the scenario alone is counted.
             return alone
+        if outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE:
+            # Cut or broken: that the scenario passes alone says nothing of the worlds.
+            return replace(outcome, reproduction=lifted)
         for world in islice(suspects(outcome, len(worlds)), TAKEN_APART):
             tried = self.lane.judge(worlds[world])
             if tried.outcome is not OutcomeClass.PASSED:

@@ -10,10 +10,11 @@ from click.testing import CliRunner
 
 from campaign.cli import main
 from campaign.errors import CampaignError
-from campaign.floors import OPERATORS, STATES, require_reachable_floors
+from campaign.floors import STATES, require_reachable_floors
 from campaign.lanes import LaneSpec
 from generators.coverage import operators
 from generators.generate import scenario_at
+from generators.limits import OPERATORS
 from generators.profiles import PRODUCTION, PROFILES, SMOKE, Profile
 from generators.queries import QueryWeights
 from workload.query import JoinKind

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
+from campaign.engine import Engine
 from campaign.faults import FAULTS
-from campaign.lanes import LaneSpec, Lifting
+from campaign.lanes import Lane, LaneSpec, Lifting, RulesTier
 from campaign.lifting import LiftedLane, lane_of, reachable, suspects
+from campaign.tiers.recording import FreshWanted
+from campaign.tiers.watchdog import HungQuery
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from tests.ir import columns, named, select, table
 from workload.dml import Insert, Replace
 from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.trace import Trace
 from workload.types import INT
 
 
@@ -70,6 +75,28 @@ def test_what_cannot_be_lifted_is_run_one_by_one() -> None:
     scenario = Scenario("replaced", (table_r,), (DynamicTable("d", query),), steps)
     outcome, ran = lane(Lifting.INTERVALS).take(scenario)
     assert (outcome.outcome, outcome.worlds, ran) == (OutcomeClass.PASSED, 1, scenario)
+
+
+@dataclass(frozen=True)
+class HangsOnWorlds(RulesTier):
+    """A platform on which lifted scenarios are cut."""
+
+    def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
+        if "/x" in scenario.name:
+            raise HungQuery("cut after 300 s")
+        return super().run(scenario, engine, fresh_wanted)
+
+
+def test_a_lifted_run_that_is_cut_is_no_pass_though_the_scenario_passes_alone() -> None:
+    hanging = Lane(tier=HangsOnWorlds())
+    scenario = scenario_at(11, SMOKE, 0)
+    assert hanging.judge(scenario).outcome is OutcomeClass.PASSED
+    lifted = LiftedLane(lane=hanging, lifting=Lifting.DATABASES, worlds=3, alone_percent=0)
+    outcome, _ = lifted.take(scenario)
+    assert (outcome.outcome, outcome.reason) == (
+        OutcomeClass.INFRASTRUCTURE_FAILURE,
+        "HungQuery: cut after 300 s",
+    )
 
 
 def test_a_sample_is_run_one_by_one_all_the_same() -> None:
