@@ -68,7 +68,7 @@ class Cluster:
     def call(self, work: Callable[..., Result], *args: object) -> Result:
         """Runs a function of one of our modules as one task.
 
-        Raises CampaignError where the cluster is gone, else what Spark raises.
+        Raises CampaignError where the cluster is gone, or the task fails there.
         """
         with self._watched():
             found: list[Result] = (
@@ -102,7 +102,12 @@ class Cluster:
                     f"the cluster at {self.master} went away; what was judged is kept, and --resume goes on "
                     "from there"
                 ) from error
-            raise
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            told = next((line for line in reversed(lines) if "Error" in line), (lines or ["no word"])[0])
+            raise CampaignError(
+                f"a task failed on the cluster at {self.master}: {told[:300]}; its workers' Python needs the "
+                "libraries of this project (PYSPARK_PYTHON says which Python that is)"
+            ) from error
         finally:
             done.set()
             watching.join()
