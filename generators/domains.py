@@ -37,6 +37,9 @@ class Domain:
 
 DECIMAL = decimal(8, 2)
 
+WIDE_DECIMAL = decimal(18, 2)
+"""More digits than a double holds; also the type of a SUM over DECIMAL."""
+
 DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
     Kind.INT: (
         (8, Domain((0, 1, 2, 3, 4, -1), 3)),
@@ -79,7 +82,11 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         ),
     ),
 }
-"""Per type, weighted domains. Doubles are dyadic, so that sums are exact in any order."""
+"""Per kind, weighted domains. Doubles are dyadic, so that sums are exact in any order."""
+
+_WIDE = ("1234567890123456.78", "-1234567890123456.78", "9999999999999999.99", "0.01", "-0.01", "0.00")
+WIDE_DECIMALS = Domain(tuple(Decimal(value) for value in _WIDE), 0)
+"""Sums of which a double rounds."""
 
 TYPES: Sequence[tuple[int, SqlType]] = (
     (5, INT),
@@ -87,6 +94,7 @@ TYPES: Sequence[tuple[int, SqlType]] = (
     (3, STRING),
     (2, DOUBLE),
     (2, DECIMAL),
+    (1, WIDE_DECIMAL),
     (1, BOOLEAN),
     (1, DATE),
     (1, TIMESTAMP_NTZ),
@@ -117,7 +125,7 @@ def table(choices: Choices, name: str, max_columns: int, types: Sequence[SqlType
         else:
             type_ = INT if number == 0 and choices.chance(60) else choices.weighted(TYPES)
         columns.append(Column("abcdefgh"[number], type_))
-        domains.append(choices.weighted(DOMAINS[type_.kind]))
+        domains.append(WIDE_DECIMALS if type_ == WIDE_DECIMAL else choices.weighted(DOMAINS[type_.kind]))
     return TableSketch(name, tuple(columns), tuple(domains))
 
 

@@ -13,7 +13,7 @@ from generators.limits import NO_LIMITS, Limits
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
 
-GENERATOR_VERSION = 3
+GENERATOR_VERSION = 4
 """Scenario i is a function of (seed, generator version, profile, i); a change of any draw changes this."""
 
 

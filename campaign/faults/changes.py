@@ -60,6 +60,14 @@ def _renamed(plan: Plan, name: str) -> Plan:
     return Project(plan, ((name, column),))
 
 
+def one_by_one(source: str, schema: Columns) -> Plan:
+    """An updated row as if it had been updated twice: from A to A, then from A to B."""
+    right = changes.capture(source, schema)
+    old = among(deletes(right), ids(inserts(right)))
+    again = Project(old, tuple((c.name, text(INSERT) if c.name == ACTION else c) for c in columns(old)))
+    return UnionAll((right, old, again))
+
+
 def every_row(source: str, schema: Columns) -> Plan:
     """All rows of both versions, changed or not: what a commit's files hold."""
     ends = {at: changes.stored(leaf_name(source, at), schema) for at in At}
@@ -150,6 +158,12 @@ FAULTS: Mapping[str, Fault] = {
             Check.INVARIANT_2,
             Check.INVARIANT_3,
             core=False,
+        ),
+        _fault(
+            "changes-not-netted",
+            "several changes of one row in an interval are passed on one by one",
+            lambda rules: replace(rules, capture=one_by_one, consolidate=not_consolidated),
+            Check.INVARIANT_1,
         ),
         _fault(
             "consolidation-skipped",

@@ -36,7 +36,7 @@ def newest_upstream(history: SourceHistory, timestamp: int, table: str) -> Sourc
     return history.versions[-1] if history.dynamic else resolve(history, timestamp, table)
 
 
-def largest_frontier(before: Frontier, source: str, store: Store) -> SourceVersion:
+def largest_frontier(before: Frontier, after: Frontier, source: str, store: Store) -> SourceVersion:
     """The largest version of a source that any of its consumers has reached."""
     reached = [before.sources[source]]
     for table in store.definitions().values():
@@ -44,6 +44,20 @@ def largest_frontier(before: Frontier, source: str, store: Store) -> SourceVersi
         if refreshes and source in refreshes[-1].frontier.sources:
             reached.append(refreshes[-1].frontier.sources[source])
     return max(reached, key=lambda version: version.version)
+
+
+def from_last_rewrite(before: Frontier, after: Frontier, source: str, store: Store) -> SourceVersion:
+    """The interval starts anew where a base table's files were rewritten without a change of rows."""
+    definition = store.definitions()[source]
+    start, end = before.sources[source], after.sources[source]
+    if not isinstance(definition, BaseTable):
+        return start
+    rewrites = [
+        version
+        for version in store.history(definition).versions
+        if start.version < version.version <= end.version and version.content < version.version
+    ]
+    return rewrites[-1] if rewrites else start
 
 
 def newest_versions(frontier: Frontier, store: Store) -> Frontier:
@@ -57,7 +71,7 @@ def newest_versions(frontier: Frontier, store: Store) -> Frontier:
     return replace(frontier, sources=sources)
 
 
-def one_version_early(before: Frontier, source: str, store: Store) -> SourceVersion:
+def one_version_early(before: Frontier, after: Frontier, source: str, store: Store) -> SourceVersion:
     """The interval includes the last applied commit once more."""
     version = before.sources[source]
     return replace(version, version=max(0, version.version - 1))
@@ -122,6 +136,12 @@ FAULTS: Mapping[str, Fault] = {
             lambda protocol: replace(protocol, interval_start=largest_frontier),
             Check.EQUALITY,
             core=True,
+        ),
+        _fault(
+            "rewrite-resets-interval",
+            "after a rewrite of files (OPTIMIZE) the interval starts at the rewritten files",
+            lambda protocol: replace(protocol, interval_start=from_last_rewrite),
+            Check.EQUALITY,
         ),
         _fault(
             "initialized-off-timestamp",

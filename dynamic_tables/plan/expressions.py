@@ -20,12 +20,26 @@ class Col:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lit:
-    """A constant."""
+    """A constant. Two are equal if they are written alike: NaN is NaN, and 0.0 is not -0.0.
+
+    A select item is a group key, and a plan another one, by equality of expressions; with Python's own
+    equality of floats one NaN would not be the other, and `greatest(0.0, x)` would be `greatest(-0.0, x)`.
+    """
 
     value: Scalar
     type: Type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lit) and self._written == other._written
+
+    def __hash__(self) -> int:
+        return hash(self._written)
+
+    @property
+    def _written(self) -> tuple[object, Type]:
+        return (repr(self.value) if isinstance(self.value, float) else self.value, self.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,10 @@ class RefreshProtocol:
 
     resolve: Callable[[SourceHistory, int, str], SourceVersion] = versions.resolve
     decide: Callable[[Frontier | None, Frontier, bool, Readable], tuple[Action, str]] = actions.decide
-    interval_start: Callable[[Frontier, str, Store], SourceVersion] = lambda before, source, store: (
-        before.sources[source]
+    interval_start: Callable[[Frontier, Frontier, str, Store], SourceVersion] = (
+        lambda before, after, source, store: before.sources[source]
     )
+    """Where a source's interval starts, of the frontiers at both its ends."""
     contents_at: Callable[[Frontier, Store], Frontier] = lambda frontier, store: frontier
     """The versions from which contents are written anew: those of the frontier that is recorded."""
     validations: bool = True
@@ -155,9 +156,8 @@ class Refreshing:
         with self._timed("changes"):
             leaves: dict[str, Relation] = {}
             for name, source in record.frontier.sources.items():
-                self._bind_interval(
-                    leaves, name, self.protocol.interval_start(before, name, self.store), source
-                )
+                start = self.protocol.interval_start(before, record.frontier, name, self.store)
+                self._bind_interval(leaves, name, start, source)
             changes = self._keep(self.store.compute(self.plans.changes(self.bound), leaves, once=True))
         change_set = ChangeSet((*(name for name, _ in self.table.columns), ACTION, ROW_ID), changes)
         contents = self._keep(self.store.current(self.table))
