@@ -24,7 +24,8 @@ demo: setup  ## two minutes: random dynamic tables on Spark + Delta, then in mem
 	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
-test: setup  ## all tests
+test: setup  ## all tests; as root, Debian's chromium is installed for those of the pages
+	@$(BIN)/python setup/browser.py
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: setup  ## what CI runs: format, lint, types, import contracts, tests

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from campaign.lanes import Lane
+from campaign.configuration import Run
 from campaign.masking import Mask
 from oracle.compare import compare
 from workload.errors import WorkloadError
@@ -80,16 +80,16 @@ class Compared:
     undecided: str = ""
 
 
-def compare_lanes(scenario: Scenario, a: Lane, b: Lane, mask: Mask) -> Compared:
+def compare_runs(scenario: Scenario, a: Run, b: Run, mask: Mask) -> Compared:
     """Runs a scenario on both and compares every refresh. What a scenario or platform does raises nothing."""
     try:
         check_scenario(scenario)
     except WorkloadError:
         return Compared(scenario=scenario.name, undecided="the scenario makes no sense")
     traces = []
-    for name, lane in (("A", a), ("B", b)):
+    for name, run in (("A", a), ("B", b)):
         try:
-            traces.append(lane.tier.run(scenario, lane.engine, lambda step, table: False))
+            traces.append(run(scenario))
         except Exception as error:  # noqa: BLE001  # the platform broke; its words may hold values
             return Compared(
                 scenario=scenario.name, undecided=f"{name} could not run it: {type(error).__name__}"

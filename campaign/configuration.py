@@ -2,56 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
 
 from campaign.errors import CampaignError
-from campaign.lanes import TIERS, Lane, LaneSpec
+from campaign.lanes import ADAPTER, TIERS, Lane, LaneSpec
+from workload.scenario import Scenario
+from workload.trace import Trace
 
 VALIDATIONS_OFF = "no-validations"
 STOCK = "stock"
 FAULT = "fault="
+ELSEWHERE = "in="
 
-HELP = f"TIER[+{VALIDATIONS_OFF}][+{STOCK}][+{FAULT}NAME]"
+HELP = f"TIER[+{VALIDATIONS_OFF}][+{STOCK}][+{FAULT}NAME][+{ELSEWHERE}FOLDER]"
+
+Run = Callable[[Scenario], Trace]
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A lane by its text. `stock`: on Delta, Spark's own settings instead of those tuned for tiny tables."""
+    """A lane by its text; `folder`: where the version of this program is that runs it, None for this one."""
 
     text: str
     spec: LaneSpec
-    stock: bool = False
+    folder: Path | None = None
 
-    def build(self) -> Lane:
-        """The lane. Raises CampaignError for an unknown fault, SessionError where Spark does not start."""
-        lane = self.spec.build()
-        if not self.stock:
-            return lane
-        # Imported here: it loads pyspark, which the in-memory tier does without.
-        from campaign.tiers.delta import DeltaTier
-        from campaign.tiers.replaced import ReplacedTier
-        from dynamic_tables.session import Settings
+    @contextmanager
+    def running(self) -> Iterator[Run]:
+        """What runs scenarios on it.
 
-        return replace(lane, tier=ReplacedTier.of(partial(DeltaTier.start, Settings.STOCK)))
+        Raises CampaignError for an unknown fault or a version that does not start, SessionError where Spark
+        does not.
+        """
+        if self.folder is None:
+            yield runs_of(self.spec.build())
+            return
+        # Imported here: it uses this module for the other end.
+        from campaign.versions.process import other_version
+
+        here = "+".join(part for part in self.text.split("+") if not part.startswith(ELSEWHERE))
+        with other_version(self.folder, here) as other:
+            yield other.run
+
+
+def runs_of(lane: Lane) -> Run:
+    """A lane as what runs scenarios: nothing is judged, so no fresh initialization is wanted."""
+    return lambda scenario: lane.tier.run(scenario, lane.engine, lambda step, table: False)
 
 
 def configuration(text: str) -> Configuration:
     """The configuration of a text such as `delta+stock`. Raises CampaignError naming what is unknown."""
     tier, *changes = text.split("+")
-    if tier not in TIERS:
-        raise CampaignError(f"{text!r}: no tier {tier!r}; there are: {', '.join(TIERS)}")
-    spec, stock = LaneSpec(tier=tier, fresh_percent=0), False
+    if tier not in TIERS and not tier.startswith(ADAPTER):
+        raise CampaignError(f"{text!r}: no tier {tier!r}; there are: {', '.join(TIERS)}, {ADAPTER}NAME")
+    spec, folder = LaneSpec(tier=tier, fresh_percent=0), None
     for change in changes:
         if change == VALIDATIONS_OFF:
             spec = replace(spec, validations=False)
-        elif change == STOCK and tier == "delta":
-            stock = True
+        elif change == STOCK and f"{tier}-{STOCK}" in TIERS:
+            spec = replace(spec, tier=f"{tier}-{STOCK}")
         elif change.startswith(FAULT):
             spec = replace(spec, faults=(*spec.faults, change.removeprefix(FAULT)))
+        elif change.startswith(ELSEWHERE):
+            folder = Path(change.removeprefix(ELSEWHERE))
         else:
             raise CampaignError(
                 f"{text!r}: {change!r} is no configuration of tier {tier}; a configuration is {HELP}, "
-                f"{STOCK} on delta only"
+                f"{STOCK} on Spark and Delta only"
             )
-    return Configuration(text, spec, stock)
+    return Configuration(text, spec, folder)

@@ -2,15 +2,18 @@
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from campaign.adapters.pglite.packages import needed
+from campaign.errors import CampaignError
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.jars import DELTA, JarCache
@@ -18,15 +21,20 @@ from dynamic_tables.session.java import find_java
 from dynamic_tables.session.probe import DeltaProbe, commit_and_read
 
 DISTRIBUTION = "dvs-harness"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MINIMUM_PYTHON = (3, 11)
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 SET_UP_AGAIN = "Run `make setup`, and use the `dvs` of its .venv."
 
 
 class Status(Enum):
-    """What came of a check; SKIPPED when something it needs had failed before."""
+    """What came of a check.
+
+    ABSENT: what not every user needs is not there. SKIPPED: something it needs had failed before.
+    """
 
     OK = "ok"
+    ABSENT = "absent"
     FAILED = "fail"
     SKIPPED = "skipped"
 
@@ -55,6 +63,8 @@ def examine(env: Mapping[str, str] = os.environ) -> Iterator[Check]:
     yield attempt("Python", python)
     yield attempt("Libraries", lambda: libraries(locked_versions(CONSTRAINTS)))
     yield attempt("DuckDB", duckdb)
+    yield optional("PGlite", lambda: pglite(env))
+    yield optional("Chromium", lambda: chromium(env))
     basics = [attempt("Java", lambda: java(env)), attempt("Delta's jars", lambda: jars(env))]
     yield from basics
     if any(check.status is Status.FAILED for check in basics):
@@ -72,6 +82,12 @@ def attempt(name: str, part: Callable[[], str]) -> Check:
     except Exception as error:  # noqa: BLE001
         said = (str(error).strip().splitlines() or [""])[0]
         return Check(name, Status.FAILED, f"{type(error).__name__}: {said}", SET_UP_AGAIN)
+
+
+def optional(name: str, part: Callable[[], str]) -> Check:
+    """Try a part that only some need."""
+    tried = attempt(name, part)
+    return replace(tried, status=Status.ABSENT) if tried.status is Status.FAILED else tried
 
 
 def python() -> str:
@@ -123,6 +139,23 @@ def duckdb() -> str:
     if answer != 10:
         raise Ailment(f"0 + 1 + 2 + 3 + 4 gave {answer}", SET_UP_AGAIN)
     return "computes"
+
+
+def pglite(env: Mapping[str, str]) -> str:
+    """PostgreSQL with pg_ivm, for its adapter."""
+    try:
+        return f"in {needed(env).folder}"
+    except CampaignError as error:
+        raise Ailment(str(error), "Only `--tier adapter:pg_ivm` needs it.") from error
+
+
+def chromium(env: Mapping[str, str]) -> str:
+    """A browser, for the tests of the pages."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name, path=env.get("PATH")))), None)
+    if found is None:
+        remedy = "Only the tests of the pages need it: `apt-get install chromium`."
+        raise Ailment("there is none; those tests are skipped", remedy)
+    return found
 
 
 def java(env: Mapping[str, str]) -> str:

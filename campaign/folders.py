@@ -14,6 +14,7 @@ from reports.failure_page import failure_markdown
 from reports.findings import replay_command, summary_text
 from reports.json_summary import summary_object
 from reports.reproduction import identifier, regression_test, reproduce_script
+from reports.run_junit import run_junit
 from reports.run_page import run_page
 from reports.run_sarif import run_sarif
 from reports.text import summary_markdown
@@ -88,6 +89,7 @@ def write_run(out: Path, summary: RunSummary) -> Path:
     write_text(out / "summary.json", json.dumps(summary_object(summary), indent=2) + "\n")
     write_text(out / "report.md", summary_markdown(summary))
     write_text(out / "report.sarif", run_sarif(summary))
+    write_text(out / "junit.xml", run_junit(summary))
     report = out / "report.html"
     write_text(report, run_page(summary))
     return report

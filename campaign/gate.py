@@ -15,6 +15,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
 from campaign.gate_profiles import GateCampaign, GateProfile
+from campaign.ignore import IgnoreRules
 from campaign.journal import JOURNAL_FILE
 from campaign.lanes import Lane, LaneSpec
 from campaign.mutation import hunt_all
@@ -45,6 +46,7 @@ class GatePlan:
     baseline: Baseline | None = None
     slowdown: float = 0.3
     resume: bool = False
+    ignored: IgnoreRules = field(default_factory=IgnoreRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     folder = plan.out / f"{campaign.tier}-{campaign.profile}"
     try:
         begun = plan.resume and (folder / JOURNAL_FILE).exists()
-        summary = run_campaign(run_plan, spec, folder, resume=begun)
+        summary = run_campaign(run_plan, spec, folder, resume=begun, ignored=plan.ignored)
     except (CampaignError, DynamicTablesError) as error:
         case = Case(name, 0.0, CaseVerdict.ERROR, str(error))
         return Stage(name, ExitCode.UNKNOWN, str(error), (case,))
@@ -142,6 +144,8 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     said = f"{counts or 'nothing ran'}; floors {'met' if not unmet else f'not met: {unmet}'}"
     if summary.interrupted:
         said = f"interrupted: {said}"
+    if summary.rule_notes:
+        said += f"; ignore rules: {listed(summary.rule_notes, ', ')}"
     case = Case(name, summary.seconds, verdicts.get(code, CaseVerdict.ERROR), said)
     return Stage(name, code, said, (case,), summary=summary)
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
+from functools import partial, reduce
 from typing import Protocol
 
 from campaign.engine import Engine
@@ -18,7 +18,7 @@ from campaign.tiers.recording import FreshWanted
 from campaign.vote import recomputation
 from dynamic_tables.refresh.execute import PROTOCOL
 from generators.fitting import fitted
-from generators.limits import NO_LIMITS
+from generators.limits import NO_LIMITS, Limits, both
 from generators.profiles import Profile
 from oracle.delayed_view import DelayedView
 from workload.errors import WorkloadError
@@ -214,14 +214,19 @@ ADAPTER = "adapter:"
 """`adapter:NAME` is the tier of an adapter (`campaign.adapters.registry`)."""
 
 
-def profile_for(tier: str, profile: Profile) -> Profile:
-    """The profile within the limits of a tier's engine: the built-in one has none."""
+def within_limits(profile: Profile, *tiers: str) -> Profile:
+    """The profile within the limits of some tiers' engines: the built-in one has none."""
+    limits = reduce(both, (limits_of(tier) for tier in tiers))
+    return profile if limits == NO_LIMITS else fitted(profile, limits)
+
+
+def limits_of(tier: str) -> Limits:
+    """What a tier's engine can be asked. Raises CampaignError for an adapter that is not there."""
     if not tier.startswith(ADAPTER):
-        return profile
+        return NO_LIMITS
     from campaign.adapters.registry import find_adapter
 
-    limits = find_adapter(tier.removeprefix(ADAPTER)).capabilities.limits
-    return profile if limits == NO_LIMITS else fitted(profile, limits)
+    return find_adapter(tier.removeprefix(ADAPTER)).capabilities.limits
 
 
 def _adapter(name: str) -> Tier:

@@ -74,3 +74,21 @@ NO_LIMITS = Limits(
     statements=PORTABLE | {"restore", "optimize", "replace"},
     timestamps=Timestamps.ANY,
 )
+
+
+def both(a: Limits, b: Limits) -> Limits:
+    """What two engines can both be asked."""
+    if a == b or b == NO_LIMITS:
+        return a
+    if a == NO_LIMITS:
+        return b
+    strictest = list(Timestamps)
+    return Limits(
+        operators=a.operators & b.operators,
+        statements=a.statements & b.statements,
+        timestamps=max(a.timestamps, b.timestamps, key=strictest.index),
+        views=a.views and b.views,
+        layered=a.layered and b.layered,
+        gap=lambda query: a.gap(query) or b.gap(query),
+        amend=lambda query: b.amend(a.amend(query)),
+    )

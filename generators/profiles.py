@@ -47,7 +47,8 @@ class Profile:
     """Rounds that end with a reader transaction."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
-    floors: Mapping[str, int] = field(default_factory=dict)
+    floors: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """What a run must reach. No part of what decides which scenarios there are."""
     fresh_percent: int = 10
     """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
     tiers: Mapping[str, int] = field(

@@ -16,14 +16,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from campaign.cli.options import Duration, interruptible
-from campaign.comparison import Compared, Disagreement, MaskedRow, compare_lanes
+from campaign.comparison import Compared, Disagreement, MaskedRow, compare_runs
 from campaign.configuration import configuration
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import SCENARIO_FILE, read_scenario
+from campaign.lanes import within_limits
 from campaign.masking import Mask
 from generators.generate import scenario_at
-from generators.profiles import PROFILES, load_profile
+from generators.profiles import PROFILES, Profile, load_profile
 from workload.errors import WorkloadError
 from workload.scenario import Scenario
 
@@ -68,7 +69,8 @@ def command(
 ) -> ExitCode:
     """Run the same definitions and data on configurations A and B, and compare contents after every refresh.
 
-    A configuration is TIER[+no-validations][+stock][+fault=NAME], such as rules, delta or delta+stock.
+    A configuration is TIER[+no-validations][+stock][+fault=NAME][+in=FOLDER], such as rules, delta+stock or
+    adapter:NAME. In another FOLDER, a checkout or environment, another version of this program runs it.
     Values are shown only as salted hashes, for data that may not be seen.
 
     Exit status 0: the same contents everywhere; 1: they differ; 3: nothing differs, but something could not
@@ -78,20 +80,25 @@ def command(
         raise CampaignError(
             "--scenarios and --budget exclude each other: one says how many, the other how long"
         )
-    left, right = configuration(a).build(), configuration(b).build()
+    left, right = configuration(a), configuration(b)
     mask = Mask(secrets.token_bytes(32) if salt is None else salt.encode())
     chosen = (
         stored(paths)
         if paths
-        else drawn(profile, seed, first, 20 if scenarios is None and budget is None else scenarios)
+        else drawn(
+            within_limits(load_profile(profile), left.spec.tier, right.spec.tier),
+            seed,
+            first,
+            20 if scenarios is None and budget is None else scenarios,
+        )
     )
     deadline = None if budget is None else time.monotonic() + budget
     found: list[Compared] = []
     interrupted = False
     try:
-        with interruptible():
+        with left.running() as run_a, right.running() as run_b, interruptible():
             for scenario in chosen:
-                found.append(compare_lanes(scenario, left, right, mask))  # kept if interrupted
+                found.append(compare_runs(scenario, run_a, run_b, mask))  # kept if interrupted
                 if deadline is not None and time.monotonic() >= deadline:
                     break
     except KeyboardInterrupt:
@@ -103,11 +110,10 @@ def command(
     return verdict(found, interrupted)
 
 
-def drawn(profile: str, seed: int, first: int, scenarios: int | None) -> Iterator[Scenario]:
+def drawn(profile: Profile, seed: int, first: int, scenarios: int | None) -> Iterator[Scenario]:
     """Random scenarios."""
-    shape = load_profile(profile)
     for index in count(first) if scenarios is None else range(first, first + scenarios):
-        yield scenario_at(seed, shape, index)
+        yield scenario_at(seed, profile, index)
 
 
 def stored(paths: tuple[Path, ...]) -> list[Scenario]:

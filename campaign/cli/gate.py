@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from campaign.baseline import GATE_FILE, read_baseline
+from campaign.cli.known import known_failures, known_failures_option
 from campaign.cli.options import Duration, interruptible
 from campaign.exit_codes import ExitCode
 from campaign.faults import FAULTS
@@ -68,6 +69,7 @@ WORDS = {
 @click.option(
     "--resume", is_flag=True, help="Go on with the campaigns that a gate of this seed began in --out."
 )
+@known_failures_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), show_default=True)
 def command(
     profile: str,
@@ -80,6 +82,7 @@ def command(
     baseline: Path | None,
     slowdown: float,
     resume: bool,
+    ignore: Path | None,
     out: Path,
 ) -> ExitCode:
     """Replay kept scenarios, run campaigns, see that planted faults are found, compare with a baseline.
@@ -99,6 +102,7 @@ def command(
         baseline=None if baseline is None else read_baseline(baseline),
         slowdown=slowdown,
         resume=resume,
+        ignored=known_failures(ignore),
     )
     ensure_writable(out)
     with locked(out):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.engine import Engine
+from campaign.tiers.interrupting import interruptible
 from campaign.tiers.recording import FreshWanted, Recorder
 from campaign.tiers.spark_dml import statements
 from dynamic_tables import definition as engine
@@ -42,6 +43,9 @@ PROPERTIES: Mapping[str, str] = {"delta.checkpointInterval": "1000"}
 
 BEFORE_ALL = -1
 """When base tables are created: no scenario's step is that early."""
+
+LIMIT = 1800.0
+"""Seconds that one scenario may take: a refresh takes a second, and a long scenario has hundreds."""
 
 WRITTEN_ANEW = (Action.INITIALIZE, Action.REINITIALIZE, Action.FULL)
 
@@ -178,19 +182,21 @@ def run(
     """Runs a well-formed scenario in `path`, a folder that does not exist yet; it is removed unless `keep`.
 
     Where `protocol` has the validations off, MERGE does not refuse either. Runs of several threads may
-    share `spark`. Raises StoreError where the DML fails, CorruptTable where the platform does.
+    share `spark`. Raises StoreError where the DML fails, CorruptTable where the platform does, HungQuery
+    where the time is up.
     """
     path.mkdir(parents=True)
     clock = SimulatedClock(BEFORE_ALL)
     store = DeltaStore(str(path), spark, clock, strict_merge=protocol.validations, properties=properties)
     try:
-        account = Account(store=store, clock=clock, rules=rules, protocol=protocol)
-        for table in scenario.tables:
-            account.create_base_table(
-                table.name, [(column.name, str(column.type)) for column in table.columns]
-            )
-        platform = DeltaPlatform(account, path, {table.name: table for table in scenario.tables})
-        return Recorder(account, clock, platform, fresh_wanted).run(scenario)
+        with interruptible(spark, LIMIT):
+            account = Account(store=store, clock=clock, rules=rules, protocol=protocol)
+            for table in scenario.tables:
+                account.create_base_table(
+                    table.name, [(column.name, str(column.type)) for column in table.columns]
+                )
+            platform = DeltaPlatform(account, path, {table.name: table for table in scenario.tables})
+            return Recorder(account, clock, platform, fresh_wanted).run(scenario)
     finally:
         store.close()
         if not keep:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +11,11 @@ import duckdb
 from campaign.engine import Engine
 from campaign.tiers.applier import Applier, engine_columns
 from campaign.tiers.database import own_database
+from campaign.tiers.interrupting import interruptible
 from campaign.tiers.memory_platform import MemoryPlatform
 from campaign.tiers.recording import FreshWanted, Recorder
 from campaign.tiers.spark_store import SparkStore
-from campaign.tiers.watchdog import LIMIT, cut_after
+from campaign.tiers.watchdog import LIMIT
 from dynamic_tables.account import Account
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.registry import RULES, Rules
@@ -89,32 +88,13 @@ def run(
     for form in ("short", "long"):
         spark.sparkContext.setLocalProperty(f"callSite.{form}", "dvs")
     try:
-        with own_database() as connection, interruptible(spark, connection):
+        with own_database() as connection, interruptible(spark, LIMIT, connection.interrupt):
             clock = SimulatedClock()
             applier = base_tables(store, connection, scenario.tables)
             account = Account(store=store, clock=clock, rules=rules, protocol=protocol)
             return Recorder(account, clock, MemoryPlatform(store, applier), fresh_wanted).run(scenario)
     finally:
         store.close()
-
-
-@contextmanager
-def interruptible(spark: SparkSession, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Cuts what this thread does on Spark or on DuckDB when its time is up."""
-    context = spark.sparkContext
-    tag = f"scenario-{uuid.uuid4().hex}"
-
-    def interrupt() -> None:
-        context.cancelJobsWithTag(tag)
-        connection.interrupt()
-
-    context.addJobTag(tag)
-    context.setInterruptOnCancel(True)
-    try:
-        with cut_after(LIMIT, interrupt):
-            yield
-    finally:
-        context.removeJobTag(tag)
 
 
 def base_tables(

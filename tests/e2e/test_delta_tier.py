@@ -106,3 +106,17 @@ def commits_at_a_data_timestamp(scenario: Scenario) -> bool:
     }
     refreshed = {step.timestamp for step in scenario.steps if isinstance(step, Refresh)}
     return bool(inserted & refreshed) and len(scenario.steps) < 16
+
+
+def test_a_scenario_that_hangs_is_cut_and_the_next_one_runs(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lane = Lane(tier=delta.DeltaTier(spark=spark, folder=tmp_path))
+    scenario = scenario_at(3, QUICK, 0)
+    with monkeypatch.context() as hurried:
+        hurried.setattr(delta, "LIMIT", 0.0)
+        cut = lane.judge(scenario)
+    assert cut.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
+    assert "HungQuery: cut after 0 s" in cut.reason
+    assert list(tmp_path.iterdir()) == []
+    assert lane.judge(scenario).outcome is OutcomeClass.PASSED

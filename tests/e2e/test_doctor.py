@@ -30,7 +30,9 @@ def test_all_is_well_and_nothing_is_left_behind(tmp_path: Path) -> None:
     temporary.mkdir()
     outcome = dvs_doctor(here, TMPDIR=str(temporary))
     found = json.loads(outcome.stdout)
-    assert [check for check in found["checks"] if check["status"] != "ok"] == []
+    amiss = [check for check in found["checks"] if check["status"] != "ok"]
+    assert [check["name"] for check in amiss if check["status"] != "absent"] == []
+    assert {check["name"] for check in amiss} <= {"PGlite", "Chromium"}
     assert (outcome.returncode, found["ok"]) == (0, True)
     assert outcome.stderr == ""
     assert list(here.iterdir()) == []
@@ -44,3 +46,6 @@ def test_missing_jars_are_named_with_the_remedy_and_the_rest_is_skipped(tmp_path
     assert checks["Delta's jars"]["status"] == "fail"
     assert "make setup" in checks["Delta's jars"]["remedy"]
     assert {checks[name]["status"] for name in ("Spark", "Delta", "delta-rs")} == {"skipped"}
+    # In the same cache.
+    assert checks["PGlite"]["status"] == "absent"
+    assert "adapter:pg_ivm" in checks["PGlite"]["remedy"]

@@ -81,6 +81,18 @@ def test_a_baseline_that_was_faster_shuts_the_gate(opened: Path, tmp_path: Path)
     )
 
 
+def test_ignore_rules_reach_the_campaigns(tmp_path: Path) -> None:
+    rules = tmp_path / "known.toml"
+    rules.write_text('[[ignore]]\nissue = "bugs/9"\nexpires = 2999-01-01\noperator = "union all"\n', "utf-8")
+    assert gate(tmp_path / "gate", "--ignore", str(rules)).exit_code == ExitCode.OK
+    (said,) = [s["said"] for s in written(tmp_path / "gate")["stages"] if s["name"] == "smoke campaign"]
+    assert said.endswith("ignore rules: covered nothing: bugs/9: operator union all")
+    missing = gate(tmp_path / "other", "--ignore", str(tmp_path / "nowhere.toml"))
+    assert missing.exit_code == ExitCode.MISUSE
+    assert "no ignore file at" in missing.stderr
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_fault_that_stays_alive_shuts_the_gate(tmp_path: Path) -> None:
     result = gate(tmp_path, "--fault-budget", "0.001s")
     assert result.exit_code == ExitCode.FAILED, result.output

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from campaign.doctor import BROWSERS
 from reports.run_page import run_page
 from tests.unit.reports import sample
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no chromium: `apt-get install chromium`")
 
 QUIET = (

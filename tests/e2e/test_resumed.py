@@ -121,6 +121,16 @@ def test_a_run_may_be_made_longer(tmp_path: Path) -> None:
     assert judged(tmp_path) == 8
 
 
+def test_a_run_goes_on_with_its_faults_and_without_validations(tmp_path: Path) -> None:
+    planted = ("--fault", "update-becomes-insert", "--no-validations", "--shrink", "1", "--workers", "1")
+    options = ("--profile", "quick", "--out", str(tmp_path))
+    assert dvs("fuzz", *options, *planted, "--scenarios", "4").exit_code == 1
+    found = summary(tmp_path)["outcomes"]["product_failure"]
+    assert dvs("fuzz", "--resume", "--scenarios", "8", "--shrink", "1", "--out", str(tmp_path)).exit_code == 1
+    assert judged(tmp_path) == 8
+    assert summary(tmp_path)["outcomes"]["product_failure"] > found
+
+
 def test_two_campaigns_on_one_folder(tmp_path: Path) -> None:
     with locked(tmp_path):
         result = dvs("fuzz", "--scenarios", "1", "--out", str(tmp_path))

@@ -1,6 +1,6 @@
 """The page of a run in a real browser: it opens from a file, asks nothing of the network, takes the keyboard.
 
-The browser is Debian's `chromium`, which `make setup` does not install: without it the tests are skipped.
+The browser is Debian's `chromium`, which `make test` installs where it can; without it the tests are skipped.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from campaign.doctor import BROWSERS
 from reports.run_page import run_page
 from tests.unit.reports.test_groups import grouped
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no `chromium` on PATH: apt install chromium")
 

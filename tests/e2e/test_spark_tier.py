@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
@@ -23,7 +24,7 @@ from workload.dml import Delete, Insert
 from workload.lift import lift
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
-from workload.trace import Trace
+from workload.trace import ChangeRow, StoredRow, Trace
 from workload.types import INT
 
 pytestmark = pytest.mark.spark
@@ -54,15 +55,22 @@ def lifted(scenario: Scenario) -> Scenario:
 
 
 def refreshes(trace: Trace) -> list[object]:
-    """Ids too: both engines number base rows alike, and the rest of an id is made of values."""
+    """Ids too: both engines number base rows alike, and the rest of an id is made of values.
+
+    But for NaN, which Spark writes NaN and DuckDB nan.
+    """
+
+    def counted(rows: Iterable[StoredRow] | Iterable[ChangeRow]) -> Counter[str]:
+        return Counter(repr(row).replace(":nan", ":NaN") for row in rows)
+
     return [
         (
             done.step,
             done.table,
             done.action,
-            Counter(map(repr, done.contents)),
-            None if done.change_set is None else Counter(map(repr, done.change_set)),
-            None if done.fresh is None else Counter(map(repr, done.fresh)),
+            counted(done.contents),
+            None if done.change_set is None else counted(done.change_set),
+            None if done.fresh is None else counted(done.fresh),
         )
         for done in trace.refreshes
     ]

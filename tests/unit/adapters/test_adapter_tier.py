@@ -15,7 +15,7 @@ from campaign.adapters.tier import AdapterTier
 from campaign.engine import Engine
 from campaign.errors import CampaignError
 from campaign.faults import plant
-from campaign.lanes import Lane, LaneSpec, RulesTier, profile_for
+from campaign.lanes import Lane, LaneSpec, RulesTier, within_limits
 from generators.generate import scenario_at
 from generators.limits import Limits, Timestamps
 from generators.profiles import QUICK, SMOKE
@@ -255,9 +255,9 @@ def test_faults_are_planted_in_the_built_in_tiers_only() -> None:
 
 
 def test_a_profile_is_cut_to_the_limits_of_the_tiers_engine() -> None:
-    assert profile_for("rules", SMOKE) is SMOKE
-    assert profile_for("adapter:built-in", SMOKE) is SMOKE
-    within = profile_for("adapter:tests.unit.adapters.sample:Recomputing", SMOKE)
+    assert within_limits(SMOKE, "rules") is SMOKE
+    assert within_limits(SMOKE, "adapter:built-in") is SMOKE
+    within = within_limits(SMOKE, "adapter:tests.unit.adapters.sample:Recomputing")
     assert within.limits == Limits(timestamps=Timestamps.NOW)
     assert "restore" not in within.dml
 

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
-from campaign.comparison import compare_lanes, compare_traces
-from campaign.configuration import configuration
+from campaign.comparison import compare_runs, compare_traces
+from campaign.configuration import configuration, runs_of
 from campaign.errors import CampaignError
 from campaign.lanes import LaneSpec
 from campaign.masking import Mask
@@ -76,7 +76,7 @@ def test_the_same_on_both() -> None:
 
 
 def test_what_differs_is_placed_and_hashed() -> None:
-    arguments = ("rules", FAULTY, "--first", "1", "--scenarios", "1")
+    arguments = ("rules", FAULTY, "--scenarios", "6")
     result = dvs(*arguments, "--json", "--salt", "s")
     assert result.exit_code == 1
     data = json.loads(result.stdout)
@@ -132,12 +132,10 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_platform_that_breaks_says_nothing_of_the_data(tmp_path: Path) -> None:
-    class Broken:
-        def run(self, *_: object) -> Trace:
-            raise RuntimeError("cannot cast 'Ada Lovelace' to INT")
+    def broken(scenario: Scenario) -> Trace:
+        raise RuntimeError("cannot cast 'Ada Lovelace' to INT")
 
-    lane = LaneSpec(tier="rules").build()
-    compared = compare_lanes(people(), lane, dataclasses.replace(lane, tier=Broken()), Mask(b"s"))  # type: ignore[arg-type]
+    compared = compare_runs(people(), runs_of(LaneSpec(tier="rules").build()), broken, Mask(b"s"))
     assert compared.undecided == "B could not run it: RuntimeError"
 
 
@@ -210,7 +208,9 @@ def test_configurations() -> None:
     assert found.spec == LaneSpec(
         tier="rules", faults=("filter-drops-old-half",), validations=False, fresh_percent=0
     )
-    assert configuration("delta+stock").stock
+    assert configuration("delta+stock").spec.tier == "delta-stock"
+    assert configuration("rules+in=/old").folder == Path("/old")
+    assert configuration("adapter:built-in+no-validations").spec.tier == "adapter:built-in"
 
 
 @pytest.mark.parametrize(

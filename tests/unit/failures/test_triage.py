@@ -30,6 +30,7 @@ from campaign.tiers.recording import FreshWanted
 from campaign.triage import Progress, Reduced, replayed, smallest
 from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
+from tests.failing import first_failing
 from workload.dml import Delete, Insert
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
 from workload.results import Check, OutcomeClass, RunSummary
@@ -79,8 +80,9 @@ LINGERS = Scenario(
 
 
 def campaign(faults: tuple[str, ...], out: Path, *, rules: IgnoreRules = IgnoreRules()) -> RunSummary:
-    """A run of two scenarios, one of which the fault breaks."""
-    plan = Plan(seed=1, profile=replace(SMOKE, floors={}), first=22, scenarios=2, workers=1)
+    """A run of two scenarios, the second of which the fault breaks."""
+    first = first_failing(FAULT, 1, SMOKE) - 1
+    plan = Plan(seed=1, profile=replace(SMOKE, floors={}), first=first, scenarios=2, workers=1)
     spec = LaneSpec(tier="rules", faults=faults)
     return run_campaign(plan, spec, out, shrinking=ShrinkBudget(seconds=300), ignored=rules)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from xml.etree import ElementTree as ET
 
 from reports.json_summary import summary_object
+from reports.run_junit import run_junit
 from reports.run_page import run_page
 from reports.run_sarif import run_sarif
 from reports.text import summary_markdown
@@ -105,6 +107,37 @@ def test_the_query_stands_on_the_page_as_a_tree() -> None:
     read = Page(run_page(grouped()))
     assert "Operators of per_customer" in read.attributes("aria-label")
     assert "grouped aggregation by" in read.all_text
+
+
+def test_junit_has_a_case_for_each_cause_and_each_missed_floor() -> None:
+    (suite,) = ET.fromstring(run_junit(grouped("bugs/7")))
+    cases = {case.get("name"): case for case in suite}
+    assert cases["scenarios"].find("failure") is not None
+    known = cases[f"oracle equality: 2 x inner join, <b>: wrong value ({WRONG.code})"].find("skipped")
+    assert known is not None
+    assert str(known.get("message")).endswith("not shrunk; ignored: bugs/7")
+    doubt = cases[f"oracle equality: no operator: extra ({DIVERGED.code})"].find("error")
+    assert doubt is not None
+    assert "is no proof against the dynamic table" in str(doubt.text)
+    unmet = [name for name in cases if str(name).startswith("floor: ")]
+    assert len(unmet) == len(sample.SUMMARY.coverage.unmet) > 0
+    (unknown,) = ET.fromstring(run_junit(grouped()))
+    assert (unknown.get("failures"), suite.get("failures")) == ("2", "1")
+
+
+def test_junit_of_a_clean_run_an_interrupted_one_and_an_empty_one() -> None:
+    covered = dataclasses.replace(sample.SUMMARY.coverage, unmet={})
+    outcomes = {outcome.value: 0 for outcome in OutcomeClass}
+    clean = dataclasses.replace(
+        sample.SUMMARY, coverage=covered, failures=(), outcomes={**outcomes, "passed": 7}, scenarios=7
+    )
+    cut = dataclasses.replace(clean, interrupted=True)
+    empty = dataclasses.replace(clean, outcomes=outcomes, scenarios=0)
+    verdicts = []
+    for summary in (clean, cut, empty):
+        (suite,) = ET.fromstring(run_junit(summary))
+        verdicts.append((suite.get("tests"), suite.get("failures"), suite.get("errors")))
+    assert verdicts == [("2", "0", "0"), ("2", "0", "1"), ("2", "0", "1")]
 
 
 def test_markdown_json_and_sarif_have_the_groups() -> None:

@@ -1,0 +1,107 @@
+"""Another version of this program, or another engine, on one side of a comparison."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+
+ROOT = Path(__file__).parents[3]
+PACKAGES = ("campaign", "dynamic_tables", "dvs_model", "generators", "oracle", "reports", "workload")
+
+
+def dvs(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["compare", *arguments, "--json"], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another version: the same program with one rule that someone has changed."""
+    folder = tmp_path_factory.mktemp("other") / "checkout"
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def rewritten(checkout: Path, file: str, old: str, new: str, folder: Path) -> Path:
+    """A copy of the checkout with a text replaced."""
+    shutil.copytree(checkout, folder)
+    text = (folder / file).read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    return folder
+
+
+def found(result: Result) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(result.stdout)
+    return content
+
+
+def test_a_version_that_is_the_same(checkout: Path) -> None:
+    result = dvs("rules", f"rules+in={checkout}", "--scenarios", "3")
+    assert result.exit_code == 0, result.output
+    assert found(result)["refreshes"] > 20
+
+
+def test_a_version_that_reads_another_snapshot(checkout: Path, tmp_path: Path) -> None:
+    """Not a word of the other version is loaded here: its own code runs."""
+    other = rewritten(
+        checkout,
+        "dynamic_tables/refresh/versions.py",
+        "version.timestamp <= timestamp]",
+        "version.timestamp < timestamp]",
+        tmp_path / "checkout",
+    )
+    result = dvs("rules", f"rules+in={other}", "--scenarios", "4")
+    assert result.exit_code == 1, result.output
+    assert {each["kind"] for each in found(result)["disagreements"]} & {"fewer rows on B", "other rows"}
+
+
+def test_a_version_that_breaks_is_undecided(checkout: Path, tmp_path: Path) -> None:
+    other = rewritten(
+        checkout,
+        "campaign/tiers/rules.py",
+        "with own_database()",
+        "raise RuntimeError('secret')\n    with own_database()",
+        tmp_path / "checkout",
+    )
+    result = dvs("rules", f"rules+in={other}", "--scenarios", "2")
+    assert result.exit_code == 3, result.output
+    assert set(found(result)["undecided"].values()) == {"B could not run it: BrokenElsewhere"}
+    assert "secret" not in result.output
+
+
+def test_versions_that_do_not_start(checkout: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    newer = rewritten(
+        checkout,
+        "workload/scenario.py",
+        "SCENARIO_VERSION = ",
+        "SCENARIO_VERSION = 90 + ",
+        tmp_path / "newer",
+    )
+    old = rewritten(checkout, "campaign/versions/serve.py", "def main()", "def begin()", tmp_path / "old")
+    for folder, said in (
+        (tmp_path / "empty", "holds no version: give a checkout"),
+        (newer, "reads scenarios of version 9"),
+        (old, "does not start: ImportError: cannot import name 'main'"),
+    ):
+        result = dvs("rules", f"rules+in={folder}", "--scenarios", "1")
+        assert result.exit_code == 2, result.output
+        assert said in result.stderr
+    refused = dvs("rules", f"rules+fault=nobody+in={checkout}", "--scenarios", "1")
+    assert refused.exit_code == 2
+    assert "refuses: no planted fault named 'nobody'" in refused.stderr
+
+
+def test_an_adapter_gets_what_it_can_be_asked() -> None:
+    """`Recomputing` has neither layers nor old data timestamps: both sides get scenarios without."""
+    result = dvs("rules", "adapter:tests.unit.adapters.sample:Recomputing", "--scenarios", "4")
+    assert result.exit_code == 0, result.output
+    assert found(result)["refreshes"] > 10

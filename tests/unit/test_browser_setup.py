@@ -1,0 +1,71 @@
+"""The browser that `make test` installs where it can, and never insists on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_preflight import ROOT, load
+
+browser = load(ROOT / "setup" / "browser.py")
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    """A shell script in a folder of programs."""
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only programs there are; who runs them is root."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    return tmp_path
+
+
+def test_a_browser_that_is_there_is_enough(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(programs, "chromium-browser", "exit 1")
+    program(programs, "apt-get", "exit 1")
+    assert browser.main() == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_it_is_installed(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program(programs, "apt-get", f'echo "$*" >> {programs}/asked')
+    assert browser.main() == 0
+    asked = (programs / "asked").read_text(encoding="utf-8").splitlines()
+    assert asked == ["update -qq", "install -y -qq --no-install-recommends chromium"]
+    assert "skipped" not in capsys.readouterr().err
+
+
+def test_what_goes_wrong_is_said_and_stops_nothing(
+    programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(programs, "apt-get", "echo 'W: old' >&2; echo 'E: no such package' >&2; echo bye >&2; exit 100")
+    assert browser.main() == 0
+    assert "chromium is not installed (E: no such package); without it" in capsys.readouterr().err
+
+
+def test_one_that_hangs_is_given_up(
+    programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sleep = shutil.which("sleep", path="/bin:/usr/bin")
+    program(programs, "apt-get", f"exec {sleep} 60")
+    monkeypatch.setattr(browser, "LIMIT_S", 0.2)
+    assert browser.main() == 0
+    assert "timed out" in capsys.readouterr().err
+
+
+def test_only_root_installs(
+    programs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(programs, "apt-get", "exit 1")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it ran something"))
+    assert browser.main() == 0
+    assert "there is no chromium; install one" in capsys.readouterr().err
