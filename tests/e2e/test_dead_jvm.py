@@ -18,11 +18,12 @@ def jvms():
     rows = [line.split() for line in shown.splitlines()[1:]]
     return [int(pid) for pid, parent, name in rows if int(parent) == os.getpid() and name == "java"]
 
+short = min((scenario_at(1, QUICK, index) for index in range(12)), key=lambda found: len(found.steps))
 lane = LaneSpec(tier="delta", fresh_percent=0).build()
-print(lane.judge(scenario_at(1, QUICK, 4)).outcome.value)
+print(lane.judge(short).outcome.value)
 (first,) = jvms()
 os.kill(first, signal.SIGKILL)
-print(lane.judge(scenario_at(1, QUICK, 4)).outcome.value)
+print(lane.judge(short).outcome.value)
 (second,) = [jvm for jvm in jvms() if jvm != first]
 print("replaced", first != second)
 """

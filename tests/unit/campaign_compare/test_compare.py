@@ -21,6 +21,7 @@ from campaign.lanes import LaneSpec
 from campaign.masking import Mask
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
+from tests.failing import first_failing
 from workload.codec import scenario_to_json
 from workload.dml import Insert
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select
@@ -76,7 +77,8 @@ def test_the_same_on_both() -> None:
 
 
 def test_what_differs_is_placed_and_hashed() -> None:
-    arguments = ("rules", FAULTY, "--scenarios", "6")
+    first = first_failing("filter-drops-old-half", 1, SMOKE)
+    arguments = ("rules", FAULTY, "--first", f"{first}", "--scenarios", "1")
     result = dvs(*arguments, "--json", "--salt", "s")
     assert result.exit_code == 1
     data = json.loads(result.stdout)

@@ -25,7 +25,8 @@ def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.Mo
     lines = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (out / "journal.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:99])
     again = campaigns.run_campaign(PLAN, SPEC, out, resume=True)
-    assert timeless(again) == timeless(whole)
+    # As text: a NaN that was written down and read again is not the same object.
+    assert repr(timeless(again)) == repr(timeless(whole))
 
 
 def timeless(summary: RunSummary) -> RunSummary:
