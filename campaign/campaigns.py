@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -52,35 +52,13 @@ def run_campaign(
     require_reachable_floors(profile)
     started = now().isoformat(timespec="seconds")
     with journalled(plan, spec, out, started, resume=resume) as kept_in:
-        start = time.perf_counter() - (0.0 if kept_in is None else kept_in.elapsed)
-        tally = Tally()
-        failed: list[Judged] = []
-
-        def count(judged: Judged) -> None:
-            tally.add(judged.outcome, judged.coverage)
-            if judged.outcome.outcome is not OutcomeClass.PASSED:
-                failed.append(judged)
-
-        for entry in () if kept_in is None else kept_in.entries:
-            count(entry.judged)
-        progress(tally)
-        interrupted = False
-        try:
-            with closing(run(left_of(plan, kept_in), spec)) as results:
-                for judged in results:
-                    if kept_in is not None:
-                        kept_in.add(judged, time.perf_counter() - start)
-                    count(judged)
-                    progress(tally)
-        except KeyboardInterrupt:
-            # What has been judged is kept, and told as what it is: a part.
-            interrupted = True
-        seconds = time.perf_counter() - start
-        allowed = allowance(shrinking, len(failed), interrupted, told)
+        counted = judge_all(plan, spec, kept_in, progress)
+        tally, failed = counted.tally, counted.failed
+        allowed = allowance(shrinking, len(failed), counted.interrupted, told)
         understood = understood_in(tally, failed, plan, spec, out, allowed, ignored)
         summary = replace(
-            tally.summary(plan.seed, spec.name, profile, seconds, understood.failures),
-            interrupted=interrupted,
+            tally.summary(plan.seed, spec.name, profile, counted.seconds, understood.failures),
+            interrupted=counted.interrupted,
             started=started if kept_in is None else kept_in.started,
             groups=understood.groups,
             rule_notes=understood.notes,
@@ -88,6 +66,45 @@ def run_campaign(
         if out is not None:
             folders.write_run(out, summary)
         return summary
+
+
+@dataclass(slots=True)
+class Counted:
+    """What a plan came to, what was journalled of it before included; `failed`: all that did not pass."""
+
+    tally: Tally = field(default_factory=Tally)
+    failed: list[Judged] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    def add(self, judged: Judged) -> None:
+        """Counts one scenario."""
+        self.tally.add(judged.outcome, judged.coverage)
+        if judged.outcome.outcome is not OutcomeClass.PASSED:
+            self.failed.append(judged)
+
+
+def judge_all(
+    plan: Plan, spec: LaneSpec, kept_in: Journal | None, progress: Callable[[Tally], None]
+) -> Counted:
+    """Judges what is left of a plan; interrupted (KeyboardInterrupt), it keeps what has been judged."""
+    start = time.perf_counter() - (0.0 if kept_in is None else kept_in.elapsed)
+    counted = Counted()
+    for entry in () if kept_in is None else kept_in.entries:
+        counted.add(entry.judged)
+    progress(counted.tally)
+    try:
+        with closing(run(left_of(plan, kept_in), spec)) as results:
+            for judged in results:
+                if kept_in is not None:
+                    kept_in.add(judged, time.perf_counter() - start)
+                counted.add(judged)
+                progress(counted.tally)
+    except KeyboardInterrupt:
+        # Told as what it is: a part.
+        counted.interrupted = True
+    counted.seconds = time.perf_counter() - start
+    return counted
 
 
 @contextmanager
