@@ -1,7 +1,7 @@
 """How much each tier gets through, one by one and lifted: all variants side by side, in one run.
 
     python -m benchmarks.volume rules --seconds 60
-    python -m benchmarks.volume spark --seconds 120
+    python -m benchmarks.volume spark --seconds 120 --lasting --warm-up 60
     python -m benchmarks.volume delta --seconds 240 --worlds 200
 
 A judgement is one definition, one database, one refresh, judged. What a tier needs to get going (processes,
@@ -20,6 +20,7 @@ import click
 
 from campaign.lanes import LaneSpec, Lifting
 from campaign.runner import Plan, run
+from dynamic_tables.session import Settings, open_session
 from generators.profiles import load_profile
 from workload.results import OutcomeClass
 
@@ -80,6 +81,7 @@ def measured(volume: Volume, plan: Plan, spec: LaneSpec, seconds: float, warm_up
 @click.option("--profile", default="smoke", show_default=True)
 @click.option("--seed", type=int, default=1, show_default=True)
 @click.option("--workers", type=int)
+@click.option("--lasting", is_flag=True, help="On Spark: the JVM as long campaigns have it.")
 def main(
     tier: str,
     seconds: float,
@@ -88,8 +90,12 @@ def main(
     profile: str,
     seed: int,
     workers: int | None,
+    lasting: bool,
 ) -> None:
     """Prints rates per second of each variant of a tier."""
+    if lasting:
+        # The first session of a process decides how the JVM runs.
+        open_session(settings=Settings.LASTING)
     lanes = variants(tier, worlds)
     kind = LaneSpec(tier=tier).kind
     warm = warm_up if warm_up is not None else (3.0 if kind.processes else 40.0)

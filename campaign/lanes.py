@@ -183,14 +183,15 @@ class LaneSpec:
         faults = tuple(word for name in self.faults for word in ("--fault", name))
         return (*tier, *faults, *(() if self.validations else ("--no-validations",)))
 
-    def build(self) -> Lane:
-        """The lane. Raises CampaignError for an unknown tier or fault."""
+    def build(self, *, lasting: bool = False) -> Lane:
+        """The lane; `lasting`: for many minutes. Raises CampaignError for an unknown tier or fault."""
         if self.tier.startswith(ADAPTER) and self.faults:
             raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
         engine = Engine(protocol=replace(PROTOCOL, validations=self.validations))
         for name in self.faults:
             engine = plant(name, engine)
-        return Lane(tier=self.kind.start(), engine=engine, fresh_percent=self.fresh_percent)
+        start = self.kind.lasting if lasting and self.kind.lasting is not None else self.kind.start
+        return Lane(tier=start(), engine=engine, fresh_percent=self.fresh_percent)
 
 
 def _delta(settings: str) -> Tier:
@@ -244,11 +245,13 @@ class TierKind:
     """A tier as campaigns see it.
 
     `processes`: workers are processes; else threads, for one JVM serves all. `chunk`: scenarios that a worker
-    takes at once. `attempts`: runs that shrinking one failure may take. `lifting`: what suits it.
+    takes at once. `attempts`: runs that shrinking one failure may take. `lifting`: what suits it. `lasting`:
+    what starts it for many minutes, if that is something else.
     """
 
     start: Callable[[], Tier]
     what: str
+    lasting: Callable[[], Tier] | None = None
     processes: bool = False
     chunk: int = 1
     workers: int = 2
@@ -262,6 +265,7 @@ TIERS: dict[str, TierKind] = {
     ),
     "spark": TierKind(
         start=partial(_spark, "tuned"),
+        lasting=partial(_spark, "lasting"),
         what="the engine's plans on Spark, over snapshots in memory",
         workers=4,
         attempts=60,
@@ -275,7 +279,10 @@ TIERS: dict[str, TierKind] = {
         lifting=Lifting.INTERVALS,
     ),
     "delta": TierKind(
-        start=partial(_delta, "tuned"), what="the whole engine on real Delta tables", attempts=30
+        start=partial(_delta, "tuned"),
+        lasting=partial(_delta, "lasting"),
+        what="the whole engine on real Delta tables",
+        attempts=30,
     ),
     "delta-stock": TierKind(
         start=partial(_delta, "stock"), what="the same by Spark's stock settings", attempts=15

@@ -101,11 +101,15 @@ class LiftedLane:
         return replace(outcome, reproduction=lifted)
 
 
-def lane_of(spec: LaneSpec) -> Lane | LiftedLane:
-    """The lane of a campaign. Raises CampaignError for an unknown tier or fault."""
+def lane_of(spec: LaneSpec, *, lasting: bool = False) -> Lane | LiftedLane:
+    """The lane of a campaign, `lasting` many minutes or not.
+
+    Raises CampaignError for an unknown tier or fault.
+    """
+    lane = spec.build(lasting=lasting)
     if spec.lifted is Lifting.NONE:
-        return spec.build()
-    return LiftedLane(lane=spec.build(), lifting=spec.lifted, worlds=spec.worlds)
+        return lane
+    return LiftedLane(lane=lane, lifting=spec.lifted, worlds=spec.worlds)
 
 
 def suspects(outcome: Outcome, count: int) -> Iterator[int]:

@@ -31,6 +31,11 @@ from generators.generate import scenario_at
 from generators.profiles import Profile
 from workload.results import Outcome, OutcomeClass
 
+LASTING_SECONDS = 300.0
+
+LASTING_SCENARIOS = 300
+"""What Spark gets through in that time, roughly."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -48,6 +53,13 @@ class Plan:
     first: int = 0
     done: frozenset[int] = frozenset()
     master: str = ""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it takes many minutes: what starts slower and runs faster is worth it then."""
+        if self.budget is not None:
+            return self.budget >= LASTING_SECONDS
+        return self.scenarios is not None and self.scenarios - len(self.done) >= LASTING_SCENARIOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +128,7 @@ def workers_for(plan: Plan, spec: LaneSpec) -> Iterator[Submit]:
         pool = ProcessPoolExecutor(plan.workers, mp_context=context, initializer=begin_worker)
     else:
         pool = ThreadPoolExecutor(plan.workers)
-        lane = lane_of(spec)
+        lane = lane_of(spec, lasting=plan.lasting)
 
     def submit(indices: Sequence[int]) -> Future[list[Judged]]:
         if isinstance(pool, ProcessPoolExecutor):

@@ -147,6 +147,13 @@ def test_every_settings_table_covers_every_preset() -> None:
         assert table.keys() == set(Settings)
 
 
+def test_a_lasting_session_differs_in_its_compiler_alone() -> None:
+    for table in (RUNTIME, MEMORY):
+        assert table[Settings.LASTING] == table[Settings.TUNED]
+    (gone,) = set(JVM_OPTIONS[Settings.TUNED]) - set(JVM_OPTIONS[Settings.LASTING])
+    assert gone == "-XX:TieredStopAtLevel=1"
+
+
 def test_stock_on_a_tuned_jvm_takes_back_all_that_tuned_set() -> None:
     assert overrides(Settings.STOCK).keys() == RUNTIME[Settings.TUNED].keys()
     assert set(overrides(Settings.STOCK).values()) == {None}

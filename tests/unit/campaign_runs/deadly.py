@@ -36,6 +36,6 @@ class DeadlySpec(LaneSpec):
     once: tuple[str, ...] = ()
     met: Path
 
-    def build(self) -> Lane:
+    def build(self, *, lasting: bool = False) -> Lane:
         """The lane."""
         return DeadlyLane(tier=RulesTier(), always=self.always, once=self.once, met=self.met)
