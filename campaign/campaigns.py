@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from campaign import folders, journal
 from campaign.errors import CampaignError
@@ -37,12 +39,13 @@ def run_campaign(
     shrinking: ShrinkBudget = ShrinkBudget(),
     ignored: IgnoreRules = IgnoreRules(),
     told: Callable[[str], None] = lambda text: None,
+    asked: Mapping[str, Any] = MappingProxyType({}),
 ) -> RunSummary:
     """Runs a plan. With `out`, what is judged is journalled there as it comes, failures get folders, and
     summary and report are written. `resume`: go on with the run that is journalled there.
 
     `shrinking` bounds what is spent on failures afterwards; `ignored` are the failures that are known.
-    `told` hears what is done when all has been judged.
+    `told` hears what is done when all has been judged; `asked` is kept in the journal's head for who goes on.
 
     Interrupted (KeyboardInterrupt), it ends with what has been judged so far. Raises CampaignError: `out`
     is in use, cannot be written, or holds another run than the one that is to go on; a floor of the profile
@@ -51,7 +54,7 @@ def run_campaign(
     profile = replace(plan.profile, floors=reachable(plan.profile.floors, spec.lifted))
     require_reachable_floors(profile)
     started = now().isoformat(timespec="seconds")
-    with journalled(plan, spec, out, started, resume=resume) as kept_in:
+    with journalled(plan, spec, out, started, resume=resume, asked=asked) as kept_in:
         counted = judge_all(plan, spec, kept_in, progress)
         tally, failed = counted.tally, counted.failed
         allowed = allowance(shrinking, len(failed), counted.interrupted, told)
@@ -109,7 +112,7 @@ def judge_all(
 
 @contextmanager
 def journalled(
-    plan: Plan, spec: LaneSpec, out: Path | None, started: str, *, resume: bool
+    plan: Plan, spec: LaneSpec, out: Path | None, started: str, *, resume: bool, asked: Mapping[str, Any]
 ) -> Iterator[Journal | None]:
     """The journal of a run, its folder locked; None where the run has no folder. Raises CampaignError."""
     if out is None:
@@ -118,7 +121,7 @@ def journalled(
         yield None
         return
     folders.ensure_writable(out)
-    with locked(out), journal.opened(out, plan, spec, started, resume=resume) as opened:
+    with locked(out), journal.opened(out, plan, spec, started, resume=resume, asked=asked) as opened:
         yield opened
 
 

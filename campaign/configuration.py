@@ -9,6 +9,7 @@ from pathlib import Path
 
 from campaign.errors import CampaignError
 from campaign.lanes import ADAPTER, TIERS, Lane, LaneSpec
+from campaign.versions.process import other_version
 from workload.scenario import Scenario
 from workload.trace import Trace
 
@@ -40,9 +41,6 @@ class Configuration:
         if self.folder is None:
             yield runs_of(self.spec.build())
             return
-        # Imported here: it uses this module for the other end.
-        from campaign.versions.process import other_version
-
         here = "+".join(part for part in self.text.split("+") if not part.startswith(ELSEWHERE))
         with other_version(self.folder, here) as other:
             yield other.run

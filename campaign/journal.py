@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from campaign.errors import CampaignError
 from campaign.lanes import LaneSpec
 from campaign.runner import Judged, Plan
-from generators.profiles import GENERATOR_VERSION, Profile
+from generators.profiles import GENERATOR_VERSION
 from workload.codec import decode, encode
 from workload.errors import WorkloadError
 from workload.results import Outcome
@@ -28,9 +29,9 @@ from workload.results import Outcome
 JOURNAL_FILE = "journal.jsonl"
 PREVIOUS_FILE = "journal.previous.jsonl"
 FORMAT = "dvs-journal"
-VERSION = 1
+VERSION = 2
 
-EXTENT = ("scenarios", "budget", "started")
+EXTENT = ("scenarios", "budget", "started", "asked")
 """Parts of a head that may differ when a run goes on: how far it goes, not which scenarios there are."""
 
 
@@ -81,8 +82,11 @@ class Journal:
             ) from error
 
 
-def head_of(plan: Plan, spec: LaneSpec, started: str) -> dict[str, Any]:
-    """The head of a journal: everything that decides which scenarios there are and how they are judged."""
+def head_of(plan: Plan, spec: LaneSpec, started: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The head of a journal: everything that decides which scenarios there are and how they are judged.
+
+    `asked`: the words in which it was asked for, so that `--resume` need not repeat them.
+    """
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -93,24 +97,34 @@ def head_of(plan: Plan, spec: LaneSpec, started: str) -> dict[str, Any]:
         "scenarios": plan.scenarios,
         "budget": plan.budget,
         "profile": plan.profile.name,
-        "profile_digest": digest(plan.profile),
+        "profile_digest": digest(repr(plan.profile)),
+        "floors_digest": digest(repr(sorted(plan.profile.floors.items()))),
+        "asked": dict(asked),
         "lane": json.loads(json.dumps(dataclasses.asdict(spec), default=str)),
     }
 
 
-def digest(profile: Profile) -> str:
-    """A profile's contents in 16 hexadecimal digits: what decides the draws, and that is its text."""
-    return hashlib.sha256(repr(profile).encode()).hexdigest()[:16]
+def digest(text: str) -> str:
+    """16 hexadecimal digits. Of a profile its text is what decides the draws; floors are no part of that."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @contextmanager
-def opened(folder: Path, plan: Plan, spec: LaneSpec, started: str, *, resume: bool) -> Iterator[Journal]:
+def opened(
+    folder: Path,
+    plan: Plan,
+    spec: LaneSpec,
+    started: str,
+    *,
+    resume: bool,
+    asked: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[Journal]:
     """The journal of a folder, new or gone on with; a new one puts an older one aside.
 
     Raises CampaignError: there is nothing to go on with, the run is another one, or a line is broken.
     """
     path = folder / JOURNAL_FILE
-    head, length = head_of(plan, spec, started), 0
+    head, length = head_of(plan, spec, started, asked), 0
     entries: tuple[Entry, ...] = ()
     if resume:
         found, entries, length = read(path)

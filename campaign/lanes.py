@@ -187,6 +187,10 @@ class LaneSpec:
         """The lane; `lasting`: for many minutes. Raises CampaignError for an unknown tier or fault."""
         if self.tier.startswith(ADAPTER) and self.faults:
             raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
+        if self.tier.startswith(ADAPTER) and not self.validations:
+            raise CampaignError(
+                f"validations are the built-in engine's own; {self.tier} has none to turn off"
+            )
         engine = Engine(protocol=replace(PROTOCOL, validations=self.validations))
         for name in self.faults:
             engine = plant(name, engine)
@@ -216,13 +220,17 @@ ADAPTER = "adapter:"
 
 
 def within_limits(profile: Profile, *tiers: str) -> Profile:
-    """The profile within the limits of some tiers' engines: the built-in one has none."""
-    limits = reduce(both, (limits_of(tier) for tier in tiers))
+    """The profile within the limits of some tiers' engines."""
+    limits = limits_of(*tiers)
     return profile if limits == NO_LIMITS else fitted(profile, limits)
 
 
-def limits_of(tier: str) -> Limits:
-    """What a tier's engine can be asked. Raises CampaignError for an adapter that is not there."""
+def limits_of(*tiers: str) -> Limits:
+    """What some tiers' engines can all be asked. Raises CampaignError for an adapter that is not there."""
+    return reduce(both, map(_limits, tiers))
+
+
+def _limits(tier: str) -> Limits:
     if not tier.startswith(ADAPTER):
         return NO_LIMITS
     from campaign.adapters.registry import find_adapter

@@ -25,7 +25,7 @@ def run_junit(summary: RunSummary) -> str:
 
 
 def _scenarios(summary: RunSummary) -> Case:
-    """All that was judged: an interrupted run, or one that judged nothing, is undecided."""
+    """All that was judged: an interrupted run, or one in which nothing passed, is undecided."""
     counts = {outcome: summary.outcomes.get(outcome.value, 0) for outcome in OutcomeClass}
     said = ", ".join(f"{number(count)} {outcome.value}" for outcome, count in counts.items() if count)
     details = (
@@ -34,7 +34,7 @@ def _scenarios(summary: RunSummary) -> Case:
     )
     if counts[OutcomeClass.PRODUCT_FAILURE]:
         verdict = CaseVerdict.FAILED
-    elif summary.interrupted or not summary.scenarios or any(counts[outcome] for outcome in UNDECIDED):
+    elif summary.interrupted or not counts[OutcomeClass.PASSED] or any(counts[o] for o in UNDECIDED):
         verdict = CaseVerdict.ERROR
     else:
         verdict = CaseVerdict.PASSED

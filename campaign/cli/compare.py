@@ -21,12 +21,15 @@ from campaign.configuration import configuration
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.folders import SCENARIO_FILE, read_scenario
-from campaign.lanes import within_limits
+from campaign.lanes import limits_of, within_limits
 from campaign.masking import Mask
+from generators.fitting import fit
 from generators.generate import scenario_at
+from generators.limits import NO_LIMITS, Limits
 from generators.profiles import PROFILES, Profile, load_profile
 from workload.errors import WorkloadError
 from workload.scenario import Scenario
+from workload.wellformed import check_scenario
 
 SHOWN = 10
 """Disagreements, and rows of each, that the terminal shows; `--json` has all."""
@@ -82,15 +85,12 @@ def command(
         )
     left, right = configuration(a), configuration(b)
     mask = Mask(secrets.token_bytes(32) if salt is None else salt.encode())
+    tiers = (left.spec.tier, right.spec.tier)
+    wanted = 20 if scenarios is None and budget is None else scenarios
     chosen = (
-        stored(paths)
+        stored(paths, limits_of(*tiers))
         if paths
-        else drawn(
-            within_limits(load_profile(profile), left.spec.tier, right.spec.tier),
-            seed,
-            first,
-            20 if scenarios is None and budget is None else scenarios,
-        )
+        else drawn(within_limits(load_profile(profile), *tiers), seed, first, wanted)
     )
     deadline = None if budget is None else time.monotonic() + budget
     found: list[Compared] = []
@@ -116,8 +116,11 @@ def drawn(profile: Profile, seed: int, first: int, scenarios: int | None) -> Ite
         yield scenario_at(seed, profile, index)
 
 
-def stored(paths: tuple[Path, ...]) -> list[Scenario]:
-    """Kept scenarios. Raises CampaignError naming a file that is none, without a word of what is in it."""
+def stored(paths: tuple[Path, ...], limits: Limits) -> list[Scenario]:
+    """Kept scenarios, without what is beyond the limits.
+
+    Raises CampaignError naming a file that is none, without a word of what is in it.
+    """
     files: list[Path] = []
     for path in paths:
         several = path.is_dir() and not (path / SCENARIO_FILE).is_file()
@@ -128,7 +131,11 @@ def stored(paths: tuple[Path, ...]) -> list[Scenario]:
     found = []
     for file in files:
         try:
-            found.append(read_scenario(file))
+            scenario = read_scenario(file)
+            if limits != NO_LIMITS:
+                check_scenario(scenario)
+                scenario = fit(scenario, limits)
+            found.append(scenario)
         except WorkloadError as error:
             raise CampaignError(f"{file} is no scenario; `dvs replay` shows what is wrong in it") from error
     return found

@@ -112,14 +112,18 @@ def command(
         master=master,
         fault=fault,
         validations=validations,
+        shrink=shrink,
+        shrink_budget=shrink_budget,
+        ignore=None if ignore is None else str(ignore),
     )
-    spread = tier == ALL
-    if resume and not spread:
+    if resume:
         request = resumed(request, out, given)
+    spread = request.tier == ALL
     campaign = partial(
         run_campaign,
-        shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
-        ignored=known_failures(ignore),
+        asked=request.words,
+        shrinking=ShrinkBudget(failures=request.shrink, seconds=request.shrink_budget),
+        ignored=known_failures(request.ignore),
         told=say_nothing if as_json else partial(click.echo, err=True),
     )
     summaries = []

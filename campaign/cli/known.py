@@ -16,7 +16,7 @@ known_failures_option = click.option(
 )
 
 
-def known_failures(file: Path | None) -> IgnoreRules:
+def known_failures(file: str | Path | None) -> IgnoreRules:
     """The ignore rules as they are today; none without a file. Raises CampaignError."""
-    rules = () if file is None else read_ignore_file(file)
+    rules = () if file is None else read_ignore_file(Path(file))
     return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from campaign.errors import CampaignError
-from campaign.journal import read_head
-from campaign.lanes import LaneSpec, Lifting, within_limits
+from campaign.journal import JOURNAL_FILE, read_head
+from campaign.lanes import TIERS, LaneSpec, Lifting, within_limits
 from campaign.mutation import known_faults
 from campaign.runner import Plan
 from campaign.spread import ALL, parts
@@ -18,13 +18,16 @@ from generators.profiles import PROFILES, load_profile
 ON_CLUSTER = 16
 """Chunks that are under way on a cluster at once, unless `--workers` says otherwise."""
 
+EXTENT = ("scenarios", "budget")
+"""One excludes the other, also where one is given and the other was."""
+
 DEFAULT_SCENARIOS = 200
 """How many run where neither a number nor a time is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The options that say which scenarios there are and how they are judged; names of the command line."""
+    """The options of `dvs fuzz` but for `--out`, `--resume` and `--json`, by their names there."""
 
     tier: str
     lift: str | None
@@ -38,6 +41,18 @@ class Request:
     master: str
     fault: tuple[str, ...]
     validations: bool
+    shrink: int
+    shrink_budget: float
+    ignore: str | None
+
+    @property
+    def words(self) -> Mapping[str, Any]:
+        """The request as JSON holds it; files by paths that hold in any folder."""
+        return {
+            **asdict(self),
+            "profile": self.profile if self.profile in PROFILES else str(Path(self.profile).resolve()),
+            "ignore": None if self.ignore is None else str(Path(self.ignore).resolve()),
+        }
 
     def campaigns(self) -> Sequence[tuple[Plan, LaneSpec]]:
         """The campaigns: one, or one for each tier of the profile. Raises CampaignError."""
@@ -77,31 +92,24 @@ class Request:
 def resumed(request: Request, out: Path, given: Callable[[str], bool]) -> Request:
     """The request of the run in a folder; what is `given` anew, by the option's name, is as it is now.
 
-    Raises CampaignError: there is no run, or it cannot be asked for like that again.
+    Raises CampaignError: there is no run, or not one that `dvs fuzz` began.
     """
-    head = read_head(out)
-    asked = replace(
-        request, **{name: value for name, value in _asked(head, request).items() if not given(name)}
-    )
-    if asked.profile not in PROFILES and not given("profile"):
+    head = read_head(begun_in(out))
+    try:
+        found = Request(**{**head["asked"], "fault": tuple(head["asked"]["fault"])})
+    except (KeyError, TypeError) as error:
         raise CampaignError(
-            f"{out} holds a run of profile {asked.profile}, which was a file: "
-            "give it again with --profile FILE"
-        )
-    return asked
+            f"{out} holds a run that `dvs fuzz` did not begin; go on with what did"
+        ) from error
+    anew = {field.name: getattr(request, field.name) for field in fields(Request) if given(field.name)}
+    if anew.keys() & EXTENT:
+        anew |= {name: getattr(request, name) for name in EXTENT}
+    return replace(found, **anew)
 
 
-def _asked(head: Mapping[str, Any], request: Request) -> Mapping[str, Any]:
-    lane = head["lane"]
-    asked = {
-        **{name: head[name] for name in ("seed", "first", "profile")},
-        "tier": lane["tier"],
-        "lift": lane["lifting"],
-        "fault": tuple(lane["faults"]),
-        "validations": lane["validations"],
-    }
-    if lane["lifting"] == Lifting.DATABASES:
-        asked["worlds"] = lane["worlds"]
-    if request.scenarios is None and request.budget is None:
-        asked |= {"scenarios": head["scenarios"], "budget": head["budget"]}
-    return asked
+def begun_in(out: Path) -> Path:
+    """Where the journal is: in the folder; of a run over several tiers, in that of the first tier."""
+    if (out / JOURNAL_FILE).exists():
+        return out
+    tiers = [out / tier for tier in TIERS if (out / tier / JOURNAL_FILE).exists()]
+    return tiers[0] if tiers else out

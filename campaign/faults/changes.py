@@ -164,6 +164,7 @@ FAULTS: Mapping[str, Fault] = {
             "several changes of one row in an interval are passed on one by one",
             lambda rules: replace(rules, capture=one_by_one, consolidate=not_consolidated),
             Check.INVARIANT_1,
+            core=False,
         ),
         _fault(
             "consolidation-skipped",

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,14 @@ from workload.scenario import SCENARIO_VERSION, Scenario
 from workload.trace import Event, Trace
 
 PROGRAM = "from campaign.versions.serve import main; main()"
+SERVER = Path("campaign", "versions", "serve.py")
+HERE = Path(__file__).resolve().parents[2]
+"""Where this version's source is."""
+
+START_LIMIT_S = 180.0
+"""A JVM takes half a minute on a busy machine."""
+
+END_LIMIT_S = 20.0
 
 
 class BrokenElsewhere(RuntimeError):
@@ -40,18 +49,30 @@ class OtherVersion:
         except OSError as error:
             raise BrokenElsewhere("it is gone") from error
         answer = self.answer()
-        if "broken" in answer:
-            raise BrokenElsewhere(str(answer["broken"]))
+        if "events" not in answer:
+            raise BrokenElsewhere(str(answer.get("broken")))
         return Trace(decode(answer["events"], tuple[Event, ...], "events"))
 
     def answer(self) -> dict[str, Any]:
-        """The next line. Raises BrokenElsewhere where there is none."""
+        """The next line. Raises BrokenElsewhere where there is none, or one that is no answer."""
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line.endswith("\n"):
-            raise BrokenElsewhere("it is gone")
-        found: dict[str, Any] = json.loads(line)
+        try:
+            found = json.loads(self.process.stdout.readline())
+        except ValueError as error:
+            raise BrokenElsewhere("it is gone, or answers no JSON") from error
+        if not isinstance(found, dict):
+            raise BrokenElsewhere("it answers no object")
         return found
+
+    def end(self) -> None:
+        """Lets it go: without more to read it ends by itself, and takes its temporary files with it."""
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
+        try:
+            self.process.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
 
 
 @contextmanager
@@ -59,28 +80,29 @@ def other_version(folder: Path, configuration: str) -> Iterator[OtherVersion]:
     """The version in a folder: a checkout, with or without a `.venv`, or a virtual environment.
 
     A checkout without a `.venv` runs on this process's Python and libraries. Raises CampaignError where it
-    does not start, or knows other scenarios than this version.
+    does not start, is this very version, or knows other scenarios.
     """
     command = [str(python_of(folder)), "-P", "-c", PROGRAM, configuration]
-    environment = {**os.environ, "PYTHONPATH": str(folder.resolve())} if is_checkout(folder) else None
-    with (
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
-        subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=said,
-            text=True,
-            encoding="utf-8",
-            env=environment,
-        ) as process,
-    ):
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, "PYTHONPATH": source_path(folder, os.environ.get("PYTHONPATH", ""))},
+            )
+        except OSError as error:
+            raise CampaignError(f"the version in {folder} does not start: {error}") from error
+        with process:
             other = OtherVersion(process)
-            greet(other, folder, said)
-            yield other
-        finally:
-            process.kill()
+            try:
+                greet(other, folder, said)
+                yield other
+            finally:
+                other.end()
 
 
 def is_checkout(folder: Path) -> bool:
@@ -88,27 +110,42 @@ def is_checkout(folder: Path) -> bool:
     return (folder / "campaign").is_dir()
 
 
+def source_path(folder: Path, mine: str) -> str:
+    """PYTHONPATH for the other version: as it is `mine`, without this version and with that checkout."""
+    others = [part for part in mine.split(os.pathsep) if part and Path(part).resolve() != HERE]
+    return os.pathsep.join([str(folder.resolve()), *others] if is_checkout(folder) else others)
+
+
 def python_of(folder: Path) -> Path:
-    """The Python that runs a folder's version. Raises CampaignError where there is no version."""
+    """The Python that runs a folder's version. Raises CampaignError where there is none that can serve."""
+    if is_checkout(folder) and not (folder / SERVER).is_file():
+        raise CampaignError(
+            f"the version in {folder} is too old to be compared: it has no {SERVER}; take a later one"
+        )
     for environment in (folder, folder / ".venv"):
         if (environment / "bin" / "python").exists():
             return environment / "bin" / "python"
     if is_checkout(folder):
         return Path(sys.executable)
     raise CampaignError(
-        f"{folder} holds no version: give a checkout of this program, or an environment with it"
+        f"{folder} holds no version: give a checkout of this program, or an environment that has it"
     )
 
 
 def greet(other: OtherVersion, folder: Path, said: IO[str]) -> None:
-    """Waits until the other version is ready. Raises CampaignError."""
+    """Waits until the other version is ready, and is the one that is meant. Raises CampaignError."""
+    late = threading.Timer(START_LIMIT_S, other.process.kill)
+    late.start()
     try:
         hello = other.answer()
-    except (BrokenElsewhere, ValueError) as error:
+    except BrokenElsewhere as error:
+        other.process.kill()
         other.process.wait()
         said.seek(0)
-        last = (said.read().strip().splitlines() or ["it said nothing"])[-1]
+        last = (said.read().strip().splitlines() or [str(error)])[-1]
         raise CampaignError(f"the version in {folder} does not start: {last}") from error
+    finally:
+        late.cancel()
     if "refused" in hello:
         raise CampaignError(f"the version in {folder} refuses: {hello['refused']}")
     if hello.get("scenarios") != SCENARIO_VERSION:
@@ -116,3 +153,9 @@ def greet(other: OtherVersion, folder: Path, said: IO[str]) -> None:
             f"the version in {folder} reads scenarios of version {hello.get('scenarios')}, this one writes "
             f"{SCENARIO_VERSION}: versions can be compared whose scenarios are the same"
         )
+    source = Path(str(hello.get("source"))).resolve()
+    meant = (
+        source.is_relative_to(folder.resolve()) if is_checkout(folder) else not source.is_relative_to(HERE)
+    )
+    if not meant:
+        raise CampaignError(f"{folder} would run the source in {source}, which is not what it holds")

@@ -1,7 +1,8 @@
 """The process that runs scenarios for another version of this program: JSON lines in, JSON lines out.
 
-The first line out says which version this is. Each line in is a scenario's text; the answer is the events
-of its trace, or the class of the error that broke the run: its words may hold values.
+The first line out says which scenarios it reads, and where its source is. Each line in is a scenario's
+text; the answer is the events of its trace, or the class of the error that broke the run: its words may
+hold values.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from importlib import metadata
+from pathlib import Path
 from typing import IO, Any
 
 from campaign.configuration import configuration, runs_of
@@ -40,7 +41,7 @@ def serve(text: str, scenarios: Iterable[str], answers: IO[str]) -> None:
     except (CampaignError, DynamicTablesError) as error:
         answer({"refused": str(error)})
         return
-    answer({"program": metadata.version("dvs-harness"), "scenarios": SCENARIO_VERSION})
+    answer({"scenarios": SCENARIO_VERSION, "source": str(Path(__file__).parents[2])})
     for line in scenarios:
         try:
             scenario: Scenario = scenario_from_json(json.loads(line))

@@ -13,6 +13,7 @@ from campaign.faults import plant
 from campaign.lanes import Lane
 from campaign.tiers import delta, rules
 from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store.relations import Workspace
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from oracle.compare import compare
@@ -114,15 +115,21 @@ def commits_at_a_data_timestamp(scenario: Scenario) -> bool:
     return bool(inserted & refreshed) and len(scenario.steps) < 13
 
 
-def test_a_scenario_that_hangs_is_cut_and_the_next_one_runs(
+def test_a_query_that_hangs_is_cut_and_the_next_scenario_runs(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    endless = "SELECT count(*) FROM range(1000000) a JOIN range(1000000) b ON a.id % 7 <> b.id % 5"
+
+    def hang(self: Workspace, text: str, leaves: object) -> object:
+        return self.session.sql(endless).collect()
+
     lane = Lane(tier=delta.DeltaTier(spark=spark, folder=tmp_path))
     scenario = shortest(1)
     with monkeypatch.context() as hurried:
-        hurried.setattr(delta, "LIMIT", 0.0)
+        hurried.setattr(delta, "LIMIT", 2.0)
+        hurried.setattr(Workspace, "materialized", hang)
         cut = lane.judge(scenario)
     assert cut.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
-    assert "HungQuery: cut after 0 s" in cut.reason
+    assert "HungQuery: cut after 2 s" in cut.reason
     assert list(tmp_path.iterdir()) == []
     assert lane.judge(scenario).outcome is OutcomeClass.PASSED

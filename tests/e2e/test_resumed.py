@@ -16,8 +16,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from campaign.campaigns import run_campaign
 from campaign.cli import main
+from campaign.lanes import LaneSpec
 from campaign.lock import locked
+from campaign.runner import Plan
+from generators.profiles import QUICK
 
 PROGRAM = "from campaign.cli import main; main()"
 ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "36", "--workers", "2")
@@ -155,20 +159,56 @@ def test_another_plan_is_refused(arguments: tuple[str, ...], said: str, tmp_path
     assert judged(tmp_path) == 1
 
 
-def test_a_profile_of_ones_own_is_given_again(tmp_path: Path) -> None:
+def test_a_profile_of_ones_own_is_found_again_and_must_be_the_same(tmp_path: Path) -> None:
     profile = tmp_path / "mine.toml"
     profile.write_text('base = "quick"\ncolumns = 3\n', encoding="utf-8")
     options = ("--out", str(tmp_path / "run"), "--workers", "1")
     assert dvs("fuzz", "--profile", str(profile), "--scenarios", "2", *options).exit_code == 0
-    without = dvs("fuzz", "--resume", *options)
-    assert without.exit_code == 2
-    assert "give it again with --profile FILE" in without.stderr
-    assert dvs("fuzz", "--resume", "--scenarios", "4", "--profile", str(profile), *options).exit_code == 0
+    assert dvs("fuzz", "--resume", "--scenarios", "4", *options).exit_code == 0
     assert judged(tmp_path / "run") == 4
-    profile.write_text('base = "quick"\ncolumns = 4\n', encoding="utf-8")
-    changed = dvs("fuzz", "--resume", "--profile", str(profile), *options)
-    assert changed.exit_code == 2
-    assert "its profile_digest is" in changed.stderr
+    for text, said in (
+        ('base = "quick"\ncolumns = 4\n', "its profile_digest is"),
+        ('base = "quick"\ncolumns = 3\n[floors]\n"operator: filter" = 1\n', "its floors_digest is"),
+    ):
+        profile.write_text(text, encoding="utf-8")
+        changed = dvs("fuzz", "--resume", *options)
+        assert changed.exit_code == 2
+        assert said in changed.stderr
+    profile.unlink()
+    gone = dvs("fuzz", "--resume", *options)
+    assert gone.exit_code == 2
+    assert f"no profile '{profile}'" in gone.stderr
+
+
+def test_a_run_over_several_tiers_goes_on_as_it_was_asked_for(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text('base = "quick"\ntiers = { rules = 1 }\n', encoding="utf-8")
+    options = (
+        "--tier",
+        "all",
+        "--profile",
+        str(profile),
+        "--seed",
+        "4",
+        "--scenarios",
+        "9",
+        "--workers",
+        "1",
+    )
+    assert dvs("fuzz", *options, "--out", str(tmp_path / "whole")).exit_code == 0
+    part = tmp_path / "part" / "rules"
+    part.mkdir(parents=True)
+    lines = (tmp_path / "whole" / "rules" / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (part / "journal.jsonl").write_bytes(b"".join(lines[:4]))
+    assert dvs("fuzz", "--resume", "--out", str(tmp_path / "part")).exit_code == 0
+    assert summary(part) == summary(tmp_path / "whole" / "rules")
+
+
+def test_a_run_that_a_gate_began_is_the_gates(tmp_path: Path) -> None:
+    run_campaign(Plan(seed=1, profile=QUICK, scenarios=1, workers=1), LaneSpec(tier="rules"), tmp_path)
+    result = dvs("fuzz", "--resume", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "holds a run that `dvs fuzz` did not begin" in result.stderr
 
 
 def test_nothing_to_go_on_with(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_configurations() -> None:
     )
     assert configuration("delta+stock").spec.tier == "delta-stock"
     assert configuration("rules+in=/old").folder == Path("/old")
-    assert configuration("adapter:built-in+no-validations").spec.tier == "adapter:built-in"
+    assert configuration("adapter:built-in").spec.tier == "adapter:built-in"
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_another_lane_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"version":1', '"version":99', "written with version 99, this program has 1"),
+        ('"version":2', '"version":99', "written with version 99, this program has 2"),
         ('"generator":', '"generator":1000', "written with generator 1000"),
         ("dvs-journal", "dvs-scenario", "is no journal of a run"),
         ('"outcome":"PRODUCT_FAILURE"', '"outcome":"MIRACLE"', "line 2: outcome.outcome: expected one of"),

@@ -133,11 +133,14 @@ def test_junit_of_a_clean_run_an_interrupted_one_and_an_empty_one() -> None:
     )
     cut = dataclasses.replace(clean, interrupted=True)
     empty = dataclasses.replace(clean, outcomes=outcomes, scenarios=0)
+    refused, known = (
+        dataclasses.replace(clean, outcomes={**outcomes, name: 7}) for name in ("unsupported", "ignored")
+    )
     verdicts = []
-    for summary in (clean, cut, empty):
+    for summary in (clean, cut, empty, refused, known):
         (suite,) = ET.fromstring(run_junit(summary))
         verdicts.append((suite.get("tests"), suite.get("failures"), suite.get("errors")))
-    assert verdicts == [("2", "0", "0"), ("2", "0", "1"), ("2", "0", "1")]
+    assert verdicts == [("2", "0", "0"), *[("2", "0", "1")] * 4]
 
 
 def test_markdown_json_and_sarif_have_the_groups() -> None:
