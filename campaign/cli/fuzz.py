@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from campaign.campaigns import run_campaign
-from campaign.cli.known import known_failures, known_failures_option
+from campaign.cli.known import known_failures, known_failures_option, shrink_budget_option, shrink_option
 from campaign.cli.options import Duration, TierName, exit_code, interruptible, worst
 from campaign.cli.progress import progress_of
 from campaign.cli.request import Request, resumed
@@ -63,10 +63,8 @@ from reports.json_summary import summary_object
 )
 @click.option("--master", default="", help="Judge on an existing Spark cluster, spark://host:7077.")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out; what is not said stays as it was.")
-@click.option("--shrink", type=click.IntRange(0), default=24, show_default=True, help="Failures to shrink.")
-@click.option(
-    "--shrink-budget", type=Duration(), default="2m", show_default=True, help="For shrinking, after the run."
-)
+@shrink_option
+@shrink_budget_option
 @known_failures_option
 @click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
 @click.option(

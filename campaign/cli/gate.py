@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from campaign.baseline import GATE_FILE, read_baseline
-from campaign.cli.known import known_failures, known_failures_option
+from campaign.cli.known import known_failures, known_failures_option, shrink_budget_option, shrink_option
 from campaign.cli.options import Duration, interruptible
 from campaign.exit_codes import ExitCode
+from campaign.failures import ShrinkBudget
 from campaign.faults import FAULTS
 from campaign.files import write_text
 from campaign.folders import ensure_writable
@@ -70,6 +71,8 @@ WORDS = {
     "--resume", is_flag=True, help="Go on with the campaigns that a gate of this seed began in --out."
 )
 @known_failures_option
+@shrink_option
+@shrink_budget_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), show_default=True)
 def command(
     profile: str,
@@ -83,6 +86,8 @@ def command(
     slowdown: float,
     resume: bool,
     ignore: Path | None,
+    shrink: int,
+    shrink_budget: float,
     out: Path,
 ) -> ExitCode:
     """Replay kept scenarios, run campaigns, see that planted faults are found, compare with a baseline.
@@ -103,6 +108,7 @@ def command(
         slowdown=slowdown,
         resume=resume,
         ignored=known_failures(ignore),
+        shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
     )
     ensure_writable(out)
     with locked(out):

@@ -1,4 +1,4 @@
-"""The option of commands that run campaigns: failures that are known."""
+"""Options of the commands that run campaigns: what becomes of failures."""
 
 from __future__ import annotations
 
@@ -7,12 +7,29 @@ from pathlib import Path
 
 import click
 
+from campaign.cli.options import Duration
 from campaign.ignore import IgnoreRules, read_ignore_file
 
 known_failures_option = click.option(
     "--ignore",
     type=click.Path(path_type=Path),
     help="TOML file of known failures, each with issue and expiry.",
+)
+
+shrink_option = click.option(
+    "--shrink",
+    type=click.IntRange(0),
+    default=24,
+    show_default=True,
+    help="Failures to shrink. Only what was shrunk to the end can be a known one.",
+)
+
+shrink_budget_option = click.option(
+    "--shrink-budget",
+    type=Duration(),
+    default="2m",
+    show_default=True,
+    help="For shrinking, after each campaign.",
 )
 
 

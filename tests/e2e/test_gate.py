@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -25,9 +26,11 @@ from campaign import mutation
 from campaign.cli import main
 from campaign.cli.gate import usual_seed
 from campaign.exit_codes import ExitCode
-from campaign.gate import GatePlan, Stage, faults, verdict_of
+from campaign.gate import GatePlan, Stage, faults, known, verdict_of
 from campaign.gate_profiles import GATES
+from campaign.ignore import IgnoreRule, IgnoreRules
 from campaign.lock import locked
+from tests.unit.reports import test_groups as groups
 
 SWIFT = ("--budget", "4s", "--fault-budget", "20s", "--workers", "1", "--fault", "update-becomes-insert")
 
@@ -85,12 +88,22 @@ def test_ignore_rules_reach_the_campaigns(tmp_path: Path) -> None:
     rules = tmp_path / "known.toml"
     rules.write_text('[[ignore]]\nissue = "bugs/9"\nexpires = 2999-01-01\noperator = "union all"\n', "utf-8")
     assert gate(tmp_path / "gate", "--ignore", str(rules)).exit_code == ExitCode.OK
-    (said,) = [s["said"] for s in written(tmp_path / "gate")["stages"] if s["name"] == "smoke campaign"]
-    assert said.endswith("ignore rules: covered nothing: bugs/9: operator union all")
+    (said,) = [s["said"] for s in written(tmp_path / "gate")["stages"] if s["name"] == "known failures"]
+    assert said == "0 ignored, 1 rules: covered nothing: bugs/9: operator union all"
     missing = gate(tmp_path / "other", "--ignore", str(tmp_path / "nowhere.toml"))
     assert missing.exit_code == ExitCode.MISUSE
     assert "no ignore file at" in missing.stderr
     assert not (tmp_path / "other").exists()
+
+
+def test_a_rule_that_one_campaign_used_is_used() -> None:
+    rules = IgnoreRules((IgnoreRule(issue="bugs/7", expires=date(2999, 1, 1), operator="<b>"),))
+    found = groups.grouped("bugs/7")
+    counted = replace(found, outcomes={**found.outcomes, "ignored": 4})
+    clean = replace(counted, outcomes={"ignored": 0}, groups=())
+    stages = [Stage("one", ExitCode.OK, "", (), summary=summary) for summary in (counted, clean)]
+    assert known(rules, stages).said == "4 ignored, 1 rules"
+    assert known(rules, stages[1:]).said.startswith("0 ignored, 1 rules: covered nothing: bugs/7")
 
 
 def test_a_fault_that_stays_alive_shuts_the_gate(tmp_path: Path) -> None:
