@@ -59,7 +59,8 @@ class Cluster:
         """Connects. Raises CampaignError where no master answers, SessionError where Spark does not start."""
         if not answers(master):
             raise CampaignError(
-                f"no Spark master answers at {master}; start it, or leave --master out to run here"
+                f"no Spark master answers at {master}; start it, or run here: without --master, "
+                "and where a run goes on with --master ''"
             )
         context = open_session(app_name="dvs", settings=Settings.TUNED, master=master).sparkContext
         context.addPyFile(str(packed(Path(tempfile.mkdtemp(prefix="dvs-cluster-")))))

@@ -131,7 +131,10 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     assert "Traceback" not in said
     judged = entries(out)
     again = subprocess.run(
-        fuzz(out, "--resume", "--scenarios", str(judged + 1)), capture_output=True, text=True, timeout=240
+        fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1)),
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
     assert again.stdout, again.stderr
     assert json.loads(again.stdout)["scenarios"] >= judged
