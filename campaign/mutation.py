@@ -27,6 +27,9 @@ from workload.scenario import Scenario
 HUNTING = 0.6
 """The share of a budget that goes into hunting; the rest shrinks what was found."""
 
+WORTHWHILE = 1.0
+"""Seconds that one more round should have."""
+
 FRESH_PERCENT = 50
 """Refreshes whose row ids are compared with fresh ones: more than in a campaign, for faults in ids."""
 
@@ -136,7 +139,8 @@ def hunt_all(
 ) -> list[Verdict]:
     """Hunts every fault within a total budget in seconds, then shrinks what was found with what is left.
 
-    A fair share first, so that an early fault cannot starve a late one; what that leaves goes to survivors.
+    A fair share first, so that an early fault cannot starve a late one; what that leaves goes to survivors,
+    and again what they leave.
     """
     start = time.time()
     hunting_ends = start + budget * (HUNTING if attempts else 1.0)
@@ -155,12 +159,14 @@ def hunt_all(
         for verdict in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
             verdicts[verdict.fault] = verdict
             progress(verdict)
-        alive = [verdict for verdict in verdicts.values() if verdict.kill is None]
-        longer = max(0.0, hunting_ends - time.time()) * workers / max(1, len(alive))
-        again = [replace(task, fault=v.fault, first=v.scenarios, seconds=longer) for v in alive]
-        for verdict in in_order(pool, hunt, again):
-            verdicts[verdict.fault] = joined(verdicts[verdict.fault], verdict)
-            progress(verdicts[verdict.fault])
+        while (left := hunting_ends - time.time()) > WORTHWHILE and (
+            alive := [v for v in verdicts.values() if v.kill is None]
+        ):
+            longer = left * workers / len(alive)
+            again = [replace(task, fault=v.fault, first=v.scenarios, seconds=longer) for v in alive]
+            for verdict in in_order(pool, hunt, again):
+                verdicts[verdict.fault] = joined(verdicts[verdict.fault], verdict)
+                progress(verdicts[verdict.fault])
         kills = [verdict for verdict in verdicts.values() if verdict.kill is not None] if attempts else []
         last = replace(task, deadline=start + budget, attempts=attempts)
         shrinking = [replace(last, fault=verdict.fault, kill=verdict.kill) for verdict in kills]
