@@ -148,12 +148,14 @@ def greet(other: OtherVersion, folder: Path, said: IO[str]) -> None:
         late.cancel()
     if "refused" in hello:
         raise CampaignError(f"the version in {folder} refuses: {hello['refused']}")
+    if "source" not in hello:
+        raise CampaignError(f"the version in {folder} is too old to be compared; take a later one")
     if hello.get("scenarios") != SCENARIO_VERSION:
         raise CampaignError(
             f"the version in {folder} reads scenarios of version {hello.get('scenarios')}, this one writes "
             f"{SCENARIO_VERSION}: versions can be compared whose scenarios are the same"
         )
-    source = Path(str(hello.get("source"))).resolve()
+    source = Path(str(hello["source"])).resolve()
     meant = (
         source.is_relative_to(folder.resolve()) if is_checkout(folder) else not source.is_relative_to(HERE)
     )

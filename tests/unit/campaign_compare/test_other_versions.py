@@ -132,6 +132,7 @@ def test_an_environment_that_has_this_version_is_not_another(tmp_path: Path) -> 
     [
         ("print('hello'); import time; time.sleep(600)", "does not start: it is gone, or answers no JSON"),
         ("print('[]')", "does not start: it answers no object"),
+        ("print('{}')", "is too old to be compared; take a later one"),
         ("raise SystemExit('no such library')", "does not start: no such library"),
     ],
 )
