@@ -121,9 +121,10 @@ def contents_are(
     difference = compare(expected_columns, expected, place.columns, [stored.row for stored in contents])
     if difference is None:
         return ()
+    rows = "row" if difference.expected_rows == 1 else "rows"
     message = (
         f"the contents are not the defining query at {place.timestamp}: {difference.kind.value},"
-        f" {difference.expected_rows} rows expected, {difference.actual_rows} found"
+        f" {difference.expected_rows} {rows} expected, {difference.actual_rows} found"
     )
     return place.findings(Check.EQUALITY, [message], difference)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from reports.figures import number, plural
 from reports.values import cell
 from workload.results import Difference
 from workload.types import Row
@@ -64,7 +65,8 @@ def difference_text(difference: Difference) -> str:
     extra = sum(times for _, times in difference.extra)
     equal = max(0, difference.expected_rows - missing)
     return (
-        f"{difference.kind.value}: {difference.expected_rows} rows expected, {difference.actual_rows} found; "
+        f"{difference.kind.value}: {plural(difference.expected_rows, 'row')} expected, "
+        f"{number(difference.actual_rows)} found; "
         f"{missing} missing (-), {extra} not expected (+), {equal} equal and not shown"
     )
 
