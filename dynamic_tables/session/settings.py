@@ -73,7 +73,7 @@ JVM_OPTIONS: Mapping[Settings, tuple[str, ...]] = MappingProxyType(
             "-XX:+UseSerialGC",
             "-XX:ReservedCodeCacheSize=256m",
         ),
-        # The full compiler takes a core for two minutes; from the third on, refreshes are 1.6x faster.
+        # The full compiler takes a core for two minutes, and pays from the third on.
         Settings.LASTING: ("-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=256m"),
     }
 )
