@@ -57,13 +57,16 @@ class DuckStore(MemoryStore[DuckRelation]):
         """DuckDB's."""
         return DUCKDB
 
-    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> DuckRelation:
-        """A temporary table, or the query itself."""
+    def query(self, plan: Plan, leaves: Mapping[str, Relation]) -> DuckRelation:
+        """The query itself."""
         names = {
             leaf: relation.name for leaf, relation in leaves.items() if isinstance(relation, DuckRelation)
         }
-        query = DuckRelation(self.connection, "", self._text(plan, leaves, names))
-        return self.computed(query) if once else query
+        return DuckRelation(self.connection, "", self._text(plan, leaves, names))
+
+    def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> DuckRelation:
+        """A temporary table."""
+        return self.computed(self.query(plan, leaves))
 
     def _text(self, plan: Plan, leaves: Iterable[str], names: Mapping[str, str]) -> str:
         """The text of a plan; rendered once, since a table's refreshes differ in the leaves' names only."""

@@ -59,6 +59,8 @@ class MemoryStore(ABC, Generic[Kept]):
 
     known: dict[str, Definition] = field(default_factory=dict, init=False)
     tables: dict[str, StoredTable[Kept]] = field(default_factory=dict, init=False)
+    done: dict[tuple[Plan, frozenset[tuple[str, Relation]]], Kept] = field(default_factory=dict, init=False)
+    """Plans computed once, over what: tables that read one source's interval share its changes."""
 
     @property
     @abstractmethod
@@ -66,8 +68,12 @@ class MemoryStore(ABC, Generic[Kept]):
         """The dialect plans are rendered to."""
 
     @abstractmethod
-    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Kept:
-        """The rows of a plan; `once`: computed now, and no more."""
+    def query(self, plan: Plan, leaves: Mapping[str, Relation]) -> Kept:
+        """The rows of a plan, computed whenever they are read."""
+
+    @abstractmethod
+    def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> Kept:
+        """The rows of a plan, computed now."""
 
     @abstractmethod
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Kept:
@@ -80,6 +86,15 @@ class MemoryStore(ABC, Generic[Kept]):
     @abstractmethod
     def release(self, relations: Sequence[Relation]) -> None:
         """Gives up what the relations occupy, but for versions that are kept."""
+
+    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Kept:
+        """The rows of a plan; `once`: computed now, and no more, whoever asks."""
+        if not once:
+            return self.query(plan, leaves)
+        asked = (plan, frozenset(leaves.items()))
+        if asked not in self.done:
+            self.done[asked] = self.materialized(plan, leaves)
+        return self.done[asked]
 
     def definitions(self) -> Mapping[str, Definition]:
         """What exists."""

@@ -12,7 +12,7 @@ from dynamic_tables.plan.dialects import SPARK, SPARK_ON_FEW_ROWS, Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.store.port import Relation
-from dynamic_tables.store.relations import SparkRelation, Workspace, view_names
+from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import columns_of_text, text_frame
 
@@ -37,12 +37,13 @@ class SparkStore(MemoryStore[SparkRelation]):
         """Spark's."""
         return SPARK
 
-    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> SparkRelation:
-        """A plan over bound leaves."""
-        text = render(plan, self.queries_in, view_names(leaves)).text()
-        if once:
-            return self._noted(self.workspace.materialized(text, tuple(leaves.values())))
-        return self._noted(self.workspace.query(text))
+    def query(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
+        """A plan over bound leaves, not run yet."""
+        return self._noted(self.workspace.query(self._text(plan, leaves)))
+
+    def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
+        """A plan over bound leaves, run."""
+        return self._noted(self.workspace.materialized(self._text(plan, leaves), tuple(leaves.values())))
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> SparkRelation:
         """A query's own text; views in it are expanded over the relations given."""
@@ -53,7 +54,7 @@ class SparkStore(MemoryStore[SparkRelation]):
         }
         with store_errors():
             frame = text_frame(self.session, text, frames, self.known)
-            return self._noted(self.workspace.bind(frame, local=False))
+            return self._noted(bound(frame, local=False))
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Names and types of a query's result as Spark sees them. Raises DefinitionError."""
@@ -68,13 +69,12 @@ class SparkStore(MemoryStore[SparkRelation]):
         if small is not None:
             return self._noted(small)
         with store_errors():
-            return self._noted(self.workspace.bind(contents.frame.localCheckpoint(eager=True), local=False))
+            return self._noted(bound(contents.frame.localCheckpoint(eager=True), local=False))
 
     def literal(self, rows: object, columns: str) -> SparkRelation:
-        """An Arrow table as a relation; `columns` is its schema in SQL."""
-        with store_errors():
-            frame = self.session.createDataFrame(rows, schema=columns)
-            return self._noted(self.workspace.bind(frame, local=True))
+        """An Arrow table as a relation, given to Spark when first read. `columns`: its schema in SQL."""
+        make = lambda: self.session.createDataFrame(rows, schema=columns)  # noqa: E731
+        return self._noted(SparkRelation(make, local=True))
 
     def release(self, relations: Sequence[Relation]) -> None:
         """Nothing before `close`: versions are read again, and views cost little."""
@@ -83,6 +83,9 @@ class SparkStore(MemoryStore[SparkRelation]):
         """Drops every view. The store is of no use afterwards."""
         self.workspace.release(self.bound, ())
         self.bound.clear()
+
+    def _text(self, plan: Plan, leaves: Mapping[str, Relation]) -> str:
+        return render(plan, self.queries_in, view_names(leaves)).text()
 
     def _noted(self, relation: SparkRelation) -> SparkRelation:
         self.bound.append(relation)

@@ -50,6 +50,12 @@ FRAME_TAGS = {
     Kind.TIMESTAMP_NTZ: "m",
 }
 
+ONE_GROUP = "(0 + 0)"
+"""The key where all keys are constants: one group of all rows, and none of no rows.
+
+Without GROUP BY there would be a row over no rows too.
+"""
+
 Items = tuple[tuple[str, Expr], ...]
 """Output columns: name and expression."""
 
@@ -232,10 +238,12 @@ class _Renderer:
     def aggregate(self, plan: Aggregate) -> str:
         items, below = self.over((*plan.keys, *plan.aggregates), plan.child)
         listed = ", ".join(self.item(expr, name) for name, expr in items)
+        text = f"SELECT {listed} {self.from_leaf_or(below)}"
+        if not plan.keys:
+            return text
         # A key that is a constant would be read as a position.
         by = ", ".join(self.expr(expr) for _, expr in items[: len(plan.keys)] if not isinstance(expr, Lit))
-        text = f"SELECT {listed} {self.from_leaf_or(below)}"
-        return f"{text} GROUP BY {by}" if by else text
+        return f"{text} GROUP BY {by or ONE_GROUP}"
 
     def values(self, plan: Values) -> str:
         rows = (

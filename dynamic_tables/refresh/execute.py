@@ -184,10 +184,11 @@ class Refreshing:
     def _bind_interval(
         self, leaves: dict[str, Relation], name: str, start: SourceVersion, end: SourceVersion
     ) -> None:
-        self._bind_end(leaves, name, start.version, At.T0, True)
-        self._bind_end(leaves, name, end.version, At.T1, True)
+        ends: dict[str, Relation] = {}
+        self._bind_end(ends, name, start.version, At.T0, True)
+        self._bind_end(ends, name, end.version, At.T1, True)
         captured = self.plans.capture(name, self.definitions[name].columns)
-        leaves[leaf_name(name, None)] = self._keep(self.store.compute(captured, leaves, once=True))
+        leaves |= {**ends, leaf_name(name, None): self._keep(self.store.compute(captured, ends, once=True))}
 
     def _bind_end(self, leaves: dict[str, Relation], name: str, version: int, at: At, ids: bool) -> None:
         definition = self.definitions[name]
@@ -195,9 +196,9 @@ class Refreshing:
         if keeps_ids or not ids:
             leaves[leaf_name(name, at)] = self._keep(self.store.snapshot(name, version, ids=ids))
             return
-        leaves[f"{leaf_name(name, at)}/rows"] = self._snapshot(name, version)
+        rows = {f"{leaf_name(name, at)}/rows": self._snapshot(name, version)}
         plan = self.plans.identified(name, at, definition.columns)
-        leaves[leaf_name(name, at)] = self._keep(self.store.compute(plan, leaves, once=True))
+        leaves[leaf_name(name, at)] = self._keep(self.store.compute(plan, rows, once=True))
 
     def _snapshot(self, name: str, version: int) -> Relation:
         return self._keep(self.store.snapshot(name, version, ids=False))

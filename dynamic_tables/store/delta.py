@@ -27,7 +27,7 @@ from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.merge_text import merge_text
 from dynamic_tables.store.port import RefreshRecord, Relation
 from dynamic_tables.store.readable import is_readable
-from dynamic_tables.store.relations import SparkRelation, Workspace, view_names
+from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement, check_statement
 from dynamic_tables.store.texts import columns_of_text, no_rows, text_frame
@@ -195,7 +195,7 @@ class DeltaStore:
             items.append(SPARK.identifier(ROW_ID))
         place = self.folder.sql_name(definition.name)
         frame = self.session.sql(f"SELECT {', '.join(items)} FROM {place} VERSION AS OF {version}")
-        return self.workspace.small(frame) or self.workspace.bind(frame, local=False)
+        return self.workspace.small(frame) or bound(frame, local=False)
 
     def current(self, table: DynamicTable) -> Relation:
         """The rows of the newest refresh with their ids."""
@@ -221,7 +221,7 @@ class DeltaStore:
         }
         with store_errors():
             frame = text_frame(self.session, text, frames, self.definitions())
-            return self.workspace.bind(frame, local=False)
+            return bound(frame, local=False)
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Names and types of a query's result as Spark sees them. Raises DefinitionError."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,35 @@ _numbers = count()
 _lock = Lock()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SparkRelation:
-    """A data frame and the temporary view plans read it by. `local`: its rows are literals."""
+    """A data frame and the temporary view plans read it by; both are made when first asked for.
 
-    frame: DataFrame
-    view: str
+    `local`: its rows are literals.
+    """
+
+    make: Callable[[], DataFrame]
     local: bool
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows."""
+        with store_errors():
+            return self.make()
+
+    @cached_property
+    def view(self) -> str:
+        """The view's name. Rows held as literals count as one partition, so nothing is shuffled."""
+        with _lock:
+            name = f"dvs_{next(_numbers)}"
+        with store_errors():
+            (self.frame.coalesce(1) if self.local else self.frame).createOrReplaceTempView(name)
+        return name
+
+    @property
+    def has_view(self) -> bool:
+        """Whether the view was made."""
+        return "view" in self.__dict__
 
     def rows(self) -> Sequence[tuple[object, ...]]:
         """All rows as plain Python values."""
@@ -41,19 +64,11 @@ class Workspace:
     """One Spark session's temporary views."""
 
     session: SparkSession
-    bound: dict[str, SparkRelation] = field(default_factory=dict)
 
     def query(self, text: str, leaves: Sequence[Relation] = ()) -> SparkRelation:
         """A query over bound relations, not run yet."""
         with store_errors():
-            return self.bind(self.session.sql(text), local=False)
-
-    def bind(self, frame: DataFrame, *, local: bool) -> SparkRelation:
-        """A view of a data frame. Rows held as literals count as one partition, so nothing is shuffled."""
-        with _lock:
-            view = f"dvs_{next(_numbers)}"
-        (frame.coalesce(1) if local else frame).createOrReplaceTempView(view)
-        return SparkRelation(frame, view, local)
+            return bound(self.session.sql(text), local=False)
 
     def small(self, frame: DataFrame) -> SparkRelation | None:
         """The rows as literals if there are few; None otherwise, after reading at most LOCAL_ROWS of them.
@@ -67,7 +82,7 @@ class Workspace:
             if rows.size() > LOCAL_ROWS:
                 return None
             local = self.session._jsparkSession.createDataFrame(rows, java.schema())  # noqa: SLF001
-            return self.bind(type(frame)(local, self.session), local=True)
+            return bound(type(frame)(local, self.session), local=True)
 
     def materialized(self, text: str, leaves: Sequence[Relation]) -> SparkRelation:
         """The rows of a query, computed exactly once whoever reads them and however often.
@@ -82,13 +97,20 @@ class Workspace:
                 if small is not None:
                     return small
             frame = frame.localCheckpoint(eager=True)
-            return self.small(frame) or self.bind(frame, local=False)
+            return self.small(frame) or bound(frame, local=False)
 
     def release(self, relations: Sequence[Relation], kept: Sequence[SparkRelation]) -> None:
         """Drops the views; data frames live on as long as somebody holds them, as does what they occupy."""
         for relation in relations:
-            if isinstance(relation, SparkRelation) and not any(relation is other for other in kept):
+            if not isinstance(relation, SparkRelation) or any(relation is other for other in kept):
+                continue
+            if relation.has_view:
                 self.session.catalog.dropTempView(relation.view)
+
+
+def bound(frame: DataFrame, *, local: bool) -> SparkRelation:
+    """A data frame as a relation."""
+    return SparkRelation(lambda: frame, local)
 
 
 def view_names(leaves: Mapping[str, Relation]) -> Mapping[str, str]:

@@ -79,6 +79,10 @@ QUERIES = [
     "SELECT b, COUNT(*) AS n, SUM(a) AS total FROM r GROUP BY b HAVING COUNT(*) > 1",
     "SELECT COUNT(*) AS n, MAX(b) AS m FROM r WHERE FALSE",
     "SELECT 1 AS one, COUNT(*) AS n FROM r GROUP BY 1",
+    "SELECT 1 AS one, COUNT(*) AS n FROM r WHERE FALSE GROUP BY 1",
+    "SELECT 'x' AS x, COUNT(DISTINCT a) AS n FROM r WHERE FALSE GROUP BY 'x'",
+    "SELECT z, COUNT(*) AS n FROM (SELECT 0 AS z FROM r WHERE FALSE) q GROUP BY z",
+    "SELECT z, a, COUNT(*) AS n FROM (SELECT 0 AS z, a FROM r) q GROUP BY z, a",
     "WITH t AS (SELECT a FROM s) SELECT p.a, q.a AS k FROM t p JOIN t q ON p.a < q.a",
 ]
 
