@@ -13,12 +13,16 @@ from campaign.grouping import Likeness, groups_of
 from campaign.ignore import IgnoreRules
 from campaign.lanes import LaneSpec
 from campaign.runner import Judged, Plan
+from campaign.settling import judge_of, settle
 from campaign.shrink_queue import Queue
 from campaign.shrinkers import Task, shrinkers
 from campaign.triage import SHRINKABLE, Reduced
 from generators.generate import scenario_at
 from workload.results import Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
+
+SETTLING = 60.0
+"""Seconds that settling divergences on another tier may take, its start included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,41 +55,61 @@ def understand(
 
     An interrupt (KeyboardInterrupt) ends the shrinking; what is there is kept.
     """
-    scenarios = {
-        judged.index: judged.outcome.reproduction or scenario_at(plan.seed, plan.profile, judged.index)
+    found = {
+        judged.index: Reduced(
+            judged.outcome.reproduction or scenario_at(plan.seed, plan.profile, judged.index),
+            judged.outcome,
+            False,
+        )
         for judged in failed
     }
-    queue = Queue({j.index: Likeness.of(j.index, scenarios[j.index], j.outcome) for j in failed})
-    found = {j.index: j.outcome for j in failed}
-    reduced: dict[int, Reduced] = {}
-    shrinkable = [j.index for j in failed if j.outcome.outcome in SHRINKABLE]
-    deadline = time.time() + budget.seconds
-    tasks = (
-        Task(index, scenarios[index], found[index], spec.kind.attempts, deadline)
-        for index in queue.picked(shrinkable, budget.failures, deadline)
-    )
-    if shrinkable:
-        try:
-            with shrinkers(spec, plan.workers) as shrunk:
-                for index, result in shrunk(tasks):
-                    reduced[index] = result
-                    queue.learn(index, result)
-        except KeyboardInterrupt:
-            pass
-    left = [index for index in sorted(found) if index not in reduced]
-    for index in queue.unexplained(left):
-        reduced[index] = Reduced(scenarios[index], found[index], False)
-    failures = [_failure(index, scenarios[index], result, rules) for index, result in sorted(reduced.items())]
-    groups = groups_of(failures, [queue.likenesses[index] for index in left if index not in reduced])
+    reduced, unshrunk = _shrunk(found, plan, spec, budget)
+    reduced, unshrunk, misread = settle(reduced, unshrunk, judge_of(spec, time.time() + SETTLING))
+    failures = [
+        _failure(index, found[index].scenario, result, rules) for index, result in sorted(reduced.items())
+    ]
+    groups = groups_of(failures, unshrunk)
     if out is not None:
         failures = [_kept(failure, spec, out) for failure in failures]
     prints = [f.fingerprint for f in failures if f.fingerprint is not None and f.minimal]
     return Understood(
         failures=tuple(failures),
         groups=groups,
-        outcomes={failure.index: failure.outcome for failure in failures},
+        outcomes={
+            **{
+                index: replace(found[index].outcome, outcome=OutcomeClass.PRODUCT_FAILURE)
+                for index in misread
+            },
+            **{failure.index: failure.outcome for failure in failures},
+        },
         notes=rules.notes(prints),
     )
+
+
+def _shrunk(
+    found: Mapping[int, Reduced], plan: Plan, spec: LaneSpec, budget: ShrinkBudget
+) -> tuple[dict[int, Reduced], list[Likeness]]:
+    """What the budget allowed to shrink, and one of each kind that it did not; what all others look like."""
+    queue = Queue({index: Likeness.of(index, own.scenario, own.outcome) for index, own in found.items()})
+    reduced: dict[int, Reduced] = {}
+    shrinkable = [index for index, own in found.items() if own.outcome.outcome in SHRINKABLE]
+    deadline = time.time() + budget.seconds
+    tasks = (
+        Task(index, found[index].scenario, found[index].outcome, spec.kind.attempts, deadline)
+        for index in queue.picked(shrinkable, budget.failures, deadline)
+    )
+    if shrinkable:
+        try:
+            with shrinkers(spec, plan.workers) as shrink:
+                for index, result in shrink(tasks):
+                    reduced[index] = result
+                    queue.learn(index, result)
+        except KeyboardInterrupt:
+            pass
+    left = [index for index in sorted(found) if index not in reduced]
+    for index in queue.unexplained(left):
+        reduced[index] = found[index]
+    return reduced, [queue.likenesses[index] for index in left if index not in reduced]
 
 
 def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules) -> Failure:

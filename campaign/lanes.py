@@ -254,7 +254,8 @@ class TierKind:
 
     `processes`: workers are processes; else threads, for one JVM serves all. `chunk`: scenarios that a worker
     takes at once. `attempts`: runs that shrinking one failure may take. `lifting`: what suits it. `lasting`:
-    what starts it for many minutes, if that is something else.
+    what starts it for many minutes, if that is something else. `settled_on`: the tier whose third vote is not
+    the engine's own, where this one's is.
     """
 
     start: Callable[[], Tier]
@@ -265,11 +266,17 @@ class TierKind:
     workers: int = 2
     attempts: int
     lifting: Lifting = Lifting.NONE
+    settled_on: str | None = None
 
 
 TIERS: dict[str, TierKind] = {
     "rules": TierKind(
-        start=RulesTier, what="the engine's plans on DuckDB, in memory", processes=True, chunk=4, attempts=400
+        start=RulesTier,
+        what="the engine's plans on DuckDB, in memory",
+        processes=True,
+        chunk=4,
+        attempts=400,
+        settled_on="spark",
     ),
     "spark": TierKind(
         start=partial(_spark, "tuned"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from reports.difference import difference_text
 from reports.figures import number, plural
-from workload.results import Check, FailureGroup, Finding, Fingerprint, Outcome, OutcomeClass
+from workload.results import SPARK_VOTE, Check, FailureGroup, Finding, Fingerprint, Outcome, OutcomeClass
 
 
 def first_finding(outcome: Outcome) -> Finding | None:
@@ -40,8 +40,14 @@ def summary_text(outcome: Outcome) -> str:
         verb = "is" if others == 1 else "are"
         parts.append(f"There {verb} {plural(others, 'more finding')}.")
     if outcome.outcome is OutcomeClass.DIVERGENCE:
-        parts.append("The engines themselves disagree, so this is no proof against the dynamic table.")
+        parts.append(_divergence(first.votes.get(SPARK_VOTE, "")))
     return " ".join(parts)
+
+
+def _divergence(spark: str) -> str:
+    if spark.startswith("could not"):
+        return f"Whose fault that is, is open: Spark {_sentence(spark)}"
+    return "The engines themselves disagree, so this is no proof against the dynamic table."
 
 
 def _without_finding(outcome: Outcome) -> str:

@@ -44,6 +44,10 @@ class Check(Enum):
     HISTORY = "DSG phenomenon"
 
 
+SPARK_VOTE = "the query on Spark"
+"""A vote that is asked for later, where those of a run cannot tell whose fault a difference is."""
+
+
 class DifferenceKind(Enum):
     """How actual rows differ from expected ones."""
 

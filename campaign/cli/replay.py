@@ -12,6 +12,7 @@ from campaign.cli.options import TierName
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
 from campaign.lanes import LaneSpec
+from campaign.settling import judge_of, settled
 from reports.difference import diff_block
 from reports.findings import by_diagnosis, summary_text
 from workload.results import Outcome, OutcomeClass
@@ -37,8 +38,11 @@ def command(path: Path, tier: str, fault: tuple[str, ...], validations: bool, as
     Exit status 0: it passes; 1: a product failure; 2: the file makes no sense; 3: it could not be judged.
     """
     scenario = read_scenario(path)
-    lane = LaneSpec(tier=tier, faults=fault, validations=validations, fresh_percent=100).build()
-    outcome = lane.judge(scenario)
+    spec = LaneSpec(tier=tier, faults=fault, validations=validations, fresh_percent=100)
+    outcome = spec.build().judge(scenario)
+    elsewhere = judge_of(spec)
+    if outcome.outcome is OutcomeClass.DIVERGENCE and elsewhere is not None:
+        outcome = settled(outcome, scenario, elsewhere)
     if as_json:
         click.echo(json.dumps(as_object(outcome)))
     else:

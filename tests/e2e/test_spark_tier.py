@@ -12,6 +12,7 @@ from campaign.engine import Engine
 from campaign.faults import plant
 from campaign.lanes import Lane, LaneSpec, Lifting
 from campaign.lifting import lane_of
+from campaign.settling import MISREAD, judge_of, settled
 from campaign.tiers import rules, spark, watchdog
 from campaign.tiers.spark import SparkTier
 from dynamic_tables.session import Settings
@@ -20,6 +21,7 @@ from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from generators.worlds import worlds_of
 from tests.ir import call, columns, named, select, table
+from tests.misread import GROUPED_BY_A_CONSTANT, misread_groups
 from tests.unit.workload.shop import SHOP
 from workload.dml import Delete, Insert
 from workload.lift import lift
@@ -105,6 +107,21 @@ def test_a_campaign_lane_lifts_its_intervals(tier: SparkTier) -> None:
     assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
     assert (LaneSpec(tier="spark").lifted, outcome.worlds > 1) == (Lifting.INTERVALS, True)
     assert ran.name.endswith(f"/x{outcome.worlds}")
+
+
+def test_a_query_that_the_engine_misreads_is_settled_by_spark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    misread_groups(monkeypatch)
+    spec = LaneSpec(tier="rules")
+    found = spec.build().judge(GROUPED_BY_A_CONSTANT)
+    assert found.outcome is OutcomeClass.DIVERGENCE
+    judge = judge_of(spec)
+    assert judge is not None
+    outcome = settled(found, GROUPED_BY_A_CONSTANT, judge)
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert outcome.findings[0].votes["verdict"] == MISREAD
+    assert outcome.reason.startswith("oracle equality")
 
 
 def test_a_planted_fault_is_found_and_spark_itself_votes_against_it(tier: SparkTier) -> None:

@@ -1,0 +1,25 @@
+"""An engine that misreads a query: the bug that the 18,018th scenario of a long run found in the renderer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.folders import read_scenario
+from dynamic_tables.plan import render
+from dynamic_tables.plan.nodes import Aggregate
+from workload.scenario import Scenario
+
+KEPT = Path(__file__).parent.parent / "corpus" / "grouped-by-a-constant-over-no-rows.json"
+GROUPED_BY_A_CONSTANT: Scenario = read_scenario(KEPT)
+
+
+def misread_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on plans that group by constants alone are written without GROUP BY."""
+    right = render._Renderer.aggregate  # the bug sat there
+
+    def wrong(self: render._Renderer, plan: Aggregate) -> str:
+        return right(self, plan).replace(f" GROUP BY {render.ONE_GROUP}", "")
+
+    monkeypatch.setattr(render._Renderer, "aggregate", wrong)
