@@ -13,7 +13,7 @@ from campaign.grouping import Likeness, groups_of
 from campaign.ignore import IgnoreRules
 from campaign.lanes import LaneSpec
 from campaign.runner import Judged, Plan
-from campaign.settling import judge_of, settle
+from campaign.settling import asked_elsewhere, settle
 from campaign.shrink_queue import Queue
 from campaign.shrinkers import Task, shrinkers
 from campaign.triage import SHRINKABLE, Reduced
@@ -22,7 +22,7 @@ from workload.results import Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
 SETTLING = 60.0
-"""Seconds that settling divergences on another tier may take, its start included."""
+"""Seconds that settling divergences on another tier may take at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +63,9 @@ def understand(
         )
         for judged in failed
     }
-    reduced, unshrunk = _shrunk(found, plan, spec, budget)
-    reduced, unshrunk, misread = settle(reduced, unshrunk, judge_of(spec, time.time() + SETTLING))
+    reduced, unshrunk, interrupted = _shrunk(found, plan, spec, budget)
+    ask = None if interrupted else asked_elsewhere(spec, min(SETTLING, budget.seconds))
+    reduced, unshrunk, misread = settle(reduced, unshrunk, ask)
     failures = [
         _failure(index, found[index].scenario, result, rules) for index, result in sorted(reduced.items())
     ]
@@ -88,8 +89,12 @@ def understand(
 
 def _shrunk(
     found: Mapping[int, Reduced], plan: Plan, spec: LaneSpec, budget: ShrinkBudget
-) -> tuple[dict[int, Reduced], list[Likeness]]:
-    """What the budget allowed to shrink, and one of each kind that it did not; what all others look like."""
+) -> tuple[dict[int, Reduced], list[Likeness], bool]:
+    """What the budget allowed to shrink, and one of each kind that it did not; what all others look like.
+
+    Last, whether an interrupt ended it.
+    """
+    interrupted = False
     queue = Queue({index: Likeness.of(index, own.scenario, own.outcome) for index, own in found.items()})
     reduced: dict[int, Reduced] = {}
     shrinkable = [index for index, own in found.items() if own.outcome.outcome in SHRINKABLE]
@@ -105,11 +110,11 @@ def _shrunk(
                     reduced[index] = result
                     queue.learn(index, result)
         except KeyboardInterrupt:
-            pass
+            interrupted = True
     left = [index for index in sorted(found) if index not in reduced]
     for index in queue.unexplained(left):
         reduced[index] = found[index]
-    return reduced, [queue.likenesses[index] for index in left if index not in reduced]
+    return reduced, [queue.likenesses[index] for index in left if index not in reduced], interrupted
 
 
 def _failure(index: int, scenario: Scenario, result: Reduced, rules: IgnoreRules) -> Failure:

@@ -38,6 +38,9 @@ from workload.types import Row
 Vote = Callable[[Refreshed], Sequence[Row]]
 """The engine's (or platform's) own full recomputation of a table at a refresh: the third vote."""
 
+INCREMENTAL_BUG = "incremental bug"
+"""The verdict where the full recomputation agrees with the oracle."""
+
 
 @dataclass(slots=True)
 class Judgement:
@@ -221,7 +224,7 @@ class Judgement:
         if agrees_with_engine:
             self.votes_split = True
         verdict = (
-            "incremental bug"
+            INCREMENTAL_BUG
             if agrees_with_oracle
             else "divergence of the engines"
             if agrees_with_engine

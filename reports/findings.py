@@ -40,14 +40,19 @@ def summary_text(outcome: Outcome) -> str:
         verb = "is" if others == 1 else "are"
         parts.append(f"There {verb} {plural(others, 'more finding')}.")
     if outcome.outcome is OutcomeClass.DIVERGENCE:
-        parts.append(_divergence(first.votes.get(SPARK_VOTE, "")))
+        parts.append(_divergence(first.votes.get(SPARK_VOTE)))
     return " ".join(parts)
 
 
-def _divergence(spark: str) -> str:
-    if spark.startswith("could not"):
-        return f"Whose fault that is, is open: Spark {_sentence(spark)}"
-    return "The engines themselves disagree, so this is no proof against the dynamic table."
+def _divergence(spark: str | None) -> str:
+    if spark:
+        return (
+            f"So far no proof against the dynamic table: Spark, on the query's own text, {_sentence(spark)}"
+        )
+    return (
+        "A full recomputation agrees with the table, not with the oracle, so this alone is no proof against "
+        "the dynamic table."
+    )
 
 
 def _without_finding(outcome: Outcome) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from dynamic_tables.plan.nodes import Aggregate
 from workload.scenario import Scenario
 
 KEPT = Path(__file__).parent.parent / "corpus" / "grouped-by-a-constant-over-no-rows.json"
-GROUPED_BY_A_CONSTANT: Scenario = read_scenario(KEPT)
+ALWAYS_EMPTY: Scenario = replace(read_scenario(KEPT), steps=read_scenario(KEPT).steps[:1])
+"""Its table has no rows: no change set gives the bug away, and the engine's own plan in full is wrong too."""
 
 
 def misread_groups(monkeypatch: pytest.MonkeyPatch) -> None:

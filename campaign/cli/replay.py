@@ -12,7 +12,7 @@ from campaign.cli.options import TierName
 from campaign.exit_codes import ExitCode
 from campaign.folders import read_scenario
 from campaign.lanes import LaneSpec
-from campaign.settling import judge_of, settled
+from campaign.settling import asked_elsewhere, settled
 from reports.difference import diff_block
 from reports.findings import by_diagnosis, summary_text
 from workload.results import Outcome, OutcomeClass
@@ -40,9 +40,9 @@ def command(path: Path, tier: str, fault: tuple[str, ...], validations: bool, as
     scenario = read_scenario(path)
     spec = LaneSpec(tier=tier, faults=fault, validations=validations, fresh_percent=100)
     outcome = spec.build().judge(scenario)
-    elsewhere = judge_of(spec)
-    if outcome.outcome is OutcomeClass.DIVERGENCE and elsewhere is not None:
-        outcome = settled(outcome, scenario, elsewhere)
+    ask = asked_elsewhere(spec) if outcome.outcome is OutcomeClass.DIVERGENCE else None
+    if ask is not None:
+        outcome = settled(outcome, ask(scenario, outcome))
     if as_json:
         click.echo(json.dumps(as_object(outcome)))
     else:
@@ -66,6 +66,7 @@ def as_object(outcome: Outcome) -> dict[str, object]:
                 "step": f.step,
                 "timestamp": f.timestamp,
                 "message": f.message,
+                "votes": dict(f.votes),
             }
             for f in by_diagnosis(outcome)
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,10 +13,12 @@ from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from campaign.folders import read_progress, read_scenario, update_failure, write_progress
 from campaign.lanes import LaneSpec
+from campaign.settling import asked_elsewhere, settled
 from campaign.shrink.measure import Size, size
 from campaign.triage import SHRINKABLE, Progress, Reduced, smallest
 from reports.findings import replay_command
 from workload.codec import scenario_to_json
+from workload.results import OutcomeClass
 
 
 @click.command()
@@ -50,6 +53,9 @@ def command(
             found = smallest(lane, scenario, outcome, attempts, progress=progress)
     except KeyboardInterrupt:
         found = Reduced(progress.scenario, lane.judge(progress.scenario), False)
+    ask = asked_elsewhere(spec) if found.outcome.outcome is OutcomeClass.DIVERGENCE else None
+    if ask is not None:
+        found = replace(found, outcome=settled(found.outcome, ask(found.scenario, found.outcome)))
     if path.is_dir() and out is None:
         target = path
         update_failure(path, found.scenario, found.outcome, spec)

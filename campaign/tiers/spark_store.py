@@ -13,11 +13,15 @@ from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
-from dynamic_tables.store.spark_errors import store_errors
+from dynamic_tables.store.spark_errors import one_line, store_errors
 from dynamic_tables.store.texts import columns_of_text, text_frame
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class NotHandedOver(Exception):
+    """The harness could not give Spark the rows of a base table; no error of the engine's."""
 
 
 @dataclass(slots=True)
@@ -73,7 +77,15 @@ class SparkStore(MemoryStore[SparkRelation]):
 
     def literal(self, rows: object, columns: str) -> SparkRelation:
         """An Arrow table as a relation, given to Spark when first read. `columns`: its schema in SQL."""
-        make = lambda: self.session.createDataFrame(rows, schema=columns)  # noqa: E731
+        session = self.session
+
+        def make() -> DataFrame:
+            try:
+                return session.createDataFrame(rows, schema=columns)
+            except Exception as error:
+                # Made in the middle of a refresh, which is not to blame.
+                raise NotHandedOver(one_line(error)) from error
+
         return self._noted(SparkRelation(make, local=True))
 
     def release(self, relations: Sequence[Relation]) -> None:
@@ -83,6 +95,7 @@ class SparkStore(MemoryStore[SparkRelation]):
         """Drops every view. The store is of no use afterwards."""
         self.workspace.release(self.bound, ())
         self.bound.clear()
+        self.done.clear()
 
     def _text(self, plan: Plan, leaves: Mapping[str, Relation]) -> str:
         return render(plan, self.queries_in, view_names(leaves)).text()

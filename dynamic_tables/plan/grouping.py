@@ -85,7 +85,7 @@ def _keys(group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) ->
 
 
 def _key(key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
-    if isinstance(key, exp.Literal) and not key.is_string:
+    if isinstance(key, exp.Literal) and key.is_int:
         position = int(str(key.this))
         if not 1 <= position <= len(items):
             raise DefinitionError(f"GROUP BY {position}: there are {len(items)} columns")

@@ -112,6 +112,10 @@ def render_expression(expr: Expr, dialect: Dialect) -> str:
     return _Renderer(dialect, Counter(), {}).expr(expr)
 
 
+def _has_columns(expr: Expr) -> bool:
+    return any(isinstance(part, Col) for part in walk_expression(expr))
+
+
 def _is_leaf(plan: Plan) -> bool:
     return isinstance(plan, Leaf | Scan) and all(name == column.name for name, column in plan.columns)
 
@@ -241,8 +245,9 @@ class _Renderer:
         text = f"SELECT {listed} {self.from_leaf_or(below)}"
         if not plan.keys:
             return text
-        # A key that is a constant would be read as a position.
-        by = ", ".join(self.expr(expr) for _, expr in items[: len(plan.keys)] if not isinstance(expr, Lit))
+        # A constant, such as 1 or -1, would be read as a position.
+        varying = [expr for _, expr in items[: len(plan.keys)] if _has_columns(expr)]
+        by = ", ".join(map(self.expr, varying))
         return f"{text} GROUP BY {by or ONE_GROUP}"
 
     def values(self, plan: Values) -> str:

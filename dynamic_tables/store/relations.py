@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -23,35 +22,36 @@ _numbers = count()
 _lock = Lock()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SparkRelation:
     """A data frame and the temporary view plans read it by; both are made when first asked for.
 
-    `local`: its rows are literals.
+    `local`: its rows are literals. One thread uses it at a time.
     """
 
     make: Callable[[], DataFrame]
     local: bool
-
-    @cached_property
-    def frame(self) -> DataFrame:
-        """The rows."""
-        with store_errors():
-            return self.make()
-
-    @cached_property
-    def view(self) -> str:
-        """The view's name. Rows held as literals count as one partition, so nothing is shuffled."""
-        with _lock:
-            name = f"dvs_{next(_numbers)}"
-        with store_errors():
-            (self.frame.coalesce(1) if self.local else self.frame).createOrReplaceTempView(name)
-        return name
+    made: DataFrame | None = field(default=None, init=False, repr=False)
+    name: str = field(default="", init=False)
 
     @property
-    def has_view(self) -> bool:
-        """Whether the view was made."""
-        return "view" in self.__dict__
+    def frame(self) -> DataFrame:
+        """The rows."""
+        if self.made is None:
+            with store_errors():
+                self.made = self.make()
+        return self.made
+
+    @property
+    def view(self) -> str:
+        """The view's name. Rows held as literals count as one partition, so nothing is shuffled."""
+        if not self.name:
+            with _lock:
+                name = f"dvs_{next(_numbers)}"
+            with store_errors():
+                (self.frame.coalesce(1) if self.local else self.frame).createOrReplaceTempView(name)
+            self.name = name
+        return self.name
 
     def rows(self) -> Sequence[tuple[object, ...]]:
         """All rows as plain Python values."""
@@ -104,8 +104,9 @@ class Workspace:
         for relation in relations:
             if not isinstance(relation, SparkRelation) or any(relation is other for other in kept):
                 continue
-            if relation.has_view:
-                self.session.catalog.dropTempView(relation.view)
+            if relation.name:
+                self.session.catalog.dropTempView(relation.name)
+                relation.name = ""
 
 
 def bound(frame: DataFrame, *, local: bool) -> SparkRelation:

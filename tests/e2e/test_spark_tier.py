@@ -8,20 +8,23 @@ from collections.abc import Iterable
 
 import pytest
 
+from campaign.cli.replay import as_object
 from campaign.engine import Engine
 from campaign.faults import plant
+from campaign.folders import read_scenario
 from campaign.lanes import Lane, LaneSpec, Lifting
 from campaign.lifting import lane_of
-from campaign.settling import MISREAD, judge_of, settled
+from campaign.settling import DUCKDB_ONLY, MISREAD, answer_of, asked_elsewhere
 from campaign.tiers import rules, spark, watchdog
 from campaign.tiers.spark import SparkTier
+from campaign.tiers.spark_store import SparkStore
 from dynamic_tables.session import Settings
 from dynamic_tables.store.relations import Workspace
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from generators.worlds import worlds_of
 from tests.ir import call, columns, named, select, table
-from tests.misread import GROUPED_BY_A_CONSTANT, misread_groups
+from tests.misread import ALWAYS_EMPTY, KEPT, misread_groups
 from tests.unit.workload.shop import SHOP
 from workload.dml import Delete, Insert
 from workload.lift import lift
@@ -109,19 +112,46 @@ def test_a_campaign_lane_lifts_its_intervals(tier: SparkTier) -> None:
     assert ran.name.endswith(f"/x{outcome.worlds}")
 
 
-def test_a_query_that_the_engine_misreads_is_settled_by_spark(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_query_that_the_engine_misreads_is_settled_by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    misread_groups(monkeypatch)
+    found = LaneSpec(tier="rules").build().judge(ALWAYS_EMPTY)
+    assert found.outcome is OutcomeClass.DIVERGENCE
+    there = LaneSpec(tier="spark", fresh_percent=100).build().judge(ALWAYS_EMPTY)
+    assert answer_of(found, as_object(there)).verdict == MISREAD
+
+
+def test_a_process_of_its_own_is_asked_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
     misread_groups(monkeypatch)
     spec = LaneSpec(tier="rules")
-    found = spec.build().judge(GROUPED_BY_A_CONSTANT)
-    assert found.outcome is OutcomeClass.DIVERGENCE
-    judge = judge_of(spec)
-    assert judge is not None
-    outcome = settled(found, GROUPED_BY_A_CONSTANT, judge)
-    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
-    assert outcome.findings[0].votes["verdict"] == MISREAD
-    assert outcome.reason.startswith("oracle equality")
+    found = spec.build().judge(ALWAYS_EMPTY)
+    ask = asked_elsewhere(spec)
+    assert ask is not None
+    # The planted bug is in this process alone.
+    assert ask(ALWAYS_EMPTY, found).verdict == DUCKDB_ONLY
+
+
+def test_versions_that_nobody_reads_are_not_given_to_spark(
+    tier: SparkTier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: Counter[str] = Counter()
+    right = SparkStore.close
+
+    def counting(self: SparkStore) -> None:
+        versions = self.tables["r"].rows
+        found.update("given" if version.made is not None else "not given" for version in versions)
+        found["without a view"] += sum(1 for relation in self.bound if not relation.name)
+        right(self)
+
+    monkeypatch.setattr(SparkStore, "close", counting)
+    assert Lane(tier=tier).judge(LAST_ONE_GOES).outcome is OutcomeClass.PASSED
+    # The empty version before the first commit.
+    assert (found["given"], found["not given"]) == (2, 1)
+    assert found["without a view"] > 1
+
+
+def test_keys_that_are_all_constants_make_no_group_of_no_rows() -> None:
+    outcome = LaneSpec(tier="spark", lifting=Lifting.NONE).build().judge(read_scenario(KEPT))
+    assert outcome.outcome is OutcomeClass.PASSED, outcome.findings
 
 
 def test_a_planted_fault_is_found_and_spark_itself_votes_against_it(tier: SparkTier) -> None:

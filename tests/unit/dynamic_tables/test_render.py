@@ -83,6 +83,9 @@ QUERIES = [
     "SELECT 'x' AS x, COUNT(DISTINCT a) AS n FROM r WHERE FALSE GROUP BY 'x'",
     "SELECT z, COUNT(*) AS n FROM (SELECT 0 AS z FROM r WHERE FALSE) q GROUP BY z",
     "SELECT z, a, COUNT(*) AS n FROM (SELECT 0 AS z, a FROM r) q GROUP BY z, a",
+    "SELECT -z AS y, COUNT(*) AS n FROM (SELECT 1 AS z FROM r) q GROUP BY -z",
+    "SELECT -z AS y, a, COUNT(*) AS n FROM (SELECT 1 AS z, a FROM r) q GROUP BY -z, a",
+    "SELECT COUNT(*) AS n FROM r GROUP BY 1.5",
     "WITH t AS (SELECT a FROM s) SELECT p.a, q.a AS k FROM t p JOIN t q ON p.a < q.a",
 ]
 

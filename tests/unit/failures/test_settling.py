@@ -2,143 +2,216 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from campaign import failures
-from campaign.cli import main, replay
-from campaign.errors import CampaignError
+from campaign import failures, settling
+from campaign.cli import main, replay, shrink
 from campaign.exit_codes import ExitCode
 from campaign.failures import ShrinkBudget, understand
 from campaign.grouping import Likeness
 from campaign.ignore import IgnoreRules
 from campaign.lanes import LaneSpec
 from campaign.runner import Judged, Plan
-from campaign.settling import MISREAD, OPEN, judge_of, settle, settled
+from campaign.settling import (
+    DIVERGES,
+    DUCKDB_ONLY,
+    MISREAD,
+    OPEN,
+    Answer,
+    Ask,
+    answer_of,
+    asked_elsewhere,
+    settle,
+    settled,
+)
 from campaign.triage import Reduced
-from dynamic_tables.errors import SessionError
 from generators.profiles import SMOKE
 from reports.findings import summary_text
-from tests.misread import GROUPED_BY_A_CONSTANT, KEPT, misread_groups
+from tests.ir import columns, count_star, named, select
+from tests.misread import ALWAYS_EMPTY, misread_groups
+from workload.codec import scenario_to_json
 from workload.results import SPARK_VOTE, Outcome, OutcomeClass
-from workload.scenario import Scenario
+from workload.scenario import DynamicTable, Scenario
 
 RULES = LaneSpec(tier="rules")
+PRODUCT = Answer("agrees with the oracle, not with the engine's plan", MISREAD, "oracle equality: there too")
+WRONG_THERE = {"check": "oracle equality", "table": "d2", "votes": {"verdict": "incremental bug"}}
 
 
 @pytest.fixture
 def diverged(monkeypatch: pytest.MonkeyPatch) -> Outcome:
     misread_groups(monkeypatch)
-    outcome = RULES.build().judge(GROUPED_BY_A_CONSTANT)
+    outcome = RULES.build().judge(ALWAYS_EMPTY)
     assert outcome.outcome is OutcomeClass.DIVERGENCE
+    assert outcome.findings[0].table == "d2"
     return outcome
 
 
-def elsewhere(outcome: OutcomeClass) -> Outcome:
-    return Outcome(scenario="elsewhere", outcome=outcome, reason=f"it was {outcome.value}")
+def elsewhere(outcome: OutcomeClass, *findings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"outcome": outcome.value, "reason": f"it was {outcome.value}", "findings": list(findings)}
+
+
+def answering(answer: Answer) -> Ask:
+    return lambda scenario, outcome: answer
+
+
+def nobody(scenario: Scenario, outcome: Outcome) -> Answer:
+    raise AssertionError("nobody is to be asked")
 
 
 @pytest.mark.parametrize(
-    ("there", "here", "verdict"),
+    ("there", "verdict"),
     [
-        (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.PRODUCT_FAILURE, MISREAD),
-        (OutcomeClass.DIVERGENCE, OutcomeClass.DIVERGENCE, "divergence of the engines"),
-        (OutcomeClass.PASSED, OutcomeClass.DIVERGENCE, "divergence of the engines"),
-        (OutcomeClass.UNSUPPORTED, OutcomeClass.DIVERGENCE, OPEN),
-        (OutcomeClass.INFRASTRUCTURE_FAILURE, OutcomeClass.DIVERGENCE, OPEN),
+        (elsewhere(OutcomeClass.PRODUCT_FAILURE, WRONG_THERE), MISREAD),
+        (elsewhere(OutcomeClass.DIVERGENCE, WRONG_THERE), DIVERGES),
+        (elsewhere(OutcomeClass.PASSED), DUCKDB_ONLY),
+        (elsewhere(OutcomeClass.UNSUPPORTED), OPEN),
+        (elsewhere(OutcomeClass.INFRASTRUCTURE_FAILURE), OPEN),
+        # Something else fails there: that says nothing of what failed here.
+        (elsewhere(OutcomeClass.PRODUCT_FAILURE, {**WRONG_THERE, "table": "d7"}), OPEN),
+        (elsewhere(OutcomeClass.PRODUCT_FAILURE, {**WRONG_THERE, "check": "refresh error"}), OPEN),
+        (
+            elsewhere(
+                OutcomeClass.PRODUCT_FAILURE, {**WRONG_THERE, "votes": {"verdict": "three different answers"}}
+            ),
+            OPEN,
+        ),
     ],
 )
-def test_a_divergence_is_what_the_other_tier_says(
-    there: OutcomeClass, here: OutcomeClass, verdict: str, diverged: Outcome
-) -> None:
-    outcome = settled(diverged, GROUPED_BY_A_CONSTANT, lambda scenario: elsewhere(there))
-    assert outcome.outcome is here
+def test_what_the_other_tier_says(there: dict[str, Any], verdict: str, diverged: Outcome) -> None:
+    answer = answer_of(diverged, there)
+    assert answer.verdict == verdict
+    outcome = settled(diverged, answer)
+    assert (outcome.outcome is OutcomeClass.PRODUCT_FAILURE) == (verdict == MISREAD)
     assert {finding.votes["verdict"] for finding in outcome.findings} == {verdict}
-    assert all(finding.votes[SPARK_VOTE] for finding in outcome.findings)
+    assert ("no proof against" in summary_text(outcome)) == (verdict != MISREAD)
 
 
 @pytest.mark.parametrize(
-    "error",
-    [CampaignError("the time was up"), SessionError("Spark needs Java", found="none", remedy="Install it.")],
+    ("said", "answer"),
+    [
+        (subprocess.TimeoutExpired("dvs", 60), "could not be asked: the time was up"),
+        (OSError("no space left"), "could not be asked: no space left"),
+        (ValueError("error: Spark needs Java"), "could not be asked: error: Spark needs Java"),
+    ],
 )
-def test_where_nobody_can_be_asked_it_stays_open_and_says_so(error: Exception, diverged: Outcome) -> None:
-    def judge(scenario: Scenario) -> Outcome:
-        raise error
+def test_where_nobody_can_be_asked_it_stays_open_and_says_so(
+    said: Exception, answer: str, diverged: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(scenario: Scenario, spec: LaneSpec, seconds: float) -> dict[str, Any]:
+        assert (spec.tier, spec.faults, seconds <= 5) == ("spark", ("nulls-join",), True)
+        raise said
 
-    outcome = settled(diverged, GROUPED_BY_A_CONSTANT, judge)
+    monkeypatch.setattr(settling, "replayed", fails)
+    ask = asked_elsewhere(replace(RULES, faults=("nulls-join",)), 5.0)
+    assert ask is not None
+    outcome = settled(diverged, ask(ALWAYS_EMPTY, diverged))
     assert outcome.outcome is OutcomeClass.DIVERGENCE
+    assert outcome.findings[0].votes[SPARK_VOTE] == answer
     assert outcome.findings[0].votes["verdict"] == OPEN
-    assert f"Whose fault that is, is open: Spark could not be asked: {error}" in summary_text(outcome)
+    assert f"Spark, on the query's own text, {answer}." in summary_text(outcome)
 
 
-def test_what_was_not_shrunk_goes_with_what_explains_it(diverged: Outcome) -> None:
-    found = {3: Reduced(GROUPED_BY_A_CONSTANT, diverged, True)}
-    other = replace(elsewhere(OutcomeClass.FLAKY), findings=diverged.findings)
+def test_a_process_that_says_no_json_is_told_by_its_last_words(diverged: Outcome) -> None:
+    ask = asked_elsewhere(replace(RULES, faults=("no-such-fault",)), 60.0)
+    assert ask is not None
+    answer = ask(ALWAYS_EMPTY, diverged)
+    assert answer.verdict == OPEN
+    assert "no planted fault named 'no-such-fault'" in answer.vote
+
+
+def test_a_process_is_cut_when_the_time_is_up(diverged: Outcome) -> None:
+    ask = asked_elsewhere(RULES, 0.05)
+    assert ask is not None
+    assert ask(ALWAYS_EMPTY, diverged).vote == "could not be asked: the time was up"
+
+
+def test_only_a_tier_whose_vote_is_the_engines_own_is_settled_elsewhere() -> None:
+    assert asked_elsewhere(LaneSpec(tier="spark")) is None
+    assert asked_elsewhere(LaneSpec(tier="delta")) is None
+
+
+def twice_grouped(diverged: Outcome) -> tuple[Scenario, Outcome]:
+    """A larger failure with a cause of its own, which the small one's operators are part of."""
+    table = ALWAYS_EMPTY.tables[0]
+    key = columns(table)["k"]
+    once = DynamicTable("d1", select({"k": key, "n": count_star()}, named("r1"), group_by=[key]))
+    both = replace(ALWAYS_EMPTY, definitions=(once, *ALWAYS_EMPTY.definitions))
+    first = diverged.findings[0]
+    return both, replace(diverged, findings=(first, replace(first, table="d1")))
+
+
+def test_what_was_not_shrunk_goes_with_what_explains_it_best(diverged: Outcome) -> None:
+    larger, outcome = twice_grouped(diverged)
+    found = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, False)}
+    flaky = replace(diverged, outcome=OutcomeClass.FLAKY)
     unshrunk = [
-        Likeness.of(7, GROUPED_BY_A_CONSTANT, diverged),
-        Likeness.of(9, GROUPED_BY_A_CONSTANT, other),
+        Likeness.of(7, ALWAYS_EMPTY, diverged),
+        Likeness.of(9, ALWAYS_EMPTY, flaky),
     ]
-    reduced, likened, misread = settle(
-        found, unshrunk, lambda scenario: elsewhere(OutcomeClass.PRODUCT_FAILURE)
-    )
-    assert reduced[3].outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    reduced, likened, misread = settle(found, unshrunk, answering(PRODUCT))
+    assert [result.outcome.outcome for result in reduced.values()] == [OutcomeClass.PRODUCT_FAILURE] * 2
     assert misread == [7]
     assert {cause.outcome for cause in likened[0].causes} == {OutcomeClass.PRODUCT_FAILURE}
     assert likened[1] is unshrunk[1]
 
 
-def test_nothing_else_is_settled(diverged: Outcome) -> None:
-    def judge(scenario: Scenario) -> Outcome:
-        raise AssertionError("nobody is to be asked")
+def test_a_divergence_is_not_the_products_because_a_smaller_failure_is(diverged: Outcome) -> None:
+    larger, outcome = twice_grouped(diverged)
+    found = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, True)}
+    answers = {ALWAYS_EMPTY: PRODUCT, larger: Answer("agrees with the plan", DIVERGES)}
+    unshrunk = [Likeness.of(7, larger, outcome)]
+    reduced, likened, misread = settle(found, unshrunk, lambda scenario, outcome: answers[scenario])
+    assert reduced[3].outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert reduced[4].outcome.outcome is OutcomeClass.DIVERGENCE
+    assert (likened, misread) == (unshrunk, [])
 
+
+def test_one_cause_is_asked_about_once(diverged: Outcome) -> None:
+    asked: list[str] = []
+
+    def ask(scenario: Scenario, outcome: Outcome) -> Answer:
+        asked.append(scenario.name)
+        return PRODUCT
+
+    found = {index: Reduced(ALWAYS_EMPTY, diverged, index == 5) for index in range(6)}
+    reduced, _, _ = settle(found, [], ask)
+    assert len(asked) == 1
+    assert {result.outcome.outcome for result in reduced.values()} == {OutcomeClass.PRODUCT_FAILURE}
+
+
+def test_nothing_else_is_settled(diverged: Outcome) -> None:
     failed = replace(diverged, outcome=OutcomeClass.PRODUCT_FAILURE)
-    found = {0: Reduced(GROUPED_BY_A_CONSTANT, failed, True)}
-    assert settle(found, [], judge) == (found, [], [])
+    found = {0: Reduced(ALWAYS_EMPTY, failed, True)}
+    assert settle(found, [], nobody) == (found, [], [])
+    assert settle({0: Reduced(ALWAYS_EMPTY, diverged, True)}, [], None)[0][0].outcome is diverged
 
 
 def test_an_interrupt_leaves_the_rest_as_it_is(diverged: Outcome) -> None:
-    def judge(scenario: Scenario) -> Outcome:
+    def ask(scenario: Scenario, outcome: Outcome) -> Answer:
         raise KeyboardInterrupt
 
-    found = {0: Reduced(GROUPED_BY_A_CONSTANT, diverged, True)}
-    assert settle(found, [], judge)[0] == found
+    found = {0: Reduced(ALWAYS_EMPTY, diverged, True)}
+    assert settle(found, [], ask)[0] == found
 
 
-def test_only_a_tier_whose_vote_is_the_engines_own_is_settled_elsewhere() -> None:
-    assert judge_of(LaneSpec(tier="spark")) is None
-    assert judge_of(LaneSpec(tier="delta")) is None
-    late = judge_of(RULES, deadline=0.0)
-    assert late is not None
-    with pytest.raises(CampaignError, match="the time was up"):
-        late(GROUPED_BY_A_CONSTANT)
-
-
-def test_a_campaign_settles_before_it_groups_ignores_and_writes(
+def test_a_campaign_settles_before_it_groups_and_writes(
     diverged: Outcome, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked: list[str] = []
-
-    def judge(scenario: Scenario) -> Outcome:
-        asked.append(scenario.name)
-        return elsewhere(OutcomeClass.PRODUCT_FAILURE)
-
-    monkeypatch.setattr(failures, "judge_of", lambda spec, deadline: judge)
-    failed = [
-        Judged(index, replace(diverged, reproduction=GROUPED_BY_A_CONSTANT), Counter()) for index in (0, 1)
-    ]
-    nothing_shrunk = ShrinkBudget(failures=0)
-    understood = understand(
-        failed, Plan(seed=1, profile=SMOKE), RULES, tmp_path, nothing_shrunk, IgnoreRules()
-    )
-    assert asked == [GROUPED_BY_A_CONSTANT.name]
-    assert {index: o.outcome for index, o in understood.outcomes.items()} == {
-        0: OutcomeClass.PRODUCT_FAILURE,
-        1: OutcomeClass.PRODUCT_FAILURE,
-    }
+    monkeypatch.setattr(failures, "asked_elsewhere", lambda spec, seconds: answering(PRODUCT))
+    failed = [Judged(index, replace(diverged, reproduction=ALWAYS_EMPTY), Counter()) for index in (0, 1)]
+    plan, nothing_shrunk = Plan(seed=1, profile=SMOKE), ShrinkBudget(failures=0)
+    understood = understand(failed, plan, RULES, tmp_path, nothing_shrunk, IgnoreRules())
+    assert [outcome.outcome for outcome in understood.outcomes.values()] == [OutcomeClass.PRODUCT_FAILURE] * 2
     assert [(g.fingerprint.outcome, g.indices) for g in understood.groups] == [
         (OutcomeClass.PRODUCT_FAILURE, (0, 1))
     ]
@@ -146,10 +219,22 @@ def test_a_campaign_settles_before_it_groups_ignores_and_writes(
     assert f"| verdict | {MISREAD} |" in readme
 
 
-def test_a_replay_settles_too(diverged: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        replay, "judge_of", lambda spec: lambda scenario: elsewhere(OutcomeClass.PRODUCT_FAILURE)
-    )
-    done = CliRunner().invoke(main, ["replay", str(KEPT)])
+@pytest.fixture
+def kept(tmp_path: Path) -> str:
+    path = tmp_path / "scenario.json"
+    path.write_text(scenario_to_json(ALWAYS_EMPTY))
+    return str(path)
+
+
+def test_a_replay_settles_too(diverged: Outcome, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "asked_elsewhere", lambda spec: answering(PRODUCT))
+    done = CliRunner().invoke(main, ["replay", kept, "--json"])
     assert done.exit_code == ExitCode.FAILED
-    assert "no proof against" not in done.output
+    assert json.loads(done.output)["findings"][0]["votes"]["verdict"] == MISREAD
+
+
+def test_so_does_a_shrink(diverged: Outcome, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shrink, "asked_elsewhere", lambda spec: answering(PRODUCT))
+    done = CliRunner().invoke(main, ["shrink", kept])
+    assert done.exit_code == ExitCode.OK
+    assert "product_failure: oracle equality: there too" in done.output
