@@ -149,6 +149,18 @@ def test_versions_that_nobody_reads_are_not_given_to_spark(
     assert found["without a view"] > 1
 
 
+def test_rows_that_cannot_be_handed_to_spark_are_no_failure_of_the_refresh_that_reads_them(
+    tier: SparkTier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(type(tier.spark), "createDataFrame", full)
+    outcome = Lane(tier=tier).judge(LAST_ONE_GOES)
+    assert outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
+    assert outcome.reason == "NotHandedOver: OSError: no space left on device"
+
+
 def test_keys_that_are_all_constants_make_no_group_of_no_rows() -> None:
     outcome = LaneSpec(tier="spark", lifting=Lifting.NONE).build().judge(read_scenario(KEPT))
     assert outcome.outcome is OutcomeClass.PASSED, outcome.findings
