@@ -6,18 +6,31 @@ from collections.abc import Mapping
 
 from campaign.engine import Engine
 from campaign.errors import CampaignError
-from campaign.faults import aggregates, changes, joins, linear, outer_joins, protocol, recording, values
+from campaign.faults import (
+    aggregates,
+    changes,
+    groups,
+    joins,
+    linear,
+    outer_joins,
+    protocol,
+    recording,
+    sums,
+    zeros,
+)
 from campaign.faults.fault import Fault
 
 FAULTS: Mapping[str, Fault] = {
     **linear.FAULTS,
     **joins.FAULTS,
     **outer_joins.FAULTS,
+    **groups.FAULTS,
     **aggregates.FAULTS,
     **changes.FAULTS,
     **protocol.FAULTS,
     **recording.FAULTS,
-    **values.FAULTS,
+    **sums.FAULTS,
+    **zeros.FAULTS,
 }
 """Every planted fault by name."""
 

@@ -1,33 +1,29 @@
-"""Faults in grouping, DISTINCT and scalar aggregation."""
+"""Faults in the aggregates of groups: the right groups with wrong values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.faults.fault import Fault, in_operator
+from campaign.faults.fault import Fault
 from campaign.faults.group_pieces import (
     computed,
+    group_fault,
     groups_at,
     keys_of,
     replaced,
     rows_at_t1,
     ungrouped,
     with_groups_at_t1,
-    with_key_match,
 )
 from campaign.faults.pieces import OUTER, all_of, among, deletes, full_delta, ids, inserts, joins_in
-from dynamic_tables.differentiate import grouping, outer_join
 from dynamic_tables.differentiate.differentiation import At, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, grouped, only_groups
+from dynamic_tables.differentiate.grouping import grouped, only_groups
 from dynamic_tables.differentiate.linear import same
-from dynamic_tables.differentiate.row_id import ID, concat
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text, walk
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     Aggregate,
-    Distinct,
-    Filter,
     Join,
     JoinKind,
     Plan,
@@ -35,37 +31,8 @@ from dynamic_tables.plan.nodes import (
     UnionAll,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, DOUBLE, Kind
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE, Kind
 from workload.results import Check
-
-
-def by_equality(key: Expr, other: Col, node: Aggregate) -> Expr:
-    """`=`: a NULL key is not found."""
-    return Fn("=", (key, other), BOOLEAN)
-
-
-def by_equality_over_outer(key: Expr, other: Col, node: Aggregate) -> Expr:
-    """`=` where the key may come from a pad."""
-    name = "=" if joins_in(node.child, OUTER) else "is not distinct from"
-    return Fn(name, (key, other), BOOLEAN)
-
-
-def without_nan(key: Expr, other: Col, node: Aggregate) -> Expr:
-    """IEEE equality: NaN equals nothing."""
-    same_value = Fn("is not distinct from", (key, other), BOOLEAN)
-    if key.type.kind is not Kind.DOUBLE:
-        return same_value
-    number = Fn("is distinct from", (key, Lit(float("nan"), DOUBLE)), BOOLEAN)
-    return Fn("and", (same_value, number), BOOLEAN)
-
-
-def dropped_at_zero_sum(node: Aggregate, affected: Plan, want_ids: bool, d: Differentiation) -> Plan:
-    """A group whose SUM is 0 is taken for empty."""
-    groups = groups_at(node, affected, At.T1, want_ids, d)
-    for name, agg in node.aggregates:
-        if agg.name == "SUM" and agg.type == BIGINT:
-            groups = Filter(groups, Fn("is distinct from", (Col(name, agg.type), Lit(0, agg.type)), BOOLEAN))
-    return groups
 
 
 def columns_crossed(node: Aggregate, affected: Plan, want_ids: bool, d: Differentiation) -> Plan:
@@ -204,169 +171,57 @@ def nested_count_counts_rows(node: Aggregate, affected: Plan, want_ids: bool, d:
     return grouped(node, only_groups(d.state(flat, At.T1, False), keys_of(node), affected), want_ids, d)
 
 
-def emptied_group_kept(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
-    """A group that lost its last row gets no DELETE."""
-    affected = affected_keys(d.delta(node.child, False), keys_of(node))
-    alive = affected_keys(rows_at_t1(node, affected, d), keys_of(node))
-    return UnionAll(
-        (
-            outer_join.marked(groups_at(node, alive, At.T0, want_ids, d), "DELETE"),
-            outer_join.marked(groups_at(node, affected, At.T1, want_ids, d), "INSERT"),
-        )
-    )
-
-
-def stored_under_other_ids(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
-    """The change set's ids are made otherwise than the stored ones."""
-    changes = grouping.delta_aggregate(node, want_ids, d)
-    if not want_ids:
-        return changes
-    return Project(
-        changes, tuple((c.name, concat(text("h"), ID) if c.name == ID.name else c) for c in columns(changes))
-    )
-
-
-def value_lingers(node: Distinct, want_ids: bool, d: Differentiation) -> Plan:
-    """DISTINCT gives no DELETE when the last duplicate goes."""
-    keys: list[Expr] = list(columns(node))
-    affected = affected_keys(d.delta(node.child, False), keys)
-    alive = affected_keys(only_groups(d.state(node.child, At.T1, False), keys, affected), keys)
-
-    def part(at: At, rows: Plan) -> Plan:
-        return grouping.distinct(node, only_groups(d.state(node.child, at, False), keys, rows), want_ids, d)
-
-    return UnionAll(
-        (outer_join.marked(part(At.T0, alive), "DELETE"), outer_join.marked(part(At.T1, affected), "INSERT"))
-    )
-
-
-def scalar_row_lost(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
-    """An aggregate without GROUP BY loses its row when its input becomes empty."""
-    counted = Aggregate(node.child, (), (*node.aggregates, ("$ROWS", Agg("COUNT", None, False, BIGINT))))
-
-    def part(at: At) -> Plan:
-        rows = grouping.state_aggregate(counted, at, want_ids, d)
-        if at is At.T1:
-            rows = Filter(rows, Fn(">", (Col("$ROWS", BIGINT), Lit(0, BIGINT)), BOOLEAN))
-        return Project(rows, tuple((c.name, c) for c in columns(rows) if c.name != "$ROWS"))
-
-    return outer_join.both_ends(part)
-
-
-def _group(
-    name: str,
-    wrong: str,
-    rule: Callable[[Aggregate, bool, Differentiation], Plan],
-    *checks: Check,
-    core: bool = True,
-) -> Fault:
-    plant = in_operator("grouped aggregation", delta=rule)
-    return Fault(name=name, area="aggregates", wrong=wrong, plant=plant, caught_by=checks, core=core)
-
-
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for fault in (
-        _group(
-            "group-dropped-at-zero-sum",
-            "a group whose SUM is 0 is taken for empty",
-            with_groups_at_t1(dropped_at_zero_sum),
-            Check.EQUALITY,
-        ),
-        _group(
-            "empty-group-kept",
-            "a group that lost its last row gets no DELETE",
-            emptied_group_kept,
-            Check.EQUALITY,
-        ),
-        _group(
+        group_fault(
             "extremum-not-rescanned",
             "MIN and MAX combine the old value with the inserted rows only",
             with_groups_at_t1(extremum_not_rescanned),
             Check.EQUALITY,
         ),
-        _group(
-            "null-group-by-equality",
-            "the group of key NULL is looked up with =",
-            with_key_match(by_equality),
-            Check.EQUALITY,
-        ),
-        _group(
-            "padded-group-key-by-equality",
-            "a group whose key comes from a pad is looked up with =",
-            with_key_match(by_equality_over_outer),
-            Check.EQUALITY,
-        ),
-        _group(
-            "nan-group-not-found",
-            "affected groups are found with IEEE equality",
-            with_key_match(without_nan),
-            Check.EQUALITY,
-            core=False,
-        ),
-        _group(
+        group_fault(
             "aggregate-columns-crossed",
             "one aggregate shows the value of another",
             with_groups_at_t1(columns_crossed),
             Check.EQUALITY,
         ),
-        _group(
+        group_fault(
             "count-distinct-additive",
             "COUNT(DISTINCT) counts every value it sees",
             with_groups_at_t1(count_distinct_additive),
             Check.EQUALITY,
         ),
-        _group(
+        group_fault(
             "case-sum-new-branch",
             "SUM(CASE ..) takes the old half off with the new half's branch",
             with_groups_at_t1(case_sum_new_branch),
             Check.EQUALITY,
         ),
-        _group(
+        group_fault(
             "nested-count-counts-rows",
             "COUNT(*) over a grouped sub-query counts source rows",
             with_groups_at_t1(nested_count_counts_rows),
             Check.EQUALITY,
         ),
-        _group(
+        group_fault(
             "avg-of-averages",
             "AVG is combined without counts",
             with_groups_at_t1(average_of_averages),
             Check.EQUALITY,
             core=False,
         ),
-        _group(
+        group_fault(
             "outer-count-star-zeroed",
             "COUNT(*) over a left join does not count pads",
             with_groups_at_t1(count_star_zeroed),
             Check.EQUALITY,
         ),
-        _group(
+        group_fault(
             "sum-of-pads-zero",
             "SUM over a padded column gives 0, not NULL",
             with_groups_at_t1(sum_of_pads_zero),
             Check.EQUALITY,
-        ),
-        _group(
-            "id-differs-from-stored",
-            "the change set's row ids are made otherwise than the stored ones",
-            stored_under_other_ids,
-            Check.INVARIANT_2,
-            Check.ROW_IDS,
-        ),
-        Fault(
-            name="scalar-aggregate-row-lost",
-            area="aggregates",
-            wrong="an aggregate without GROUP BY loses its row over no rows",
-            plant=in_operator("scalar aggregation", delta=scalar_row_lost),
-            caught_by=(Check.EQUALITY,),
-        ),
-        Fault(
-            name="distinct-value-lingers",
-            area="set operations",
-            wrong="DISTINCT gives no DELETE when the last duplicate goes",
-            plant=in_operator("distinct", delta=value_lingers),
-            caught_by=(Check.EQUALITY,),
         ),
     )
 }

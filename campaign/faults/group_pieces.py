@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from campaign.faults.fault import Fault, in_operator
 from campaign.faults.pieces import all_of
 from dynamic_tables.differentiate import outer_join
 from dynamic_tables.differentiate.differentiation import At, Differentiation
@@ -16,6 +17,7 @@ from dynamic_tables.plan.nodes import (
     SemiJoin,
     columns,
 )
+from workload.results import Check
 
 At1 = Callable[[Aggregate, Plan, bool, Differentiation], Plan]
 """What the groups at t1 are taken to be: (node, affected keys, ids wanted, recursion)."""
@@ -101,3 +103,15 @@ def ungrouped(plan: Plan) -> Plan | None:
             return Project(child, keys + nulls)
         case _:
             return None
+
+
+def group_fault(
+    name: str,
+    wrong: str,
+    rule: Callable[[Aggregate, bool, Differentiation], Plan],
+    *checks: Check,
+    core: bool = True,
+) -> Fault:
+    """A fault in the rule of grouped aggregation."""
+    plant = in_operator("grouped aggregation", delta=rule)
+    return Fault(name=name, area="aggregates", wrong=wrong, plant=plant, caught_by=checks, core=core)
