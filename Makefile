@@ -1,6 +1,7 @@
-# Every target sets up what it needs in .venv; nothing has to be prepared by hand.
+# Every target sets up what it needs in .venv. As root on Debian a missing Java is installed as well.
 
 BIN     := .venv/bin
+TOY     := PYTHONPATH=examples/toy_engine $(BIN)/dvs
 WORKERS ?= 2
 # The first Python that is new enough; python3 when none is, so that the pre-flight check can say so.
 PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -14,19 +15,22 @@ help:  ## this list
 
 setup: .venv/.installed  ## .venv with the locked libraries; Delta's jars and, with npm, PGlite in a cache
 	@$(BIN)/python -m dynamic_tables.session --fetch
-	@$(BIN)/python -m campaign.adapters.pglite --fetch --optional
+	@$(BIN)/python -m engines.pglite --fetch --optional
 
-demo: setup  ## two minutes: random dynamic tables on Spark + Delta, then in memory; shows what was found
+demo: setup  ## three minutes: random dynamic tables on Spark + Delta and in memory; an engine with a bug; a history
 	@echo "Random dynamic tables on Spark + Delta, each refresh judged by DuckDB:"
 	@$(BIN)/dvs fuzz --tier delta --profile quick --seed 1 --budget 45s --out .dvs/demo/delta
 	@echo "The same engine's plans in memory, many more of them:"
 	@$(BIN)/dvs fuzz --tier rules --profile smoke --seed 1 --budget 45s --out .dvs/demo/rules
+	@echo "An engine with a bug, examples/toy_engine; what was found, and the rows (exit status 1: a failure):"
+	@$(TOY) fuzz --tier adapter:toy:Toy --profile quick --seed 1 --scenarios 12 --out .dvs/demo/toy || test $$? -eq 1
+	@$(TOY) replay "$$(ls -rS .dvs/demo/toy/failures/*/scenario.json | head -1)" --tier adapter:toy:Toy || test $$? -eq 1
 	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
 test: setup  ## all tests; as root, Debian's chromium is installed for those of the pages
 	@$(BIN)/python setup/browser.py
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 check: setup  ## what CI runs: format, lint, types, import contracts, tests
 	$(BIN)/ruff format --check .
@@ -43,6 +47,7 @@ clean:  ## remove .venv, results and caches (the cache of jars, shared by checko
 	rm -rf .venv .dvs .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# On a machine without a usable Java this installs one (as root, with apt-get) or names the command to run.
 preflight:
 	@command -v $(PYTHON) >/dev/null || { echo "error: Python 3.11 or newer is needed (there is no $(PYTHON)). \
 	Install one: apt-get install python3 python3-venv." >&2; exit 2; }

@@ -15,12 +15,12 @@ from itertools import combinations
 
 import click
 
+from campaign.failures.fingerprint import fingerprint
+from campaign.failures.grouping import groups_of
+from campaign.failures.triage import smallest
 from campaign.faults import FAULTS
-from campaign.fingerprint import fingerprint
-from campaign.grouping import groups_of
-from campaign.lanes import LaneSpec
-from campaign.mutation import known_faults
-from campaign.triage import smallest
+from campaign.lanes.spec import LaneSpec
+from campaign.mutants.hunt import known_faults
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from workload.results import Failure, OutcomeClass

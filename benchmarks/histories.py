@@ -19,10 +19,10 @@ import click
 
 from dvs_model.check import check
 from dvs_model.formats import jsonl
-from dvs_model.formats.reader import Found
+from dvs_model.formats.reader import Parsed
 from dvs_model.notation import parse, render
 from generators.histories import SMALL, history_at
-from reports.history.account import as_object
+from reports.history.json_object import as_object
 
 
 @click.group()
@@ -39,7 +39,7 @@ def small(count: int) -> None:
     start = time.perf_counter()
     written = 0
     for item in jsonl.read(data, "benchmark"):
-        assert isinstance(item, Found)
+        assert isinstance(item, Parsed)
         written += len(json.dumps(as_object(check(item.history))))
     seconds = time.perf_counter() - start
     click.echo(f"{count} histories in {seconds:.1f} s: {60 * count / seconds:,.0f} a minute")

@@ -17,18 +17,15 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from campaign.engine import Engine
-from campaign.lanes import Lane, LaneSpec, Tier, fresh_sample
-from campaign.tiers.recording import FreshWanted
+from campaign.judging.fresh_sample import fresh_sample
+from campaign.judging.lane import Lane
+from campaign.lanes.spec import LaneSpec
 from dynamic_tables.refresh import execute
+from engines.drive import FreshWanted, never_fresh
+from engines.engine import Engine
 from generators.generate import scenario_at
 from generators.profiles import load_profile
 from workload.scenario import Scenario
-
-
-def no_fresh(step: int, table: str) -> bool:
-    """No fresh initialization at all."""
-    return False
 
 
 def every_fresh(step: int, table: str) -> bool:
@@ -36,14 +33,14 @@ def every_fresh(step: int, table: str) -> bool:
     return True
 
 
-def run_only(tier: Tier, wanted: Callable[[Scenario], FreshWanted]) -> Callable[[Scenario], None]:
+def run_only(engine: Engine, wanted: Callable[[Scenario], FreshWanted]) -> Callable[[Scenario], None]:
     """Runs the engine without judging."""
-    return lambda scenario: void(tier.run(scenario, Engine(), wanted(scenario)))
+    return lambda scenario: void(engine.run(scenario, wanted(scenario)))
 
 
-def judged(tier: Tier) -> Callable[[Scenario], None]:
+def judged(engine: Engine) -> Callable[[Scenario], None]:
     """Runs and judges, as a campaign does."""
-    lane = Lane(tier=tier)
+    lane = Lane(engine=engine)
     return lambda scenario: void(lane.judge(scenario))
 
 
@@ -51,17 +48,17 @@ def void(result: object) -> None:
     """Drops a result."""
 
 
-def variants_of(tier: Tier) -> Mapping[str, Callable[[Scenario], None]]:
+def variants_of(engine: Engine) -> Mapping[str, Callable[[Scenario], None]]:
     """What is compared; the first is the base of the ratios."""
     return {
-        "campaign (run, sampled fresh ids, judge)": judged(tier),
-        "run only": run_only(tier, lambda scenario: no_fresh),
-        "run, sampled fresh ids": run_only(tier, lambda scenario: fresh_sample(scenario, 10)),
-        "run, fresh ids after every refresh": run_only(tier, lambda scenario: every_fresh),
+        "campaign (run, sampled fresh ids, judge)": judged(engine),
+        "run only": run_only(engine, lambda scenario: never_fresh),
+        "run, sampled fresh ids": run_only(engine, lambda scenario: fresh_sample(scenario, 10)),
+        "run, fresh ids after every refresh": run_only(engine, lambda scenario: every_fresh),
     }
 
 
-def phases(tier: Tier, scenarios: list[Scenario]) -> Mapping[str, float]:
+def phases(engine: Engine, scenarios: list[Scenario]) -> Mapping[str, float]:
     """Seconds by phase of a refresh, from the engine's own records."""
     spent: dict[str, float] = defaultdict(float)
     original = execute.Refreshing.run
@@ -76,7 +73,7 @@ def phases(tier: Tier, scenarios: list[Scenario]) -> Mapping[str, float]:
     execute.Refreshing.run = timed  # type: ignore[method-assign]  # a stop-watch, for this run only
     try:
         for scenario in scenarios:
-            tier.run(scenario, Engine(), no_fresh)
+            engine.run(scenario)
     finally:
         execute.Refreshing.run = original  # type: ignore[method-assign]
     return spent
@@ -89,13 +86,13 @@ def phases(tier: Tier, scenarios: list[Scenario]) -> Mapping[str, float]:
 @click.option("--profile", default="", help="Default: smoke on rules, quick on delta.")
 def main(tier_name: str, scenarios: int, seed: int, profile: str) -> None:
     """Measure one tier, single-threaded."""
-    tier = LaneSpec(tier=tier_name).build().tier
+    engine = LaneSpec(tier=tier_name).build().engine
     shape = load_profile(profile or ("smoke" if tier_name == "rules" else "quick"))
     cases = [scenario_at(seed, shape, index) for index in range(scenarios + 1)]
     variants = (
-        variants_of(tier)
+        variants_of(engine)
         if tier_name == "rules"
-        else {"campaign": judged(tier), "run only": run_only(tier, lambda s: no_fresh)}
+        else {"campaign": judged(engine), "run only": run_only(engine, lambda s: never_fresh)}
     )
     for run in variants.values():
         run(cases[0])
@@ -113,7 +110,7 @@ def main(tier_name: str, scenarios: int, seed: int, profile: str) -> None:
         median = 1000 * statistics.median(spent)
         rate = f"{tables / total:7.1f} dynamic tables/s"
         click.echo(f"{name:42} {median:8.0f} ms median  {rate}  ratio {total / base:5.2f}")
-    split = phases(tier, cases[1:])
+    split = phases(engine, cases[1:])
     refreshes = split["refreshes"]
     run_total = sum(times["run only"])
     click.echo(

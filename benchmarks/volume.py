@@ -18,10 +18,12 @@ from dataclasses import dataclass, replace
 
 import click
 
-from campaign.lanes import LaneSpec, Lifting
-from campaign.runner import Plan, run
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.plan import CampaignPlan
+from campaign.runs.runner import run
 from dynamic_tables.session import Settings, open_session
 from generators.profiles import load_profile
+from workload.lift.kind import Lifting
 from workload.results import OutcomeClass
 
 ROUNDS = 3
@@ -53,7 +55,7 @@ def variants(tier: str, worlds: int) -> Mapping[str, LaneSpec]:
     return {"one by one": one, **lifted, f"{worlds} databases lifted": databases}
 
 
-def measured(volume: Volume, plan: Plan, spec: LaneSpec, seconds: float, warm_up: float) -> None:
+def measured(volume: Volume, plan: CampaignPlan, spec: LaneSpec, seconds: float, warm_up: float) -> None:
     """Adds a stretch of a campaign, counted from the first result after the warm-up."""
     started = time.perf_counter()
     counted_from = None
@@ -97,19 +99,19 @@ def main(
         # The first session of a process decides how the JVM runs.
         open_session(settings=Settings.LASTING)
     lanes = variants(tier, worlds)
-    kind = LaneSpec(tier=tier).kind
-    warm = warm_up if warm_up is not None else (3.0 if kind.processes else 40.0)
+    of_tier = LaneSpec(tier=tier).engine_tier
+    warm = warm_up if warm_up is not None else (3.0 if of_tier.processes else 40.0)
     volumes = {name: Volume() for name in lanes}
     for turn in range(ROUNDS):
         for name, spec in lanes.items():
-            plan = Plan(
+            plan = CampaignPlan(
                 seed=seed,
                 profile=load_profile(profile),
                 first=turn * 10_000,
-                workers=workers or kind.workers,
+                workers=workers or of_tier.workers,
             )
             measured(volumes[name], plan, spec, seconds / ROUNDS, warm)
-    print(f"{tier}, profile {profile}, {workers or kind.workers} workers; per second, oracle on:")
+    print(f"{tier}, profile {profile}, {workers or of_tier.workers} workers; per second, oracle on:")
     print(f"{'':34}{'tables':>10}  {'refreshes':>10}  {'judgements':>10}  {'ratio':>8}  failed")
     base = next(iter(volumes.values()))
     for name, volume in volumes.items():

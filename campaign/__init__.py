@@ -1,1 +1,6 @@
 """The shell around everything: tiers, runner, judge, shrinking, faults, gate and the command line."""
+
+from pkgutil import extend_path
+
+# A folder of this name in a user's project, without an __init__.py, keeps its own modules importable.
+__path__ = extend_path(__path__, __name__)

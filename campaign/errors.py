@@ -1,9 +1,9 @@
-"""What can go wrong in the shell around the harness."""
+"""The error that the commands of `dvs` raise for requests that cannot be carried out."""
 
 
 class CampaignError(Exception):
-    """Misuse: something asked for cannot be done as asked.
+    """Raised for a request that cannot be carried out as it is: an unknown name, a file that is missing.
 
-    The text is one line that names the object, says what was found and what to do. The command line
-    prints it and exits with `ExitCode.MISUSE`; a failure the harness *found* is a result, not an error.
+    The text is one line that names the object, says what is wrong and what to do. The command line prints
+    the line and exits with `ExitCode.MISUSE`. A failure of the engine under test is a result, not an error.
     """

@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writes the files of runs and failures so that no reader sees half a file."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from campaign.errors import CampaignError
 
 NUMBERS = count()
+"""Make the names of temporary files differ between the threads of this process."""
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all. Raises CampaignError naming the path."""
+    """Writes a file, and its folders, whole or not at all. Raises CampaignError naming the path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Opened as any file is, so that the user's umask decides who may read it.
+        # Opened as any file is, and not by `tempfile`, so that the user's umask decides who may read it.
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(NUMBERS)}")
         try:
             with temporary.open("x", encoding="utf-8") as file:

@@ -1,14 +1,15 @@
-"""One history under one reading: everything the detectors share, each part made when first asked for."""
+"""One history under one reading: the graph, clocks and indexes that detectors share, made on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dvs_model.clock import Clock, stated_clock, text_clock
+from dvs_model.definitions import Order
 from dvs_model.dsg import dsg
-from dvs_model.edges import Budget, Edge
+from dvs_model.edges import Budget
 from dvs_model.facts import Facts, derivations_ignored, facts
 from dvs_model.graph import Graph, Kind
 from dvs_model.history import History, PredicateRead, Read, Write
@@ -22,9 +23,10 @@ STEPS = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What may be replaced from outside: the graph's construction and the preparation of the history.
+    """The parts of the analysis that planted faults replace.
 
-    `prepare`: applied before anything else; the right one changes nothing.
+    `graph`: the construction of the DSG. `prepare`: applied to the history first; the right one changes
+    nothing.
     """
 
     graph: Callable[[Facts, Reading], Graph] = dsg
@@ -35,7 +37,7 @@ RULES = Rules()
 
 
 class Analysis:
-    """A history as it is read, its graph and clocks."""
+    """A history under a reading, with its graph and clocks. `steps`: the budget of each detector."""
 
     def __init__(
         self, history: History, reading: Reading = DEFAULT, *, steps: int = STEPS, rules: Rules = RULES
@@ -47,24 +49,25 @@ class Analysis:
         self.rules = rules
         self.steps = steps
         self.budget = Budget(steps)
-        self.found: dict[Callable[[Analysis], Finding], Finding] = {}
+        self._findings: dict[Callable[[Analysis], Finding], Finding] = {}
+        self._scopes: dict[tuple[Order | None, bool], Scope | None] = {}
+
+    def once(self, detector: Callable[[Analysis], Finding]) -> Finding:
+        """Returns the finding of a detector, which runs only the first time."""
+        if detector not in self._findings:
+            # Each detector has its own budget: a spent one must not change the verdict of the next.
+            self.budget.steps = self.steps
+            self._findings[detector] = detector(self)
+        return self._findings[detector]
 
     @cached_property
     def facts(self) -> Facts:
         """The index of the history."""
         return facts(self.history)
 
-    def once(self, detector: Callable[[Analysis], Finding]) -> Finding:
-        """What a detector finds; several phenomena may ask for the same."""
-        if detector not in self.found:
-            # A budget each: one that runs out must not take the next one's verdict with it.
-            self.budget.steps = self.steps
-            self.found[detector] = detector(self)
-        return self.found[detector]
-
     @cached_property
     def nodes(self) -> Mapping[int, list[int]]:
-        """Per transaction its reads and writes, as numbers of events."""
+        """Maps each transaction to its reads and writes, as event numbers in ascending order."""
         nodes: dict[int, list[int]] = {}
         for number, event in enumerate(self.history.events):
             if isinstance(event, Read | PredicateRead | Write):
@@ -73,63 +76,45 @@ class Analysis:
 
     @cached_property
     def graph(self) -> Graph:
-        """The DSG."""
+        """The Direct Serialization Graph (Adya 1999, section 3.1.4)."""
         return self.rules.graph(self.facts, self.reading)
 
     @cached_property
-    def plain(self) -> Scope:
-        """Dependencies alone."""
-        return Scope(self.graph, (), self.budget)
-
-    @cached_property
     def clock(self) -> Clock | None:
-        """Time-precedes, where the history states it."""
-        return stated_clock(self.history)
+        """When transactions start and commit, by time-precedes items or by the text; None: not stated."""
+        return stated_clock(self.history) if self.history.precedes else self.text_clock
 
     @cached_property
     def text_clock(self) -> Clock | None:
-        """Starts and commits in the text."""
+        """When transactions start and commit in the text; None unless every committed one has a start."""
         return text_clock(self.history)
 
-    @cached_property
-    def starts(self) -> Scope | None:
-        """The start-ordered graph, SSG (Adya 1999, section 4.3)."""
-        return self._timed(self.clock)
+    def scope(self, order: Order | None = None, *, unfolded: bool = False) -> Scope | None:
+        """Returns the dependencies with the edges of an order; None: the history does not state the order.
 
-    @cached_property
-    def realtime(self) -> Scope | None:
-        """Dependencies and the order of the text; None without start events."""
-        return self._timed(self.text_clock)
-
-    @cached_property
-    def unfolded(self) -> Scope | None:
-        """Where cycles of SUSG can lie (Adya 1999, section 4.3.2): commits before the last read or write.
-
-        Wider than any one unfolded graph, in which a start edge enters at one read or write.
+        STARTS gives the start-ordered graph SSG (Adya 1999, section 4.3). `unfolded`: an edge of time ends at
+        the last read or write of a transaction, not at its start. So the scope covers every unfolded graph
+        SUSG (section 4.3.2), in which such an edge ends at one read or write.
         """
-        clock = self.text_clock
+        if order is Order.STARTS and not self.history.precedes:
+            order = Order.REALTIME
+        key = order, unfolded and order is not None
+        if key not in self._scopes:
+            self._scopes[key] = self._scope(*key)
+        return self._scopes[key]
+
+    def _scope(self, order: Order | None, unfolded: bool) -> Scope | None:
+        if order is None:
+            return Scope(self.graph, (), self.budget)
+        if order is Order.SESSIONS:
+            sessions = self.history.sessions.values()
+            return (
+                Scope(with_sessions(self.graph, sessions), (Kind.SESSION,), self.budget) if sessions else None
+            )
+        clock = self.clock if order is Order.STARTS else self.text_clock
         if clock is None:
             return None
-        last = dict(clock.starts)
-        for txn, nodes in self.nodes.items():
-            if txn in last:
-                last[txn] = float(nodes[-1])
-        return self._timed(Clock(last, clock.commits))
-
-    @cached_property
-    def sessions(self) -> Scope | None:
-        """Dependencies and session order; None where no session is named."""
-        if not self.history.sessions:
-            return None
-        graph = with_sessions(self.graph, list(self.history.sessions.values()))
-        return Scope(graph, (Kind.SESSION,), self.budget)
-
-    def _timed(self, clock: Clock | None) -> Scope | None:
-        if clock is None:
-            return None
+        if unfolded:
+            ends = {txn: float(self.nodes[txn][-1]) for txn in clock.starts if txn in self.nodes}
+            clock = replace(clock, starts={**clock.starts, **ends})
         return Scope(with_time(self.graph, clock), (Kind.TIME,), self.budget, clock)
-
-    def missing_match(self, edge: Edge) -> str:
-        """Why an edge is only possible."""
-        txns = f"T{edge.source} {edge.label} T{edge.target}"
-        return f"it is not said which versions of {edge.obj} match {edge.predicate}: {txns} may or may not be"

@@ -1,4 +1,4 @@
-"""A history judged: phenomena, levels, and which of them are the strongest that hold."""
+"""A history judged: its phenomena, its levels, and the strongest levels that hold."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 from dvs_model.analysis import RULES, STEPS, Analysis, Rules
 from dvs_model.history import History
-from dvs_model.names import FORBIDS, STRONGER, Level, Phenomenon
-from dvs_model.phenomena.registry import DETECTORS, Detector
+from dvs_model.levels import LEVELS, weaker
+from dvs_model.names import Level, Phenomenon
+from dvs_model.phenomena.cycles import Detector
+from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
-from dvs_model.verdict import Absent, Finding, Present, Unknown
+from dvs_model.verdict import Finding, Present, Unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """Every phenomenon that the level forbids was looked for and is absent."""
+    """Every phenomenon that the level forbids was searched for and is absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Violated:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A forbidden phenomenon may be present."""
+    """No forbidden phenomenon is present, but this one is unknown."""
 
     phenomenon: Phenomenon
     reason: str
@@ -38,7 +40,11 @@ LevelVerdict = Holds | Violated | Undecided
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The verdicts on a history: the `original`, and as it was read, derivations replaced if ignored."""
+    """The verdicts on a history.
+
+    `original`: the history as given. `history`: as it was judged, with derivations replaced by reads and
+    writes if the reading ignores them; events in evidence are numbers of its events.
+    """
 
     history: History
     original: History
@@ -49,22 +55,10 @@ class Checked:
 
     @property
     def strongest(self) -> tuple[Level, ...]:
-        """The levels that hold and are below no other that does."""
+        """The levels that hold and that are below no other level that holds."""
         held = [level for level, verdict in self.levels.items() if isinstance(verdict, Holds)]
         below = {weak for level in held for weak in weaker(level)}
         return tuple(level for level in held if level not in below)
-
-
-def weaker(level: Level) -> set[Level]:
-    """All levels below one in the lattice."""
-    found: set[Level] = set()
-    stack = [level]
-    while stack:
-        for below in STRONGER[stack.pop()]:
-            if below not in found:
-                found.add(below)
-                stack.append(below)
-    return found
 
 
 def check(
@@ -76,33 +70,42 @@ def check(
     rules: Rules = RULES,
     detectors: Mapping[Phenomenon, Detector] = DETECTORS,
 ) -> Checked:
-    """The verdicts on a history. `only`: the phenomena to look for; a level needing another is undecided."""
+    """Judges a history by the levels of Adya 1999, through derivations as in the DVS paper, section 4.
+
+    `only`: the phenomena to search for; a level that forbids another one is undecided. `steps`: the budget
+    of each detector; a phenomenon whose detector spends it is unknown. `rules` and `detectors` are replaced
+    by planted faults. Costs time linear in the history and in the edges inside the knots of its graph.
+
+    >>> from dvs_model.notation import parse
+    >>> skew = check(parse("w1(x1) c1 d2(y2 | x1) c2 w3(x3) c3 r4(y2) r4(x3) c4"))
+    >>> skew.levels[Level.PL_3]
+    Violated(by=(<Phenomenon.G2: 'G2'>,))
+    >>> [level.value for level in skew.strongest]
+    ['PL-CS', 'PL-2L']
+    """
     analysis = Analysis(history, reading, steps=steps, rules=rules)
     findings: dict[Phenomenon, Finding] = {
         phenomenon: analysis.once(detectors[phenomenon])
         if phenomenon in only
-        else Unknown("it was not looked for")
+        else Unknown("it was not searched for")
         for phenomenon in Phenomenon
     }
-    levels = {level: verdict(level, findings) for level in Level}
     return Checked(
         history=analysis.history,
         original=history,
         reading=reading,
         phenomena=findings,
-        levels=levels,
+        levels={level: verdict(level, findings) for level in Level},
         analysis=analysis,
     )
 
 
 def verdict(level: Level, findings: Mapping[Phenomenon, Finding]) -> LevelVerdict:
-    """Violated if a forbidden phenomenon is present, else undecided if one is unknown, else it holds."""
-    present = tuple(p for p in FORBIDS[level] if isinstance(findings[p], Present))
-    if present:
+    """Returns Violated if a forbidden phenomenon is present, else Undecided if one is unknown, else Holds."""
+    forbidden = {phenomenon: findings[phenomenon] for phenomenon in LEVELS[level].forbids}
+    if present := tuple(p for p, finding in forbidden.items() if isinstance(finding, Present)):
         return Violated(present)
-    for phenomenon in FORBIDS[level]:
-        finding = findings[phenomenon]
+    for phenomenon, finding in forbidden.items():
         if isinstance(finding, Unknown):
             return Undecided(phenomenon, finding.reason)
-        assert isinstance(finding, Absent)
     return Holds()

@@ -1,9 +1,9 @@
-"""When transactions start and commit, for the definitions that ask (Adya 1999, section 4.3)."""
+"""When transactions start and commit, for the definitions that need it (Adya 1999, section 4.3)."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -12,44 +12,35 @@ from dvs_model.history import Commit, History, Start
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Positions on one line: c_i precedes s_j iff commits[i] < starts[j]. Of committed transactions."""
+    """Positions of starts and commits on one line: c_i precedes s_j iff commits[i] < starts[j]."""
 
     starts: Mapping[int, float]
     commits: Mapping[int, float]
 
-    def precedes(self, before: int, after: int) -> bool:
-        """c_before <_t s_after."""
-        return self.commits[before] < self.starts[after]
-
 
 def moments(clock: Clock, txns: Collection[int]) -> tuple[list[float], dict[int, int]]:
-    """When some transactions start, and per transaction the place of the first of these after its commit."""
+    """Returns when some transactions start, and for each the place of the first start after its commit."""
     starts = sorted({clock.starts[txn] for txn in txns})
     following = {txn: bisect_right(starts, clock.commits[txn]) for txn in txns}
     return starts, {txn: place for txn, place in following.items() if place < len(starts)}
 
 
 def text_clock(history: History) -> Clock | None:
-    """The clock of the start events in the text; None unless every committed transaction has one.
+    """Returns the clock of the start events in the text; None unless every committed transaction has one.
 
-    An implicit T0 needs none: it comes before everything.
+    An implicit T0 needs none, because it comes before everything.
     """
     commits = {event.txn: float(n) for n, event in enumerate(history.events) if isinstance(event, Commit)}
     starts = {event.txn: float(n) for n, event in enumerate(history.events) if isinstance(event, Start)}
     if history.implicit_initial:
         starts[0] = -1.0
-    if any(txn not in starts for txn in commits):
-        return None
-    if not any(isinstance(event, Start) for event in history.events):
-        # Nothing but an implicit T0 commits: no start was stated.
-        return None
-    return Clock(starts, commits)
+    # Where nothing but an implicit T0 commits, no start was stated.
+    stated = any(isinstance(event, Start) for event in history.events)
+    return Clock(starts, commits) if stated and commits.keys() <= starts.keys() else None
 
 
-def stated_clock(history: History) -> Clock | None:
-    """The clock of the time-precedes items, else that of the start events, else None."""
-    if not history.precedes:
-        return text_clock(history)
+def stated_clock(history: History) -> Clock:
+    """Returns the clock of the time-precedes items of a well-formed history."""
     committed = [event.txn for event in history.events if isinstance(event, Commit)]
     clock = interval_clock(history.precedes, committed, 0 if history.implicit_initial else None)
     assert isinstance(clock, Clock)
@@ -57,40 +48,45 @@ def stated_clock(history: History) -> Clock | None:
 
 
 Item = tuple[int, int]
+"""(i, j): T_i commits before T_j starts."""
 
 
-def interval_clock(
-    items: Iterable[Item], txns: Iterable[int], initial: int | None
-) -> Clock | tuple[Item, Item]:
-    """A clock for time-precedes items, closed transitively, every other pair concurrent.
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two items that no clock can satisfy; the same item twice: it lies on a cycle."""
+
+    first: Item
+    second: Item
+
+
+def interval_clock(items: Sequence[Item], txns: Iterable[int], initial: int | None) -> Clock | Contradiction:
+    """Returns a clock for time-precedes items, closed transitively, in which other pairs are concurrent.
 
     `initial`: a transaction that precedes all others. Concurrent means that each starts before the other
-    commits, so what precedes the starts must be nested (an interval order). Where no clock does it: two
-    items that contradict each other.
+    commits. So the sets of transactions that precede the starts must be nested (an interval order).
     """
-    items = tuple(items)
     for i, j in items:
         if j == initial or i == j:
-            return (i, j), (i, j)
+            return Contradiction((i, j), (i, j))
     named = dict.fromkeys([*txns, *(txn for item in items for txn in item)])
     everyone = [txn for txn in named if txn != initial]
     bit = {txn: 1 << number for number, txn in enumerate(everyone)}
     earlier, on_cycle = _closed(items, bit, initial)
     if on_cycle is not None:
-        return on_cycle, on_cycle
+        return Contradiction(on_cycle, on_cycle)
     nested = sorted(everyone, key=lambda txn: (earlier[txn].bit_count(), txn))
     for one, other in pairwise(nested):
         if earlier[one] & ~earlier[other]:
             first = next(txn for txn in everyone if bit[txn] & earlier[one] & ~earlier[other])
             second = next(txn for txn in everyone if bit[txn] & earlier[other] & ~earlier[one])
-            return (first, one), (second, other)
+            return Contradiction((first, one), (second, other))
     return _ranked(nested, earlier, bit, initial)
 
 
 def _closed(
     items: Iterable[Item], bit: Mapping[int, int], initial: int | None
 ) -> tuple[dict[int, int], Item | None]:
-    """What precedes each transaction, closed transitively, as bits; or an item on a cycle."""
+    """Returns what precedes each transaction, closed transitively, as bits; and an item on a cycle."""
     after: dict[int, list[int]] = {}
     waiting = dict.fromkeys(bit, 0)
     for i, j in items:
@@ -112,7 +108,7 @@ def _closed(
 def _ranked(
     nested: list[int], earlier: Mapping[int, int], bit: Mapping[int, int], initial: int | None
 ) -> Clock:
-    """Starts in the order of what precedes them; each commits just before the first start it precedes."""
+    """Returns the clock: starts in the order of what precedes them, commits just before a first start."""
     starts: dict[int, float] = {}
     commits: dict[int, float] = {}
     before, rank = 0, 0.0

@@ -2,42 +2,43 @@
 
 Auxiliary vertices, one kind per direction:
 
-- `behind[v]` ("forward"): entered by whoever installed a base version behind the derived version v, left to
-  whoever reads v: read dependencies.
-- `missed[v]` ("backward"): entered by whoever reads v, left to whoever installed the version that follows a
-  base version behind v: anti-dependencies.
-- `makers[v]`: left to whoever installed a base version behind v; the `letter` reading joins the forward
-  vertex of one version to this one of the next.
-- one per pair of consecutive derived versions: from what only the first has behind it to what only the
-  second has: write dependencies, reading `changed`.
-- per predicate and object two chains along the version order, for predicate dependencies.
+- `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
+  the readers of v. These are read dependencies.
+- `missed[v]` ("backward"): arcs from the readers of v, and to the installers of the versions that follow the
+  base versions behind v. These are anti-dependencies.
+- `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
+  vertex of one version to this vertex of the next.
+- one for each pair of consecutive derived versions: from the installers of what only the first has behind it
+  to those of what only the second has. These are write dependencies of the reading `changed`.
+- for each predicate and object two chains along the version order, for predicate dependencies.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dvs_model.facts import Facts
-from dvs_model.graph import Graph, Kind, Note
+from dvs_model.graph import PLAIN, Graph, Kind, Note
 from dvs_model.history import Abort, Commit, Derive, PredicateRead, Read, Version
 from dvs_model.predicates import PredicateChains
 from dvs_model.reading import DerivedWrites, Reading
 
-Connect = Callable[[int, Version], None]
-"""Joins a vertex to whom a base version concerns."""
-
 
 def dsg(facts: Facts, reading: Reading) -> Graph:
-    """The graph of all dependencies. Derivations are those the facts know: see `derivations_ignored`."""
+    """Returns the graph of all dependencies between committed transactions, linear in the history."""
     return Construction(facts, reading).graph()
 
 
 @dataclass(slots=True)
 class Construction:
-    """The graph as far as it is built."""
+    """A graph under construction.
+
+    `carried`: for each transaction the versions that derive from what it wrote, as far as they were made
+    before it ended.
+    """
 
     facts: Facts
     reading: Reading
@@ -45,14 +46,14 @@ class Construction:
     behind: dict[Version, int] = field(default_factory=dict)
     missed: dict[Version, int] = field(default_factory=dict)
     makers: dict[Version, int] = field(default_factory=dict)
-    own: Mapping[int, set[Version]] = field(init=False)
+    carried: Mapping[int, set[Version]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.result = Graph(self.facts.committed)
-        self.own = own_behind(self.facts) if self.facts.sources else {}
+        self.carried = derived_from_own(self.facts) if self.facts.sources else {}
 
     def graph(self) -> Graph:
-        """All arcs."""
+        """Adds all arcs and returns the graph."""
         self.writes()
         chains = PredicateChains(self.facts, self.reading.predicates, self.result)
         for number, event in enumerate(self.facts.history.events):
@@ -69,11 +70,11 @@ class Construction:
         return self.result
 
     def node(self, version: Version) -> int | None:
-        """The vertex of whoever installed a base version."""
+        """Returns the vertex of the transaction that installed a base version; None: nobody did."""
         return None if version not in self.facts.rank else self.result.number[version.txn]
 
     def writes(self) -> None:
-        """Write dependencies: consecutive versions of a base object, and through those of a derived one."""
+        """Adds write dependencies between consecutive versions of base objects and through derived ones."""
         for obj, order in self.facts.history.orders.items():
             for before, after in itertools.pairwise(order):
                 if obj not in self.facts.derived:
@@ -83,14 +84,14 @@ class Construction:
                 elif self.reading.derived_writes is DerivedWrites.CHANGED:
                     self.changed(before, after)
                 else:
-                    tail, head = self.forward(before), self.maker(after)
+                    tail, head = self.chain(self.behind, before), self.chain(self.makers, after)
                     self.result.arc(tail, head, Kind.WW, Note(None, (before, after)))
 
     def changed(self, before: Version, after: Version) -> None:
-        """From the writers that only `before` has behind it to those that only `after` has."""
-        gone, come = self.difference(before, after)
-        tails = [(node, v) for v in gone if (node := self.node(v)) is not None]
-        heads = [(node, v) for v in come if (node := self.node(v)) is not None]
+        """Adds arcs from the writers that only `before` has behind it to those that only `after` has."""
+        left, entered = self.difference(before, after)
+        tails = [(node, v) for v in left if (node := self.node(v)) is not None]
+        heads = [(node, v) for v in entered if (node := self.node(v)) is not None]
         if tails and heads:
             middle = self.result.vertex()
             for tail, version in tails:
@@ -99,10 +100,10 @@ class Construction:
                 self.result.arc(middle, head, Kind.WW, Note(None, (after, version)))
 
     def difference(self, first: Version, second: Version) -> tuple[list[Version], list[Version]]:
-        """The base versions behind one derived version and not behind the other, both ways.
+        """Returns the base versions behind only the first of two derived versions, and only the second.
 
-        Walks both cones from new to old; once all that is pending lies behind both, the rest is common.
-        Costs the difference, not the closure, wherever the two share their past.
+        Walks from new versions to old ones, and stops when all pending ones are behind both, because the rest
+        is common. So it costs the difference, not the transitive closure, where the two share their past.
         """
         created, sources = self.facts.created, self.facts.sources
         flags = {first: 1, second: 2}
@@ -130,7 +131,7 @@ class Construction:
         return sides
 
     def read(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
-        """The dependencies of a read, of a base version or of a derived one."""
+        """Adds the dependencies of a read of a base version or a derived one."""
         if version in self.facts.sources:
             self.read_derived(number, txn, version, predicate)
         elif version.txn != txn and version.obj not in self.facts.derived:
@@ -148,7 +149,7 @@ class Construction:
         predicate: str | None,
         member: Version | None = None,
     ) -> None:
-        """The anti-dependency on whoever installed the next version."""
+        """Adds the anti-dependency on the transaction that installed the next version."""
         following = self.facts.next(version)
         if following is not None:
             writer = self.result.number[following.txn]
@@ -156,96 +157,54 @@ class Construction:
                 self.result.arc(reader, writer, Kind.RW, Note(number, (version,), predicate, True, member))
 
     def read_derived(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
+        """Adds the dependencies of a read of a derived version."""
         reader = self.result.number[txn]
-        self.result.arc(self.forward(version), reader, Kind.WR, Note(number, (), predicate, True, version))
-        if version in self.own.get(txn, _NOTHING):
-            # What the reader itself wrote gives it no edge; the others behind the version do. Derivations
-            # inside a transaction's lifetime are few, mostly none: this walk is rare.
-            for base in self.base_behind(version):
-                if base.txn != txn:
+        self.result.arc(
+            self.chain(self.behind, version), reader, Kind.WR, Note(number, (), predicate, True, version)
+        )
+        if version in self.carried.get(txn, ()):
+            # What the reader itself wrote gives it no edge, but the other versions behind this one do. Few
+            # versions derive from a transaction that has not ended, so this walk is rare.
+            for base in self.facts.behind(version):
+                if base.txn != txn and base.obj not in self.facts.derived:
                     self.overwritten(number, reader, base, predicate, version)
         else:
             self.result.arc(
-                reader, self.backward(version), Kind.RW, Note(number, (), predicate, True, version)
+                reader, self.chain(self.missed, version), Kind.RW, Note(number, (), predicate, True, version)
             )
 
-    def base_behind(self, version: Version) -> list[Version]:
-        """The base versions behind a derived one."""
-        found: dict[Version, None] = {}
-        seen, stack = {version}, [version]
-        while stack:
-            for source in self.facts.sources[stack.pop()]:
-                if source in self.facts.sources:
-                    if source not in seen:
-                        seen.add(source)
-                        stack.append(source)
-                elif source.obj not in self.facts.derived:
-                    found[source] = None
-        return list(found)
-
-    def forward(self, version: Version) -> int:
-        """The vertex `behind[version]`."""
-        return self.chain(self.behind, version, self.enter)
-
-    def backward(self, version: Version) -> int:
-        """The vertex `missed[version]`."""
-        return self.chain(self.missed, version, self.leave_to_next)
-
-    def maker(self, version: Version) -> int:
-        """The vertex `makers[version]`."""
-        return self.chain(self.makers, version, self.leave_to_maker)
-
-    def chain(self, known: dict[Version, int], version: Version, connect: Connect) -> int:
-        """The vertex of a derived version in one direction, with those of all derived versions behind it."""
+    def chain(self, known: dict[Version, int], version: Version) -> int:
+        """Returns the vertex of a derived version in one direction; makes those of all versions behind it."""
+        sources = self.facts.sources
         stack = [version]
         while stack:
             top = stack[-1]
             if top in known:
                 stack.pop()
-                continue
-            below = [s for s in self.facts.sources[top] if s in self.facts.sources]
-            missing = [s for s in below if s not in known]
-            if missing:
+            elif missing := [s for s in sources[top] if s in sources and s not in known]:
                 stack.extend(missing)
-                continue
-            stack.pop()
-            known[top] = self.result.vertex()
-            for source in self.facts.sources[top]:
-                if source in known:
-                    self.joined(known, top, source)
-                elif source.obj not in self.facts.derived:
-                    connect(known[top], source)
+            else:
+                known[top] = self.result.vertex()
+                for source in sources[top]:
+                    self.link(known, known[top], source)
         return known[version]
 
-    def joined(self, known: dict[Version, int], version: Version, source: Version) -> None:
-        """An arc between two vertices of one direction."""
-        tail, head = known[source], known[version]
-        if known is not self.behind:
-            tail, head = head, tail
-        self.result.arc(tail, head, Kind.PART)
-
-    def enter(self, vertex: int, base: Version) -> None:
-        node = self.node(base)
-        if node is not None:
-            self.result.arc(node, vertex, Kind.PART, Note(None, (base,)))
-
-    def leave_to_next(self, vertex: int, base: Version) -> None:
-        following = self.facts.next(base)
-        if following is not None:
-            self.result.arc(vertex, self.result.number[following.txn], Kind.PART, Note(None, (base,)))
-
-    def leave_to_maker(self, vertex: int, base: Version) -> None:
-        node = self.node(base)
-        if node is not None:
-            self.result.arc(vertex, node, Kind.PART, Note(None, (base,)))
+    def link(self, known: dict[Version, int], vertex: int, source: Version) -> None:
+        """Adds the arc of one direction between the vertex of a derived version and one of its sources."""
+        other, note = known.get(source), PLAIN
+        if other is None:
+            if source.obj in self.facts.derived:
+                return
+            target = self.facts.next(source) if known is self.missed else source
+            other, note = None if target is None else self.node(target), Note(None, (source,))
+        if other is not None:
+            tail, head = (other, vertex) if known is self.behind else (vertex, other)
+            self.result.arc(tail, head, Kind.PART, note)
 
 
-_NOTHING: frozenset[Version] = frozenset()
-
-
-def own_behind(facts: Facts) -> dict[int, set[Version]]:
-    """Per transaction the versions that derive from what it wrote, of those made before it ended."""
-    found: dict[int, set[Version]] = {}
+def derived_from_own(facts: Facts) -> dict[int, set[Version]]:
+    """Maps each transaction to the versions that derive from what it wrote and were made before it ended."""
+    derived: dict[int, set[Version]] = {}
     carried: dict[Version, set[int]] = {}
     ended: set[int] = set()
     for event in facts.history.events:
@@ -256,9 +215,9 @@ def own_behind(facts: Facts) -> dict[int, set[Version]]:
                 if owners:
                     carried[version] = owners
                     for owner in owners:
-                        found.setdefault(owner, set()).add(version)
+                        derived.setdefault(owner, set()).add(version)
             case Commit(txn) | Abort(txn):
                 ended.add(txn)
             case _:
                 pass
-    return found
+    return derived

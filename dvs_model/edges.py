@@ -1,8 +1,8 @@
-"""Edges of the DSG as such, read off the graph where somebody wants to see them."""
+"""Edges of the DSG as values, read off the graph with auxiliary vertices where edges must be explicit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from dvs_model.graph import Graph, Kind, Note
@@ -11,13 +11,14 @@ from dvs_model.history import Version
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A dependency of `target` on `source`, both transactions.
+    """A dependency of transaction `target` on transaction `source` (Adya 1999, section 3.1.4).
 
-    `obj`: the object it is labelled with. `event`: the read behind it. `versions`, in the order of the edge:
-    wr the version that the source installed (and, of a predicate, the one selected); rw the version that
-    the target replaced (of a predicate: the one selected, then the target's); ww the source's version and
-    the target's, through a derived object with its two consecutive versions in between. `member`: the
-    derived version that was read, where one was.
+    `obj`: the object that labels it. `event`: the number of the read behind it. `versions`, in the order of
+    the edge: for wr the version that the source installed (and, of a predicate, the one selected); for rw the
+    version that the target replaced (of a predicate: the one selected, then the target's); for ww the version
+    of the source and that of the target, through a derived object with its two consecutive versions in
+    between. `member`: the derived version that was read, if one was. `certain`: False if the history does not
+    say whether a version matches the predicate.
     """
 
     kind: Kind
@@ -32,33 +33,43 @@ class Edge:
 
     @property
     def event_at_source(self) -> bool:
-        """Whether the read (or predicate write) is the source's; of read dependencies it is the target's.
+        """Whether the read (or predicate write) is an event of the source; else it is one of the target.
 
-        A predicate write under `thesis` gives write dependencies both ways: of those into it only the
-        version selected is named.
+        Under the reading `thesis` a predicate write gives write dependencies in both directions: those into
+        it name only the version selected.
         """
         return self.kind is Kind.RW or (self.kind is Kind.WW and len(self.versions) > 1)
 
     @property
     def label(self) -> str:
-        """How a picture shows it: `rw x`, `wr x (P)`."""
+        """The edge's text in a picture: `rw x`, `wr x (P)`."""
         return " ".join(
             filter(None, (self.kind.value, self.obj, f"({self.predicate})" if self.predicate else ""))
         )
 
 
+def doubt(edges: Iterable[Edge]) -> str:
+    """Returns the reason why a possible edge among some edges is not certain."""
+    for edge in edges:
+        if not edge.certain:
+            txns = f"T{edge.source} {edge.label} T{edge.target}"
+            missing = f"which versions of {edge.obj} match {edge.predicate}"
+            return f"the history does not say {missing}, so {txns} is only possible"
+    return "the history does not say which versions match a predicate"
+
+
 class BudgetSpent(Exception):
-    """The steps of an analysis are used up; what was asked is unknown."""
+    """An analysis has used up its steps; what it searches for is unknown."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Steps that may be taken. No clock decides a verdict."""
+    """The steps that a search may take. Steps are counted, not seconds, so that verdicts are repeatable."""
 
     steps: int
 
     def spend(self, steps: int = 1) -> None:
-        """Takes steps, or raises BudgetSpent."""
+        """Takes steps. Raises BudgetSpent: none are left."""
         self.steps -= steps
         if self.steps < 0:
             raise BudgetSpent
@@ -66,7 +77,7 @@ class Budget:
 
 @dataclass(slots=True)
 class Adjacency:
-    """The arcs of a graph by tail."""
+    """The numbers of a graph's arcs by tail."""
 
     graph: Graph
     arcs: dict[int, list[int]] = field(default_factory=dict)
@@ -79,24 +90,25 @@ class Adjacency:
 def edges_among(
     adjacency: Adjacency, members: Collection[int], labels: list[int], budget: Budget
 ) -> Iterator[Edge]:
-    """The edges between transactions of one component (`members`: their vertices), each named once.
+    """Yields the edges between transactions of one component (`members`: their vertices), each once.
 
-    Paths inside a component stay inside: what leaves it never comes back.
+    Raises BudgetSpent. Only paths inside a component are followed: a path that leaves it never returns.
     """
     for tail in members:
         for first in adjacency.arcs.get(tail, ()):
             head = adjacency.graph.heads[first]
-            # Along the chain of moments everybody has an edge to everybody later: those are not listed.
+            # The chain of moments gives every transaction an edge to every later one: too many to list.
             if labels[head] == labels[tail] and adjacency.graph.kinds[first] is not Kind.TIME:
                 yield from _paths(adjacency, first, labels, budget)
 
 
 def _paths(adjacency: Adjacency, first: int, labels: list[int], budget: Budget) -> Iterator[Edge]:
-    """The edges that begin with an arc."""
+    """Yields the edges that begin with an arc."""
     graph, transactions = adjacency.graph, len(adjacency.graph.transactions)
     origin = graph.tails[first]
+    note = graph.notes[first]
     stack: list[tuple[int, Kind, tuple[Note, ...]]] = [
-        (graph.heads[first], graph.kinds[first], _kept((), graph.notes[first]))
+        (graph.heads[first], graph.kinds[first], () if note.silent else (note,))
     ]
     seen: set[tuple[int, Kind, bool]] = set()
     while stack:
@@ -107,11 +119,12 @@ def _paths(adjacency: Adjacency, first: int, labels: list[int], budget: Budget) 
                 yield edge(kind, graph.transactions[origin], graph.transactions[vertex], notes)
             continue
         for number in adjacency.arcs.get(vertex, ()):
-            head = graph.heads[number]
+            head, note = graph.heads[number], graph.notes[number]
             if labels[head] != labels[origin]:
                 continue
+            # Exactly one arc of a path is no PART: it gives the edge its kind.
             marked = graph.kinds[number] if kind is Kind.PART else kind
-            gathered = _kept(notes, graph.notes[number])
+            gathered = notes if note.silent else (*notes, note)
             if head >= transactions:
                 key = head, marked, all(note.certain for note in gathered)
                 if key in seen:
@@ -120,20 +133,21 @@ def _paths(adjacency: Adjacency, first: int, labels: list[int], budget: Budget) 
             stack.append((head, marked, gathered))
 
 
-def _kept(notes: tuple[Note, ...], note: Note) -> tuple[Note, ...]:
-    """Arcs between auxiliary vertices of one kind say nothing."""
-    return (*notes, note) if note.versions or note.event is not None or note.predicate is not None else notes
-
-
 def edge(kind: Kind, source: int, target: int, notes: tuple[Note, ...]) -> Edge:
-    """The edge that a path's notes tell."""
+    """Returns the edge of a path through auxiliary vertices, from the notes of its arcs."""
     versions = tuple(version for note in notes for version in note.versions)
-    predicate = next((note.predicate for note in notes if note.predicate is not None), None)
-    event = next((note.event for note in notes if note.event is not None), None)
     obj = ""
     if versions:
         # A write dependency through a derived object carries that object's name.
         obj = versions[1 if kind is Kind.WW and len(versions) == 4 else 0].obj
-    certain = all(note.certain for note in notes)
-    member = next((note.member for note in notes if note.member is not None), None)
-    return Edge(kind, source, target, obj, event, versions, predicate, certain, member)
+    return Edge(
+        kind,
+        source,
+        target,
+        obj,
+        next((note.event for note in notes if note.event is not None), None),
+        versions,
+        next((note.predicate for note in notes if note.predicate is not None), None),
+        all(note.certain for note in notes),
+        next((note.member for note in notes if note.member is not None), None),
+    )

@@ -1,10 +1,9 @@
-"""Every small well-formed history, up to renaming and to an order of events that no dependency sees.
+"""Every small well-formed history, up to names and to the order of events that no dependency can see.
 
-A history of the bound has at most so many operations (writes, reads, derivations) of at most three
-transactions on at most two base and two derived objects. T0's versions are there; every transaction commits,
-after all operations; every version order is taken in turn. Reads of own versions, several reads and
-derivations from derivations included. Left out: aborts, intermediate versions, deletes and predicates, which
-the random search has.
+A history has at most a given number of operations (writes, reads, derivations) of at most three transactions
+on at most two base and two derived objects. Versions of T0 exist; every transaction commits after all
+operations; every version order occurs. Reads of own versions, several reads and derivations from derivations
+are included; aborts, intermediate versions, deletes and predicates are not: the random search covers them.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ BASE = ("x", "y")
 DERIVED = ("u", "v")
 TRANSACTIONS = 3
 SOURCES = 2
-"""Versions that one derivation uses at most."""
+"""The most versions that one derivation uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """Operations so far, and the versions they made."""
+    """The operations so far, the versions they made, the highest transaction and the objects used."""
 
     events: tuple[DraftEvent, ...] = ()
     made: tuple[Name, ...] = ()
@@ -34,16 +33,16 @@ class Partial:
     objects: frozenset[str] = frozenset()
 
     def versions(self) -> list[Name]:
-        """What can be read: T0's versions of the objects allowed now, and those made."""
+        """Returns what can be read: T0's versions of the objects allowed now, and the versions made."""
         return [*(Name(obj, 0) for obj in self.allowed(BASE)), *self.made]
 
     def allowed(self, objects: tuple[str, ...]) -> tuple[str, ...]:
-        """The objects of a kind that are used, and the first that is not: names do not matter."""
+        """Returns the used objects of a kind and the first unused one, because names do not matter."""
         unused = next((obj for obj in objects if obj not in self.objects), None)
         return tuple(obj for obj in objects if obj in self.objects or obj == unused)
 
     def plus(self, event: DraftEvent) -> Partial:
-        """With one more operation."""
+        """Returns the operations with one more."""
         names = (*event.names, *(event.others or ()))
         made = (*self.made, event.names[0]) if event.kind in "wd" else self.made
         objects = self.objects | {name.obj for name in names}
@@ -51,7 +50,7 @@ class Partial:
 
 
 def small_histories(operations: int, *, every: int = 1) -> Iterator[History]:
-    """Every history with at most so many operations; or those of every so-manieth choice of operations."""
+    """Yields every history with at most some operations; `every`: only every n-th choice of operations."""
     stack = [Partial()]
     number = 0
     while stack:
@@ -65,15 +64,15 @@ def small_histories(operations: int, *, every: int = 1) -> Iterator[History]:
 
 def _next(partial: Partial) -> Iterator[DraftEvent]:
     for txn in range(1, min(TRANSACTIONS, partial.txns + 1) + 1):
-        own = {name.obj: name for name in partial.made if name.txn == txn}
+        made = {name.obj: name for name in partial.made if name.txn == txn}
         for obj in partial.allowed(BASE):
-            if obj not in own:
+            if obj not in made:
                 yield DraftEvent("w", txn, (Name(obj, txn),))
         for name in partial.versions():
-            if own.get(name.obj, name) == name and DraftEvent("r", txn, (name,)) not in partial.events:
+            if made.get(name.obj, name) == name and DraftEvent("r", txn, (name,)) not in partial.events:
                 yield DraftEvent("r", txn, (name,))
         for obj in partial.allowed(DERIVED):
-            if obj not in own:
+            if obj not in made:
                 candidates = [name for name in partial.versions() if name.obj != obj]
                 for count in range(1, SOURCES + 1):
                     for sources in combinations(candidates, count):
@@ -82,7 +81,7 @@ def _next(partial: Partial) -> Iterator[DraftEvent]:
 
 
 def _ordered(partial: Partial) -> Iterator[History]:
-    """The history under every version order."""
+    """Yields the history under every version order."""
     chains: list[list[Chain]] = []
     initial = {name.obj for event in partial.events for name in _named(event) if name.txn == 0}
     for obj in (*BASE, *DERIVED):

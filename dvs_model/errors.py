@@ -1,10 +1,13 @@
-"""What the theory refuses."""
+"""The error of histories that are not well-formed."""
 
 from __future__ import annotations
 
 
 class HistoryError(ValueError):
-    """A text or draft that is no well-formed history. `line` and `column` count from 1; None: not a text."""
+    """A text or draft is no well-formed history. `line` and `column` count from 1; None: it was no text.
+
+    Mend the event or clause that the message names; docs/notation.md has the rules.
+    """
 
     def __init__(self, fact: str, line: int | None = None, column: int | None = None) -> None:
         where = "" if line is None else f"line {line}, column {column}: "

@@ -1,184 +1,149 @@
-"""Edges and evidence in plain sentences: which versions, read by whom, through which derivations."""
+"""The second stage after detection: which evidence explains which level, in words and minimised.
+
+`dvs_model.check` detects, this module explains, and reports only render what it returns.
+"""
 
 from __future__ import annotations
 
-import itertools
-from collections import deque
-from collections.abc import Iterator
-from typing import assert_never
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 
-from dvs_model.analysis import Analysis
+from dvs_model.check import Checked, Holds, LevelVerdict, Undecided, Violated
 from dvs_model.edges import Edge
-from dvs_model.graph import Kind
-from dvs_model.history import PredicateRead, Read, Version, Write
-from dvs_model.reading import Predicates
-from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap
+from dvs_model.history import History
+from dvs_model.minimise import minimise
+from dvs_model.names import Level, Phenomenon
+from dvs_model.sentences import Sentences
+from dvs_model.verdict import Cycle, Evidence, Overlap, Present
 
 
+class Status(Enum):
+    """The three verdicts on a level."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+def status(verdict: LevelVerdict) -> Status:
+    """Returns the status of a level."""
+    match verdict:
+        case Holds():
+            return Status.HOLDS
+        case Violated():
+            return Status.VIOLATED
+        case Undecided():
+            return Status.UNKNOWN
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """Returns the worst status: VIOLATED, else UNKNOWN, else HOLDS (also of none)."""
+    return next((s for s in (Status.VIOLATED, Status.UNKNOWN) if s in statuses), Status.HOLDS)
+
+
+def overall(checked: Checked, requested: Sequence[Level]) -> Status:
+    """Returns the worst status of the requested levels."""
+    return worst([status(checked.levels[level]) for level in requested])
+
+
+def because(verdict: LevelVerdict) -> str:
+    """Returns the reason for the verdict on a level, in a few words."""
+    match verdict:
+        case Holds():
+            return "every phenomenon it forbids is absent"
+        case Violated(by):
+            return f"{', '.join(phenomenon.value for phenomenon in by)} present"
+        case Undecided(phenomenon, reason):
+            return f"{phenomenon.value} is unknown: {reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One sentence of evidence, with the edge that it explains if it explains one."""
+
+    edge: Edge | None
+    text: str
+
+    @property
+    def arrow(self) -> str:
+        """The edge as text, `T1 rw x -> T2`; empty without an edge."""
+        return "" if self.edge is None else f"T{self.edge.source} {self.edge.label} -> T{self.edge.target}"
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
-    """Sentences about one analysed history."""
+    """One piece of evidence with the violated levels that it explains.
 
-    def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
-        self.facts = analysis.facts
+    `title`: the phenomena of which it is the smallest evidence, as `G-single, G-update(T3)`. `minimised`: a
+    smaller history that shows the first of them; None: not wanted, or too large to be searched.
+    """
 
-    def evidence(self, item: Evidence) -> tuple[str, ...]:
-        """One sentence per edge of a cycle, or one about a read."""
-        match item:
-            case Cycle(edges):
-                return tuple(self.edge(edge) for edge in edges)
-            case DirtyRead():
-                return (self.dirty(item),)
-            case Overlap(edge, _, moment):
-                late = f"T{edge.source} had not committed when T{edge.target} {moment}"
-                return (f"{self.edge(edge)}; but {late}",)
-            case MixedVersions():
-                return (self.mixed(item),)
-            case _:
-                assert_never(item)
+    title: str
+    levels: tuple[Level, ...]
+    lines: tuple[Line, ...]
+    minimised: History | None
 
-    def edge(self, edge: Edge) -> str:
-        """Why an edge is there."""
-        sentence = self._edge(edge)
-        return (
-            sentence
-            if edge.certain
-            else f"{sentence} (perhaps: it is not said what matches {edge.predicate})"
+
+def explanations(checked: Checked, *, minimised: bool) -> tuple[Explanation, ...]:
+    """Returns an explanation for the first phenomenon against every violated level.
+
+    Phenomena with the same evidence share one. `minimised`: whether to search for smaller histories too.
+    """
+    phenomena: dict[tuple[Line, ...], dict[Phenomenon, None]] = {}
+    levels: dict[tuple[Line, ...], list[Level]] = {}
+    for level, verdict in checked.levels.items():
+        if isinstance(verdict, Violated):
+            evidence = lines(checked, first_evidence(checked, verdict.by[0]))
+            phenomena.setdefault(evidence, {})[verdict.by[0]] = None
+            levels.setdefault(evidence, []).append(level)
+    return tuple(
+        Explanation(
+            ", ".join(_title(checked, phenomenon) for phenomenon in shown),
+            tuple(levels[evidence]),
+            evidence,
+            _minimised(checked, next(iter(shown))) if minimised else None,
         )
-
-    def _edge(self, edge: Edge) -> str:
-        source, target = f"T{edge.source}", f"T{edge.target}"
-        match edge.kind:
-            case Kind.TIME if edge.event is not None:
-                return f"{source} committed before {target} {self.did(edge.event)}"
-            case Kind.TIME:
-                return f"{source} committed before {target} started"
-            case Kind.SESSION:
-                return f"{source} comes before {target} in their session"
-            case Kind.WW:
-                return self.write(edge)
-            case Kind.WR | Kind.RW if edge.predicate is not None and edge.member is None:
-                return self.predicate(edge)
-            case Kind.WR:
-                return f"{target} read {self.seen(edge)}, which {source} wrote"
-            case Kind.RW:
-                base = edge.versions[0]
-                what = f"{source} read {self.seen(edge)}"
-                if base.unborn:
-                    return f"{what}, and {target} made its first version"
-                return f"{what}, which {target}'s write replaced"
-            case _:
-                raise AssertionError(f"no edge is a mere part: {edge}")
-
-    def write(self, edge: Edge) -> str:
-        """A write dependency: on a base object, through a derived one, or of a predicate write."""
-        source, target = f"T{edge.source}", f"T{edge.target}"
-        if edge.predicate is not None:
-            return self.predicate(edge)
-        if len(edge.versions) == 4:
-            first, before, after, second = edge.versions
-            return (
-                f"{before.obj} went from version {self.number(before)} to version {self.number(after)}: "
-                f"{self.derived(before, first)}, which {source} wrote; {self.derived(after, second)}, "
-                f"which {target} wrote"
-            )
-        return f"{source} wrote {self.name(edge.versions[0])}, which {target}'s write replaced"
-
-    def predicate(self, edge: Edge) -> str:
-        """A predicate dependency."""
-        reader = edge.source if edge.event_at_source else edge.target
-        other = edge.target if edge.event_at_source else edge.source
-        verb = "wrote where" if self._writes(edge) else "selected by"
-        selected = edge.versions[0] if edge.event_at_source else edge.versions[-1]
-        what = f"T{reader} {verb} {edge.predicate}, seeing {self.name(selected)}"
-        if edge.event_at_source:
-            later = f"T{other}'s write of {self.name(edge.versions[-1])}"
-            return f"{what}; {later}, later in the version order, changes what matches"
-        if self.analysis.reading.predicates is Predicates.THESIS:
-            return f"{what}, which T{other} wrote"
-        earlier = f"T{other}'s write of {self.name(edge.versions[0])}"
-        return f"{what}; {earlier}, up to there in the version order, changed what matches"
-
-    def _writes(self, edge: Edge) -> bool:
-        event = None if edge.event is None else self.analysis.history.events[edge.event]
-        return isinstance(event, PredicateRead) and event.writes
-
-    def did(self, event: int) -> str:
-        """`read x`, `wrote x`, `read P`."""
-        match self.analysis.history.events[event]:
-            case Read(version=version):
-                return f"read {version.obj}"
-            case PredicateRead(predicate=predicate):
-                return f"read {predicate}"
-            case Write(version=version):
-                return f"wrote {version.obj}"
-            case other:
-                raise AssertionError(f"no read or write: {other}")
-
-    def seen(self, edge: Edge) -> str:
-        """What was read, down to the base version behind it."""
-        base = edge.versions[0]
-        if edge.member is None:
-            return self.name(base)
-        return f"{self.name(edge.member)}; {self.derived(edge.member, base)}"
-
-    def derived(self, version: Version, base: Version) -> str:
-        """How a version comes from another: `v was derived in T2 from x version 1`."""
-        steps = self.path(version, base)
-        if not steps:
-            return f"{self.name(version)} has {self.name(base)} behind it"
-        parts = []
-        for above, below in itertools.pairwise(steps):
-            parts.append(
-                f"{above.obj} was derived in T{above.txn} from {below.obj} version {self.number(below)}"
-            )
-        return " and ".join(parts)
-
-    def path(self, version: Version, base: Version) -> tuple[Version, ...]:
-        """A shortest chain of derivations from a version down to one behind it; empty: there is none."""
-        parent: dict[Version, Version | None] = {version: None}
-        queue = deque([version])
-        while queue:
-            above = queue.popleft()
-            for source in self.facts.sources.get(above, ()):
-                if source not in parent:
-                    parent[source] = above
-                    queue.append(source)
-        return tuple(_climb(parent, base))[::-1] if base in parent and base != version else ()
-
-    def dirty(self, item: DirtyRead) -> str:
-        """An aborted or intermediate read."""
-        bad = item.path[-1]
-        what = f"T{item.reader} read {self.name(item.path[0])}"
-        if len(item.path) > 1:
-            what += f"; {self.derived(item.path[0], bad)}"
-        if bad.txn in self.facts.aborts:
-            return f"{what}, which T{bad.txn} made and took back when it aborted"
-        last = self.facts.last[bad.obj, bad.txn]
-        return f"{what}, an intermediate version: T{bad.txn} went on to version {bad.txn}.{last}"
-
-    def mixed(self, item: MixedVersions) -> str:
-        """A version set that holds a part of a transaction."""
-        return (
-            f"T{item.reader}'s version set holds {self.name(item.new)}, which T{item.writer} wrote, beside "
-            f"{self.name(item.old)}, which is older than what T{item.writer} wrote"
-        )
-
-    def name(self, version: Version) -> str:
-        """`x at version 2`."""
-        return (
-            f"{version.obj} unborn" if version.unborn else f"{version.obj} at version {self.number(version)}"
-        )
-
-    def number(self, version: Version) -> str:
-        """The version as the notation writes its index: 2, 2.1, init."""
-        if version.unborn:
-            return "init"
-        several = self.facts.last.get((version.obj, version.txn), 1) > 1
-        return f"{version.txn}.{version.number}" if several else str(version.txn)
+        for evidence, shown in phenomena.items()
+    )
 
 
-def _climb(parent: dict[Version, Version | None], version: Version | None) -> Iterator[Version]:
-    while version is not None:
-        yield version
-        version = parent[version]
+def first_evidence(checked: Checked, phenomenon: Phenomenon) -> Evidence:
+    """Returns the smallest evidence of a phenomenon, which must be present."""
+    finding = checked.phenomena[phenomenon]
+    assert isinstance(finding, Present)
+    return finding.evidence[0]
+
+
+def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
+    evidence = first_evidence(checked, phenomenon)
+    if isinstance(evidence, Cycle) and not evidence.edges:
+        # The step budget did not suffice to show a cycle; it would not suffice for smaller histories either.
+        return None
+    return minimise(checked, phenomenon, evidence)
+
+
+def _title(checked: Checked, phenomenon: Phenomenon) -> str:
+    finding = checked.phenomena[phenomenon]
+    assert isinstance(finding, Present)
+    subject, more = finding.evidence[0].subject, len(finding.subjects) - 1
+    return phenomenon.value + (f"({subject}{f' and {more} more' if more > 0 else ''})" if subject else "")
+
+
+def edges_of(evidence: Evidence) -> tuple[Edge, ...]:
+    """Returns the edges of a piece of evidence; none for a read."""
+    match evidence:
+        case Cycle(edges):
+            return edges
+        case Overlap(edge):
+            return (edge,)
+        case _:
+            return ()
+
+
+def lines(checked: Checked, evidence: Evidence) -> tuple[Line, ...]:
+    """Returns the sentences of a piece of evidence."""
+    sentences = Sentences(checked.analysis).evidence(evidence)
+    if not sentences:
+        return (Line(None, "the cycle is too long to be shown within the step budget"),)
+    return tuple(map(Line, edges_of(evidence) or (None,), sentences))

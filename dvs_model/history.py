@@ -1,7 +1,6 @@
-"""Histories with derivations, as values.
+"""Histories with derivations, as values (Adya 1999, sections 3.1 and 4.1; DVS paper, section 4).
 
-Adya 1999, sections 3.1 and 4.1, with the derivations of the DVS paper, section 4. A `History` is well-formed
-by construction when it comes from `dvs_model.wellformed.well_formed`; nothing else should make one.
+Only `dvs_model.wellformed.well_formed` makes a `History` from outside, so that every history is well-formed.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class Version(NamedTuple):
 
 
 def unborn(obj: str) -> Version:
-    """x_init."""
+    """Returns x_init, the version of an object before its first write."""
     return Version(obj, INITIAL, 0)
 
 
@@ -60,7 +59,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Derive:
-    """d_i(x_i | y_j, ..): a version computed from exactly these (DVS paper, section 4.1)."""
+    """d_i(x_i | y_j, ..): a version computed from exactly its sources (DVS paper, section 4.1)."""
 
     txn: int
     version: Version
@@ -71,7 +70,7 @@ class Derive:
 class PredicateRead:
     """r_i(P: Vset; matched), or with `writes` w_i(P: ..). An object left out stands for its unborn version.
 
-    `matched`: the members that match; None: it was not said.
+    `matched`: the members that match; None: the history does not say.
     """
 
     txn: int
@@ -117,16 +116,16 @@ class History:
     implicit_initial: bool = False
 
     def transactions(self) -> tuple[int, ...]:
-        """All transactions, by first event."""
+        """Returns all transactions in the order of their first events."""
         return tuple(dict.fromkeys(event.txn for event in self.events))
 
     def shown_events(self) -> tuple[Event, ...]:
-        """The events without those of an implicit T0."""
+        """Returns the events without those of an implicit T0."""
         return tuple(e for e in self.events if e.txn != 0) if self.implicit_initial else self.events
 
 
 def versions_of(event: Event) -> Iterator[Version]:
-    """Every version that an event names."""
+    """Yields every version that an event names."""
     match event:
         case Write(version=version) | Read(version=version):
             yield version

@@ -1,8 +1,6 @@
-"""What a draft makes, and what its names mean: the first reading of two."""
+"""The first of two passes over a draft: which versions its events make, and what its names mean."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from dvs_model.draft import Draft, DraftEvent, Name, Special
 from dvs_model.errors import HistoryError
@@ -13,10 +11,15 @@ T0 = 0
 
 
 class Inventory:
-    """Who starts and ends where, which versions are made by which event, what predicates range over.
+    """Where transactions start and end, which event makes which version, what predicates range over.
 
-    Raises HistoryError while it is made: a transaction without end or with an event after it, a version made
-    twice or out of turn, an object both written and derived.
+    `ended`, `started`: the events of a transaction. `created`: the event that makes a version; `place`: its
+    number. `last`: how many versions a transaction makes of an object. `final`: the event that made the final
+    one by name. `kind`: the first event that makes a version of an object. `initial`: the objects of which an
+    implicit T0 wrote a version, as far as names were resolved. `relations`: the objects of a predicate.
+
+    Raises HistoryError when it is made: a transaction without an end or with an event after it, a version
+    made twice or out of order, an object that is both written and derived.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -24,69 +27,55 @@ class Inventory:
         self.ended: dict[int, DraftEvent] = {}
         self.started: dict[int, DraftEvent] = {}
         self.created: dict[Version, DraftEvent] = {}
-        self.order_of_creation: dict[Version, int] = {}
+        self.place: dict[Version, int] = {}
         self.last: dict[tuple[str, int], int] = {}
         self.final: dict[tuple[str, int], DraftEvent] = {}
         self.dead: dict[str, list[Version]] = {}
         self.kind: dict[str, DraftEvent] = {}
         self.initial: dict[str, None] = {}
-        """The objects of which an implicit T0 wrote a version, as far as names were resolved."""
         self.relations: dict[str, dict[str, None]] = {}
         for number, event in enumerate(draft.events):
             self.lifetime(event)
             if event.kind in "wd":
                 self.creation(number, event)
-            elif event.kind in "RW":
-                self.ranging(event.predicate, event.names)
-        for clause in draft.matches:
-            self.ranging(clause.predicate, clause.names)
+        selections = [(event.predicate, event.names) for event in draft.events if event.kind in "RW"]
+        selections += [(clause.predicate, clause.names) for clause in draft.matches]
+        for predicate, names in selections:
+            self.relations.setdefault(predicate, {}).update((name.obj, None) for name in names)
         self.implicit = all(event.txn != T0 for event in draft.events)
-        for txn, event in self.firsts().items():
+        for txn, event in self.started.items():
             if txn not in self.ended:
                 raise self.error(f"T{txn} neither commits nor aborts; its first event is {event}", event.at)
 
-    def ranging(self, predicate: str, names: Iterable[Name]) -> None:
-        """A predicate ranges over every object that is named with it."""
-        self.relations.setdefault(predicate, {}).update((name.obj, None) for name in names)
-
-    def firsts(self) -> dict[int, DraftEvent]:
-        """Every transaction's first event."""
-        first: dict[int, DraftEvent] = {}
-        for event in self.draft.events:
-            first.setdefault(event.txn, event)
-        return first
-
     def error(self, fact: str, at: int) -> HistoryError:
-        """An error with its place."""
+        """Returns an error with its place."""
         return HistoryError(fact, *self.draft.locate(at))
 
     def clash(self, fact: str, event: DraftEvent, other: DraftEvent) -> HistoryError:
-        """An error about two events."""
+        """Returns an error about two events."""
         line, column = self.draft.locate(other.at)
         where = "" if line is None else f" (line {line}, column {column})"
         return self.error(f"{event}: {fact} {other}{where}", event.at)
 
     def lifetime(self, event: DraftEvent) -> None:
-        """A transaction's start comes first, and nothing after its end."""
+        """Notes the start and end of a transaction. Raises HistoryError: an event before or after them."""
         if event.txn in self.ended:
             raise self.clash(f"T{event.txn} has already ended, by", event, self.ended[event.txn])
         if event.kind == "s" and event.txn in self.started:
-            raise self.clash(
-                "a start is the first event of its transaction, which has", event, self.started[event.txn]
-            )
+            fact = "a start is the first event of its transaction, which has"
+            raise self.clash(fact, event, self.started[event.txn])
         self.started.setdefault(event.txn, event)
         if event.kind in "ca":
             self.ended[event.txn] = event
 
     def creation(self, number: int, event: DraftEvent) -> None:
-        """A write or derivation makes the next version of its object."""
+        """Notes the version that a write or derivation makes, the next one of its transaction and object."""
         name, txn = event.names[0], event.txn
         if name.txn is Special.DEAD and event.kind == "w":
             number_given = None
         elif name.txn != txn:
-            raise self.error(
-                f"{event}: a transaction makes versions of its own; write {name.obj}{txn}", event.at
-            )
+            fact = f"{event}: a transaction makes versions of its own; write {name.obj}{txn}"
+            raise self.error(fact, event.at)
         else:
             number_given = name.number
         other = self.kind.setdefault(name.obj, event)
@@ -97,26 +86,24 @@ class Inventory:
         if key in self.final:
             raise self.clash("the final version has been made before, by", event, self.final[key])
         if number_given is not None and number_given != expected:
-            raise self.error(
-                f"{event}: modifications count from 1 without gaps; this is {name.obj}{txn}.{expected}",
-                event.at,
-            )
+            fact = f"{event}: modifications count from 1 without gaps; this is {name.obj}{txn}.{expected}"
+            raise self.error(fact, event.at)
         if number_given is None:
             self.final[key] = event
         version = Version(name.obj, txn, expected)
         self.last[key] = expected
         self.created[version] = event
-        self.order_of_creation[version] = number
+        self.place[version] = number
         if name.txn is Special.DEAD:
             self.dead.setdefault(name.obj, []).append(version)
 
     def matching(self, version: Version, what: object, name: Name, at: int) -> None:
-        """Unborn and dead versions match nothing."""
+        """Raises HistoryError: an unborn or dead version is named as a match."""
         if version.unborn or version in self.dead.get(version.obj, ()):
             raise self.error(f"{what}: {name} is unborn or dead and matches nothing", at)
 
     def resolved(self, name: Name, reader: int | None, at: int, what: object) -> Version:
-        """What a name means."""
+        """Returns the version that a name means. `what`: the event or clause with the name, for messages."""
         obj, txn = name.obj, name.txn
         if txn is Special.INIT:
             return unborn(obj)
@@ -127,9 +114,8 @@ class Inventory:
             self.initial[obj] = None
             derived = self.kind.get(obj)
             if derived is not None and derived.kind == "d":
-                raise self.error(
-                    f"{what}: {name} is written by an implicit T0, and {obj} is derived by {derived}", at
-                )
+                fact = f"{what}: {name} is written by an implicit T0, and {obj} is derived by {derived}"
+                raise self.error(fact, at)
             return Version(obj, T0, 1)
         last = self.last.get((obj, txn))
         if last is None:
@@ -140,11 +126,11 @@ class Inventory:
         return Version(obj, txn, number)
 
     def dead_version(self, obj: str, reader: int | None, at: int, what: object) -> Version:
+        """Returns the version of the deleter: of the reader itself, else of a committed one, else any."""
         versions = self.dead.get(obj, [])
-        own = [version for version in versions if version.txn == reader]
         committed = [version for version in versions if self.ended[version.txn].kind == "c"]
-        found = own or committed or versions
-        if len(found) != 1:
-            count = "nobody" if not found else "more than one transaction"
+        candidates = [v for v in versions if v.txn == reader] or committed or versions
+        if len(candidates) != 1:
+            count = "more than one transaction" if candidates else "nobody"
             raise self.error(f"{what}: {count} deletes {obj}", at)
-        return found[0]
+        return candidates[0]

@@ -1,16 +1,16 @@
-"""The fewest transactions and operations that still show a phenomenon."""
+"""Searches the fewest transactions and operations that still show a phenomenon."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import assert_never
 
 from dvs_model.analysis import Analysis
 from dvs_model.check import Checked
 from dvs_model.edges import Edge
 from dvs_model.errors import HistoryError
-from dvs_model.explain import Explanation
+from dvs_model.facts import Facts, facts
 from dvs_model.graph import Kind
 from dvs_model.history import (
     Abort,
@@ -28,19 +28,19 @@ from dvs_model.history import (
 from dvs_model.names import Phenomenon
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import Derivations, Reading
-from dvs_model.redraft import Redrafting
+from dvs_model.redraft import redraft
 from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap, Present
 from dvs_model.wellformed import well_formed
 
 ATTEMPTS = 600
-"""Smaller histories that are tried."""
+"""The smaller histories that are tried."""
 
 STEPS = 2_000_000
-"""The budget of one of them."""
+"""The budget of the detector on each of them."""
 
 
 @dataclass(slots=True)
-class Minimising:
+class Search:
     """The smallest history so far that shows the phenomenon under the reading."""
 
     current: History
@@ -48,74 +48,68 @@ class Minimising:
     reading: Reading
     attempts: int
 
-    def shows(self, history: History) -> bool:
-        """Whether a history shows it."""
-        analysis = Analysis(history, self.reading, steps=STEPS)
-        return isinstance(DETECTORS[self.phenomenon](analysis), Present)
-
     def accept(self, smaller: History | None) -> bool:
-        """Goes on with a smaller history that shows the phenomenon."""
+        """Makes a smaller history the current one if it shows the phenomenon; returns whether it does."""
         if smaller is None or self.attempts <= 0:
             return False
         self.attempts -= 1
-        if not self.shows(smaller):
+        analysis = Analysis(smaller, self.reading, steps=STEPS)
+        if not isinstance(DETECTORS[self.phenomenon](analysis), Present):
             return False
         self.current = smaller
         return True
+
+    def exhaust(self, removals: Callable[[History], list[Removal]]) -> bool:
+        """Leaves out whatever of one kind can be left out; returns whether anything could."""
+        position, progress = 0, False
+        while position < len(options := removals(self.current)) and self.attempts > 0:
+            if self.accept(without(self.current, options[position])):
+                progress = True
+            else:
+                position += 1
+        return progress
 
 
 def minimise(
     checked: Checked, phenomenon: Phenomenon, evidence: Evidence, attempts: int = ATTEMPTS
 ) -> History:
-    """A history that shows a phenomenon by the same evidence, with nothing that can be left out.
+    """Returns a history that shows a phenomenon by the same evidence, from which nothing can be left out.
 
-    Begins with the operations of the evidence alone, so that its cost does not grow with the history; where
-    they do not show it (a predicate's other members, say) with all operations of its transactions.
+    Begins with the operations of the evidence alone, so that its cost does not grow with the history. Where
+    these do not suffice (they lack the other members of a predicate, say), it begins with all operations of
+    their transactions.
     """
     history = checked.original
-    search = Minimising(history, phenomenon, checked.reading, attempts)
-    own = operations(checked, evidence)
-    txns = {history.events[number].txn for number in own}
+    search = Search(history, phenomenon, checked.reading, attempts)
+    involved = operations(checked, evidence)
+    txns = {history.events[number].txn for number in involved}
     ends = {
         n for n, e in enumerate(history.events) if isinstance(e, Start | Commit | Abort) and e.txn in txns
     }
-    alone = Removal(history, events=set(range(len(history.events))) - own - ends).result()
-    if not search.accept(alone):
-        search.accept(Removal(history, txns=set(history.transactions()) - _makers(history, txns)).result())
+    others = set(range(len(history.events))) - involved - ends
+    if not search.accept(without(history, Removal(events=others))):
+        search.accept(without(history, Removal(txns=set(history.transactions()) - _makers(history, txns))))
     progress = True
     while progress and search.attempts > 0:
-        progress = any(_exhaust(search, kind) for kind in (_transactions, _objects, _operations, _clauses))
+        progress = any(search.exhaust(removals) for removals in REMOVALS)
     return search.current
 
 
-def _exhaust(search: Minimising, kind: Callable[[History], list[Removal]]) -> bool:
-    """Leaves out whatever of one kind can be left out."""
-    position, progress = 0, False
-    while position < len(options := kind(search.current)) and search.attempts > 0:
-        if search.accept(options[position].result()):
-            progress = True
-        else:
-            position += 1
-    return progress
-
-
 def operations(checked: Checked, evidence: Evidence) -> set[int]:
-    """The events of the original history that a piece of evidence speaks of, with the derivations between."""
-    facts = checked.analysis.facts
-    explanation = Explanation(checked.analysis)
+    """Returns the events of the original history that evidence names, with the derivations between them."""
+    index = checked.analysis.facts
     events: set[int] = set()
     versions: set[Version] = set()
     match evidence:
         case Cycle(edges):
             for edge in edges:
-                _of_edge(explanation, edge, events, versions)
+                _add_edge(index, edge, events, versions)
         case Overlap(edge=edge):
-            _of_edge(explanation, edge, events, versions)
+            _add_edge(index, edge, events, versions)
         case DirtyRead(_, event, path):
             events.add(event)
             bad = path[-1]
-            versions.update(path)
-            versions.add(Version(bad.obj, bad.txn, facts.last[bad.obj, bad.txn]))
+            versions.update((*path, Version(bad.obj, bad.txn, index.last[bad.obj, bad.txn])))
         case MixedVersions(_, event, writer, new, old):
             events.add(event)
             versions.update((new, old))
@@ -125,29 +119,28 @@ def operations(checked: Checked, evidence: Evidence) -> set[int]:
     for version in tuple(versions):
         # Modifications are numbered without gaps.
         versions.update(Version(version.obj, version.txn, n) for n in range(1, version.number))
-    events.update(facts.created[version] for version in versions if version in facts.created)
+    events.update(index.created[version] for version in versions if version in index.created)
     origin = _origins(checked)
     return {origin[event] for event in events}
 
 
-def _of_edge(explanation: Explanation, edge: Edge, events: set[int], versions: set[Version]) -> None:
-    """What an edge speaks of: its read, its versions, the derivations between, what replaced it."""
-    facts = explanation.facts
+def _add_edge(index: Facts, edge: Edge, events: set[int], versions: set[Version]) -> None:
+    """Adds what an edge names: its read, its versions, the derivations between, the version that follows."""
     versions.update(edge.versions)
     if edge.event is not None:
         events.add(edge.event)
-        for read in versions_of(explanation.analysis.history.events[edge.event]):
+        for read in versions_of(index.history.events[edge.event]):
             for base in edge.versions[:1]:
-                versions.update(explanation.path(read, base))
-    if edge.kind is Kind.RW and (following := facts.next(edge.versions[0])) is not None:
+                versions.update(index.path(read, base))
+    if edge.kind is Kind.RW and (following := index.next(edge.versions[0])) is not None:
         versions.add(following)
     if edge.kind is Kind.WW and len(edge.versions) == 4:
         first, before, after, second = edge.versions
-        versions.update((*explanation.path(before, first), *explanation.path(after, second)))
+        versions.update((*index.path(before, first), *index.path(after, second)))
 
 
 def _origins(checked: Checked) -> list[int]:
-    """Per event of the history as read the event of the original it stands for."""
+    """Returns for each event of the history as judged the event of the original that it stands for."""
     if checked.reading.derivations is not Derivations.IGNORE:
         return list(range(len(checked.history.events)))
     origin: list[int] = []
@@ -157,111 +150,106 @@ def _origins(checked: Checked) -> list[int]:
 
 
 def _makers(history: History, txns: set[int]) -> set[int]:
-    """Some transactions, and all that made what is behind the versions they name."""
-    sources = {event.version: event.sources for event in history.events if isinstance(event, Derive)}
-    stack = [v for event in history.events if event.txn in txns for v in versions_of(event)]
-    versions = set(stack)
-    while stack:
-        for source in sources.get(stack.pop(), ()):
-            if source not in versions:
-                versions.add(source)
-                stack.append(source)
-    return txns | {version.txn for version in versions}
+    """Returns some transactions, and all that made a version behind those that they name."""
+    named = {v for event in history.events if event.txn in txns for v in versions_of(event)}
+    return txns | {version.txn for version in (*named, *facts(history).behind(*named))}
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A history without some transactions, objects, events or clauses, and without what hangs on them."""
+    """What to leave out of a history. `sources`: versions that one event, by its number, no longer names."""
 
-    history: History
     txns: Collection[int] = ()
     objects: Collection[str] = ()
     events: Collection[int] = ()
     clauses: Collection[str] = ()
     sources: Collection[tuple[int, Version]] = ()
-    gone: set[Version] = field(default_factory=set)
 
-    def result(self) -> History | None:
-        """The smaller history; None where it makes no sense."""
-        kept = [event for event in self.kept() if event is not None]
-        if not kept:
-            return None
-        try:
-            return well_formed(Redrafting(self.history, kept, self.gone, self.clauses).draft())
-        except HistoryError:
-            return None
 
-    def kept(self) -> Iterator[Event | None]:
-        """The events that stay, without versions that nobody makes any more."""
-        for number, event in enumerate(self.history.events):
-            if number in self.events or event.txn in self.txns:
-                if isinstance(event, Write | Derive):
-                    self.gone.add(event.version)
-                continue
-            yield self.trimmed(number, event)
+def without(history: History, removal: Removal) -> History | None:
+    """Returns a history without some parts and without what depends on them; None: nothing is well-formed."""
+    removed: set[Version] = set()
+    remaining: list[Event] = []
+    for number, event in enumerate(history.events):
+        left_out = number in removal.events or event.txn in removal.txns
+        trimmed = None if left_out else _trimmed(number, event, removal, removed)
+        if trimmed is not None:
+            remaining.append(trimmed)
+        elif isinstance(event, Write | Derive):
+            removed.add(event.version)
+    try:
+        return well_formed(redraft(history, remaining, removed, removal.clauses)) if remaining else None
+    except HistoryError:
+        return None
 
-    def trimmed(self, number: int, event: Event) -> Event | None:
-        """An event without what is gone; None: nothing is left of it."""
-        match event:
-            case Write(version=version) | Read(version=version):
-                if version.obj in self.objects or version in self.gone:
-                    self.gone.add(version)
-                    return None
-                return event
-            case Derive(txn, version, sources):
-                left = tuple(s for s in sources if self.stays(s) and (number, s) not in self.sources)
-                if version.obj in self.objects or not left:
-                    self.gone.add(version)
-                    return None
-                return Derive(txn, version, left)
-            case PredicateRead(txn, predicate, versions, matched, writes):
-                left = tuple(v for v in versions if self.stays(v) and (number, v) not in self.sources)
-                members = None if matched is None else tuple(v for v in matched if v in left)
-                return PredicateRead(txn, predicate, left, members, writes) if left else None
-            case Start() | Commit() | Abort():
-                return event
 
-    def stays(self, version: Version) -> bool:
-        """Whether a version is still there."""
-        return version not in self.gone and version.obj not in self.objects
+def _trimmed(number: int, event: Event, removal: Removal, removed: Collection[Version]) -> Event | None:
+    """Returns an event without the versions that are left out; None: it says nothing without them."""
+
+    def remain(versions: tuple[Version, ...]) -> tuple[Version, ...]:
+        return tuple(
+            version
+            for version in versions
+            if version not in removed
+            and version.obj not in removal.objects
+            and (number, version) not in removal.sources
+        )
+
+    match event:
+        case Write(version=version) | Read(version=version):
+            return event if remain((version,)) else None
+        case Derive(txn, version, sources):
+            left = remain(sources)
+            return Derive(txn, version, left) if left and remain((version,)) else None
+        case PredicateRead(txn, predicate, versions, matched, writes):
+            left = remain(versions)
+            members = None if matched is None else tuple(v for v in matched if v in left)
+            return PredicateRead(txn, predicate, left, members, writes) if left else None
+        case Start() | Commit() | Abort():
+            return event
 
 
 def reductions(history: History) -> Iterator[History]:
-    """Every history that is smaller by one transaction, object, operation or clause."""
-    for kind in (_transactions, _objects, _operations, _clauses):
-        for removal in kind(history):
-            smaller = removal.result()
-            if smaller is not None:
+    """Yields every history that is smaller by one transaction, object, operation or clause."""
+    for removals in REMOVALS:
+        for removal in removals(history):
+            if (smaller := without(history, removal)) is not None:
                 yield smaller
 
 
 def _transactions(history: History) -> list[Removal]:
-    return [Removal(history, txns={txn}) for txn in history.transactions()]
+    return [Removal(txns={txn}) for txn in history.transactions()]
 
 
 def _objects(history: History) -> list[Removal]:
-    objects = {version.obj: None for event in history.events for version in versions_of(event)}
-    return [Removal(history, objects={obj}) for obj in objects]
+    objects = dict.fromkeys(version.obj for event in history.events for version in versions_of(event))
+    return [Removal(objects={obj}) for obj in objects]
 
 
 def _operations(history: History) -> list[Removal]:
-    found = []
+    removals = []
     for number, event in enumerate(history.events):
-        if isinstance(event, Commit | Abort):
-            continue
-        found.append(Removal(history, events={number}))
-        if isinstance(event, Derive) and len(event.sources) > 1:
-            found.extend(Removal(history, sources={(number, source)}) for source in event.sources)
-        if isinstance(event, PredicateRead) and len(event.versions) > 1:
-            found.extend(Removal(history, sources={(number, version)}) for version in event.versions)
-    return found
+        if not isinstance(event, Commit | Abort):
+            removals.append(Removal(events={number}))
+        sources: tuple[Version, ...] = ()
+        if isinstance(event, Derive):
+            sources = event.sources
+        elif isinstance(event, PredicateRead):
+            sources = event.versions
+        if len(sources) > 1:
+            removals.extend(Removal(sources={(number, source)}) for source in sources)
+    return removals
 
 
 def _clauses(history: History) -> list[Removal]:
-    found = [Removal(history, clauses={f"session {name}"}) for name in history.sessions]
+    removals = [Removal(clauses={f"session {name}"}) for name in history.sessions]
     if history.precedes:
-        found.append(Removal(history, clauses={"time"}))
+        removals.append(Removal(clauses={"time"}))
     starts = {n for n, event in enumerate(history.events) if isinstance(event, Start)}
     if starts:
-        found.append(Removal(history, events=starts))
-    return found
+        removals.append(Removal(events=starts))
+    return removals
+
+
+REMOVALS: tuple[Callable[[History], list[Removal]], ...] = (_transactions, _objects, _operations, _clauses)
+"""The kinds of reductions, the largest first."""

@@ -1,8 +1,9 @@
-"""Predicate dependencies, along chains of a predicate and an object (linear in version order and reads).
+"""Predicate dependencies, along chains for each predicate and object (linear in version order and reads).
 
-Reading `icde` (Adya et al. 2000): from whoever changed the matches up to the version selected, to whoever
-changes them later. Reading `thesis` (Adya 1999, section 3.1.3): from the installer of the version selected,
-to the installers of later versions whose match differs. Where a match is not known, the arc is possible.
+Reading `icde` (Adya et al. 2000): from the transactions that changed the matches up to the version selected,
+to those that change them later. Reading `thesis` (Adya 1999, section 3.1.3): from the installer of the
+version selected, to the installers of later versions whose match differs. Where a match is not known, the arc
+is only possible.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from dvs_model.reading import Predicates
 
 @dataclass(slots=True)
 class PredicateChains:
-    """The chains so far. A chain starts where it is first asked for and is continued from there on."""
+    """The chains made so far, each on first use: vertices by the place in the version order.
+
+    `past`: entered by the transactions that changed the matches up to there. `future`: left to those that
+    change them there or later; under `thesis` to those whose match differs from the given one.
+    """
 
     facts: Facts
     reading: Predicates
@@ -26,7 +31,7 @@ class PredicateChains:
     future: dict[tuple[str, str, bool | None], list[int]] = field(default_factory=dict)
 
     def read(self, number: int, event: PredicateRead, version: Version) -> None:
-        """The dependencies of one member of a version set, not the reader's own."""
+        """Adds the dependencies of one version in a version set, which is not the reader's own."""
         place = -1 if version.unborn else self.facts.rank.get(version)
         if place is None:
             return
@@ -45,7 +50,7 @@ class PredicateChains:
             self.graph.arc(reader, later[place + 1], Kind.WW if as_write else Kind.RW, note)
 
     def changers(self, predicate: str, obj: str) -> list[int]:
-        """Per place in the order a vertex entered by all who changed the matches up to there."""
+        """Returns the chain `past`."""
         chain = self.past.get((predicate, obj))
         if chain is None:
             chain = self.past[predicate, obj] = []
@@ -60,20 +65,17 @@ class PredicateChains:
         return chain
 
     def changes(self, predicate: str, obj: str) -> list[tuple[Version, bool | None]]:
-        """Per version whether it changes the matches against the one before; None: not known."""
+        """Returns for each version whether its match differs from that of the one before; None: not known."""
         before: bool | None = False
-        found: list[tuple[Version, bool | None]] = []
+        changes: list[tuple[Version, bool | None]] = []
         for version in self.facts.history.orders.get(obj, ()):
             match = self.facts.matches(predicate, version)
-            found.append((version, None if match is None or before is None else match != before))
+            changes.append((version, differs(match, before)))
             before = match
-        return found
+        return changes
 
     def later(self, predicate: str, obj: str, against: bool | None, thesis: bool) -> list[int]:
-        """Per place a vertex left to all who change the matches there or later.
-
-        Under `thesis`: to all there or later whose match differs from `against`.
-        """
+        """Returns the chain `future`."""
         chain = self.future.get((predicate, obj, against))
         if chain is None:
             changes = self.changes(predicate, obj)
@@ -91,5 +93,5 @@ class PredicateChains:
 
 
 def differs(match: bool | None, against: bool | None) -> bool | None:
-    """Whether two matches differ; None: not known."""
+    """Whether two matches differ; None: one is not known."""
     return None if match is None or against is None else match != against

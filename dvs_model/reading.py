@@ -1,4 +1,4 @@
-"""The readings of what the definitions leave open; every report names the one it used."""
+"""The choices where the definitions leave something open; every report names the ones it used."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from enum import Enum
 
 
 class Derivations(Enum):
-    """Whether derivations are seen through (delayed view) or count as reads and writes (persisted table)."""
+    """Whether dependencies pass through derivations, or these count as reads and writes (persisted table)."""
 
     HONOUR = "honour"
     IGNORE = "ignore"
 
 
 class Predicates(Enum):
-    """Adya et al. 2000 (changes of the matches) or Adya 1999 (membership in the version set)."""
+    """Predicate dependencies by Adya et al. 2000 (changes of the matches) or by Adya 1999 (the versions)."""
 
     ICDE = "icde"
     THESIS = "thesis"
 
 
 class DerivedWrites(Enum):
-    """Write dependencies through derived objects: only what changed behind them, or to the paper's letter."""
+    """Write dependencies through derived objects: from what changed behind them, or as the paper words it."""
 
     CHANGED = "changed"
     LETTER = "letter"
@@ -29,7 +29,7 @@ class DerivedWrites(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One choice of each."""
+    """One choice of each; see docs/notation.md, "Reading rules"."""
 
     derivations: Derivations = Derivations.HONOUR
     predicates: Predicates = Predicates.ICDE

@@ -1,8 +1,9 @@
-"""From a history, or a part of one, back to a draft: for whoever changes histories."""
+"""From a history, or a part of it, back to a draft: to write it as text, or to change it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -18,57 +19,90 @@ from dvs_model.history import (
     Start,
     Version,
     Write,
+    versions_of,
 )
 
 
-@dataclass(slots=True)
-class Redrafting:
-    """Some events of a history as a draft, modifications numbered anew, clauses without what is gone.
+def redraft(
+    history: History,
+    events: Sequence[Event] | None = None,
+    removed: Collection[Version] = (),
+    dropped: Collection[str] = (),
+) -> Draft:
+    """Returns a draft of some events of a history, with modifications numbered anew.
 
-    `dropped`: clauses to leave out: "time", or "session NAME".
+    Without `events` the draft says all that the history says: `well_formed(redraft(h)) == h`. Else it has the
+    clauses that still say something about these events. `removed`: versions left out of clauses. `dropped`:
+    clauses left out: "time", or "session NAME".
     """
+    whole = events is None
+    events = history.events if events is None else events
+    naming = Naming(events)
+    hidden = 0 if history.implicit_initial else None
+    shown = [event for event in events if event.txn != hidden]
+    ended = {event.txn for event in events if isinstance(event, Commit | Abort)}
+    read = {event.predicate for event in events if isinstance(event, PredicateRead)}
+    named = {version for event in shown for version in versions_of(event)} if whole else set()
 
-    history: History
-    events: Collection[Event]
-    gone: Collection[Version] = ()
-    dropped: Collection[str] = ()
+    def remaining(versions: Iterable[Version]) -> list[Version]:
+        return [version for version in versions if version in naming.numbers and version not in removed]
+
+    orders = map(remaining, history.orders.values())
+    return Draft(
+        history.name,
+        [naming.event(event) for event in shown],
+        [
+            Chain(naming.names(order))
+            for order in orders
+            # A version of an implicit T0 exists only where something names it.
+            if len(order) > 1 or (whole and any(v.txn == hidden and v not in named for v in order))
+        ],
+        [
+            Matches(predicate, naming.names(remaining(sorted(matching))))
+            for predicate, matching in history.matches.items()
+            if whole or predicate in read
+        ],
+        [
+            Session(name, members)
+            for name, txns in history.sessions.items()
+            if f"session {name}" not in dropped
+            and len(members := tuple(txn for txn in txns if txn in ended)) > (0 if whole else 1)
+        ],
+        [
+            Precedes(before, after)
+            for before, after in history.precedes
+            if "time" not in dropped and before in ended and after in ended
+        ],
+    )
+
+
+@dataclass(slots=True)
+class Naming:
+    """The names of the versions that some events make. `numbers`: the modification that a version is."""
+
+    events: Sequence[Event]
     numbers: dict[Version, int] = field(default_factory=dict)
-    dead: set[Version] = field(default_factory=set)
+    made: Counter[tuple[str, int]] = field(default_factory=Counter)
 
-    def draft(self) -> Draft:
-        """The draft."""
-        count: dict[tuple[str, int], int] = {}
+    def __post_init__(self) -> None:
         for event in self.events:
             if isinstance(event, Write | Derive):
-                key = event.version.obj, event.version.txn
-                count[key] = self.numbers[event.version] = count.get(key, 0) + 1
-                if isinstance(event, Write) and event.dead:
-                    self.dead.add(event.version)
-        hidden = self.history.implicit_initial
-        drafted = [self.event(event) for event in self.events if not (hidden and event.txn == 0)]
-        return Draft(
-            self.history.name,
-            drafted,
-            list(self.chains()),
-            list(self.matches()),
-            list(self.sessions()),
-            list(self.precedes()),
-        )
+                self.made[event.version[:2]] += 1
+                self.numbers[event.version] = self.made[event.version[:2]]
 
     def name(self, version: Version) -> Name:
-        """A version's name."""
+        """Returns the name of a version, with its number only where its transaction makes several."""
         if version.unborn:
             return Name(version.obj, Special.INIT)
-        if version in self.dead:
-            return Name(version.obj, Special.DEAD)
-        return Name(version.obj, version.txn, self.numbers.get(version, 1))
+        several = self.made[version[:2]] > 1
+        return Name(version.obj, version.txn, self.numbers[version] if several else None)
 
     def names(self, versions: Iterable[Version]) -> tuple[Name, ...]:
-        """The names of several."""
-        return tuple(self.name(version) for version in versions)
+        """Returns the names of some versions."""
+        return tuple(map(self.name, versions))
 
     def event(self, event: Event) -> DraftEvent:
-        """An event."""
+        """Returns an event with names instead of versions."""
         match event:
             case Start(txn):
                 return DraftEvent("s", txn)
@@ -76,10 +110,11 @@ class Redrafting:
                 return DraftEvent("c", txn)
             case Abort(txn):
                 return DraftEvent("a", txn)
-            case Write(txn, version, value, _):
-                return DraftEvent("w", txn, (self.name(version),), None, "", value)
+            case Write(txn, version, value, dead):
+                name = Name(version.obj, Special.DEAD) if dead else self.name(version)
+                return DraftEvent("w", txn, (name,), value=value)
             case Read(txn, version, value):
-                return DraftEvent("r", txn, (self.name(version),), None, "", value)
+                return DraftEvent("r", txn, (self.name(version),), value=value)
             case Derive(txn, version, sources):
                 return DraftEvent("d", txn, (self.name(version),), self.names(sources))
             case PredicateRead(txn, predicate, versions, matched, writes):
@@ -87,38 +122,3 @@ class Redrafting:
                 return DraftEvent("W" if writes else "R", txn, self.names(versions), members, predicate)
             case _:
                 assert_never(event)
-
-    def chains(self) -> Iterator[Chain]:
-        """Version orders with two versions or more."""
-        for versions in self.history.orders.values():
-            left = [version for version in versions if version in self.numbers and version not in self.gone]
-            if len(left) > 1:
-                yield Chain(self.names(left))
-
-    def matches(self) -> Iterator[Matches]:
-        """The `matches` clauses of predicates that are still read."""
-        read = {event.predicate for event in self.events if isinstance(event, PredicateRead)}
-        for predicate, matching in self.history.matches.items():
-            if predicate in read:
-                left = [v for v in sorted(matching) if v in self.numbers and v not in self.gone]
-                yield Matches(predicate, self.names(left))
-
-    def ended(self) -> set[int]:
-        """The transactions that are still there."""
-        return {event.txn for event in self.events if isinstance(event, Commit | Abort)}
-
-    def sessions(self) -> Iterator[Session]:
-        """Sessions of two transactions or more."""
-        ended = self.ended()
-        for name, txns in self.history.sessions.items():
-            left = tuple(txn for txn in txns if txn in ended)
-            if len(left) > 1 and f"session {name}" not in self.dropped:
-                yield Session(name, left)
-
-    def precedes(self) -> Iterator[Precedes]:
-        """Time-precedes items."""
-        ended = self.ended()
-        if "time" not in self.dropped:
-            for before, after in self.history.precedes:
-                if before in ended and after in ended:
-                    yield Precedes(before, after)

@@ -1,69 +1,73 @@
-"""A graph with what is added to it (sessions, real time, starts), and its knots as explicit edges."""
+"""A graph with the edges of an order (sessions, real time, starts) added, and its knots as explicit edges."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from dvs_model.clock import Clock, moments
 from dvs_model.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
-from dvs_model.graph import Components, Graph, Kind, Note
+from dvs_model.graph import DEPENDENCIES, Components, Graph, Kind
 
 MOST_EDGES = 5_000_000
 """Steps towards the edges in knots, and so edges: more would fill the memory before they are searched."""
 
-DEPENDENCIES = (Kind.WW, Kind.WR, Kind.RW)
-
 
 @dataclass(slots=True)
 class Scope:
-    """Dependencies, and edges of `added` kinds. `clock`: that of TIME edges."""
+    """Dependencies and edges of `added` kinds. `clock`: the one that edges of time follow."""
 
     graph: Graph
     added: tuple[Kind, ...]
     budget: Budget
     clock: Clock | None = None
-    spent: bool = False
+    _spent: bool = False
     _edges: list[Edge] | None = None
     _components: dict[tuple[frozenset[Kind], bool], Components] = field(default_factory=dict)
 
     def knots(self, kinds: Collection[Kind], *, certain: bool) -> Components:
-        """The components over dependencies of some kinds and what is added."""
+        """Returns the components over dependencies of some kinds and the added edges."""
         key = frozenset(kinds), certain
         if key not in self._components:
             self._components[key] = self.graph.components((*kinds, *self.added), certain=certain)
         return self._components[key]
 
-    def edges(self) -> list[Edge]:
-        """All edges inside knots, but for those of time. Raises BudgetSpent; so for more than MOST_EDGES."""
-        if self.spent:
+    def edges(self, *, certain: bool) -> list[Edge]:
+        """Returns the edges inside knots: the certain ones, or all. Edges of time are left out.
+
+        Raises BudgetSpent: the budget is spent, or there are more than MOST_EDGES.
+        """
+        if self._spent:
             raise BudgetSpent
         if self._edges is None:
-            found = self.knots(DEPENDENCIES, certain=False)
-            knots = set(found.knots)
-            members = [v for v in range(found.count) if found.labels[v] in knots]
+            components = self.knots(DEPENDENCIES, certain=False)
+            transactions = range(len(self.graph.transactions))
+            members = [v for v in transactions if components.labels[v] in components.knots]
             try:
                 budget = Budget(min(self.budget.steps, MOST_EDGES))
-                self._edges = list(edges_among(Adjacency(self.graph), members, found.labels, budget))
+                self._edges = list(edges_among(Adjacency(self.graph), members, components.labels, budget))
             except BudgetSpent:
-                self.spent = True
+                self._spent = True
                 raise
-        return self._edges
+        return [edge for edge in self._edges if edge.certain] if certain else self._edges
 
 
-def with_sessions(graph: Graph, sessions: Collection[tuple[int, ...]]) -> Graph:
-    """The graph with an edge from each transaction to the next committed one of its session."""
+def with_sessions(graph: Graph, sessions: Iterable[tuple[int, ...]]) -> Graph:
+    """Returns the graph with an edge from each transaction to the next committed one of its session."""
     extended = graph.extended()
     for txns in sessions:
         members = [graph.number[txn] for txn in txns if txn in graph.number]
         for tail, head in itertools.pairwise(members):
-            extended.arc(tail, head, Kind.SESSION, Note())
+            extended.arc(tail, head, Kind.SESSION)
     return extended
 
 
 def with_time(graph: Graph, clock: Clock) -> Graph:
-    """The graph with a chain of moments: a path along it says that one commits before the other starts."""
+    """Returns the graph with a chain of moments: a path along it means "commits before the start of".
+
+    The chain has one vertex for each start, and so stands for all pairs with linearly many arcs.
+    """
     extended = graph.extended()
     starts, following = moments(clock, graph.transactions)
     slots = [extended.vertex() for _ in starts]

@@ -1,7 +1,7 @@
-"""Cycles in a small explicit graph: reachability for many pairs at once, and shortest ways back.
+"""Cycles in a graph of explicit edges: reachability for many pairs at once, and shortest ways back.
 
-Transactions of one analysis are joined by edges; where time counts, a chain of moments stands for "commits
-before .. starts", so that nobody writes all pairs down. Simple cycles are never enumerated.
+The vertices are transactions and, where time counts, a chain of moments that stands for all pairs "commits
+before the start of". Simple cycles are never enumerated.
 """
 
 from __future__ import annotations
@@ -13,115 +13,119 @@ from itertools import islice, pairwise
 
 from dvs_model.clock import Clock, moments
 from dvs_model.edges import Budget, Edge
-from dvs_model.graph import Kind, strong_labels
+from dvs_model.graph import Kind, strong_labels, topological
 
 BLOCK = 2048
-"""Sources whose reachability is carried along in one pass, a bit each."""
+"""Sources whose reachability is computed in one pass, with one bit for each."""
+
+CHEAP = 2_000
+"""Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
 
 TRIES = 150
-"""Edges from which a shortest cycle is sought; the smallest found is shown."""
+"""Edges through which a shortest cycle is searched; the smallest of these cycles is shown."""
 
 
 @dataclass(slots=True)
 class Web:
-    """Transactions and moments, and the ways between them. `ways[v]`: (head, edge), None along the chain."""
+    """Transactions and moments, and the ways between them.
+
+    `ways[v]`: the heads of arcs out of vertex v with their edges (None: an arc along the chain of moments).
+    `number`: the vertex of a transaction. `owner`: the transaction of a vertex.
+    """
 
     ways: list[list[tuple[int, Edge | None]]] = field(default_factory=list)
     number: dict[int, int] = field(default_factory=dict)
     owner: dict[int, int] = field(default_factory=dict)
-    """Per vertex of a transaction the transaction."""
 
     def vertex(self) -> int:
-        """A new vertex."""
+        """Adds a vertex and returns its number."""
         self.ways.append([])
         return len(self.ways) - 1
 
     def node(self, txn: int) -> int:
-        """A transaction's vertex."""
-        found = self.number.get(txn)
-        if found is None:
-            found = self.number[txn] = self.vertex()
-            self.owner[found] = txn
-        return found
+        """Returns the vertex of a transaction, which is added if it is new."""
+        vertex = self.number.get(txn)
+        if vertex is None:
+            vertex = self.number[txn] = self.vertex()
+            self.owner[vertex] = txn
+        return vertex
 
 
 def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] = ()) -> Web:
-    """A web of edges; with a clock also of "commits before the start of" among their ends and `also`."""
+    """Returns the web of some edges, with their ends and the transactions in `also` as vertices.
+
+    With a clock, "commits before the start of" between these transactions is a way too, along a chain of
+    the moments at which they start.
+    """
     made = Web()
     for edge in edges:
         made.ways[made.node(edge.source)].append((made.node(edge.target), edge))
     for txn in also:
         made.node(txn)
     if clock is not None:
-        add_time(made, clock)
+        txns = list(made.number)
+        starts, following = moments(clock, txns)
+        slots = [made.vertex() for _ in starts]
+        place = dict(zip(starts, slots, strict=True))
+        for early, late in pairwise(slots):
+            made.ways[early].append((late, None))
+        for txn in txns:
+            made.ways[place[clock.starts[txn]]].append((made.number[txn], None))
+        for txn, after in following.items():
+            made.ways[made.number[txn]].append((slots[after], None))
     return made
 
 
-def add_time(made: Web, clock: Clock) -> None:
-    """The chain of moments at which transactions start."""
-    txns = list(made.number)
-    starts, following = moments(clock, txns)
-    slots = [made.vertex() for _ in starts]
-    place = dict(zip(starts, slots, strict=True))
-    for early, late in pairwise(slots):
-        made.ways[early].append((late, None))
-    for txn in txns:
-        made.ways[place[clock.starts[txn]]].append((made.number[txn], None))
-    for txn, after in following.items():
-        made.ways[made.number[txn]].append((slots[after], None))
-
-
 def reaches(made: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list[bool]:
-    """For every pair of vertices whether the first reaches the second (or is it)."""
+    """Returns for every pair of vertices whether the first reaches the second (or is it).
+
+    Costs one pass over the condensed web for every BLOCK different sources. Raises BudgetSpent.
+    """
+    if not pairs:
+        return []
     tails = (vertex for vertex, ways in enumerate(made.ways) for _ in ways)
     heads = (head for ways in made.ways for head, _ in ways)
     labels = strong_labels(tails, heads, len(made.ways))
-    count = max(labels, default=-1) + 1
     answers = [labels[a] == labels[b] for a, b in pairs]
-    open_pairs = [n for n, found in enumerate(answers) if not found]
+    open_pairs = [number for number, answer in enumerate(answers) if not answer]
     if not open_pairs:
         return answers
-    below, order = _condensed(made, labels, count)
+    below: list[set[int]] = [set() for _ in range(max(labels) + 1)]
+    for vertex, ways in enumerate(made.ways):
+        below[labels[vertex]].update(labels[head] for head, _ in ways if labels[head] != labels[vertex])
+    order = topological(range(len(below)), below)
     sources = list(dict.fromkeys(labels[pairs[n][0]] for n in open_pairs))
     for begin in range(0, len(sources), BLOCK):
         bits = {label: 1 << n for n, label in enumerate(sources[begin : begin + BLOCK])}
-        seen = [0] * count
+        reached_by = [bits.get(label, 0) for label in range(len(below))]
         budget.spend(len(order))
         for label in order:
-            mine = seen[label] | bits.get(label, 0)
-            seen[label] = mine
-            if mine:
+            if mine := reached_by[label]:
                 for head in below[label]:
-                    seen[head] |= mine
+                    reached_by[head] |= mine
         for n in open_pairs:
-            bit = bits.get(labels[pairs[n][0]])
-            if bit is not None and seen[labels[pairs[n][1]]] & bit:
+            if reached_by[labels[pairs[n][1]]] & bits.get(labels[pairs[n][0]], 0):
                 answers[n] = True
     return answers
 
 
-def _condensed(made: Web, labels: list[int], count: int) -> tuple[list[set[int]], list[int]]:
-    """The components as a graph without cycles, and an order in which arcs go forward."""
-    below: list[set[int]] = [set() for _ in range(count)]
-    for vertex, ways in enumerate(made.ways):
-        for head, _ in ways:
-            if labels[head] != labels[vertex]:
-                below[labels[vertex]].add(labels[head])
-    entering = [0] * count
-    for heads in below:
-        for head in heads:
-            entering[head] += 1
-    order = [label for label in range(count) if entering[label] == 0]
-    for label in order:
-        for head in below[label]:
-            entering[head] -= 1
-            if entering[head] == 0:
-                order.append(head)
-    return below, order
+def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence[Edge]:
+    """Returns the candidates that a way back along a web may close to a cycle. Raises BudgetSpent.
+
+    These are the ones that it does close, or all where there are so few that trying each is cheaper.
+    """
+    if len(candidates) * len(back.ways) <= CHEAP:
+        return candidates
+    pairs = [(back.number[edge.target], back.number[edge.source]) for edge in candidates]
+    answers = reaches(back, pairs, budget)
+    return [edge for edge, closes in zip(candidates, answers, strict=True) if closes]
 
 
 def shortest(made: Web, start: int, goal: int, budget: Budget) -> tuple[Edge, ...] | None:
-    """The edges of a shortest way, the moments on it folded into time edges; None: there is none."""
+    """Returns the edges of a shortest way; None: there is none. Raises BudgetSpent.
+
+    Moments on the way become edges of time.
+    """
     parent: dict[int, tuple[int, Edge | None]] = {start: (start, None)}
     queue = deque([start])
     while queue and goal not in parent:
@@ -154,16 +158,13 @@ def _folded(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> 
             since = txn
 
 
-def smallest_cycle(
-    through: Iterable[Edge],
-    made: Web,
-    budget: Budget,
-    *,
-    tries: int = TRIES,
-) -> tuple[Edge, ...] | None:
-    """The shortest cycle found that begins with one of some edges and goes back along the web."""
+def smallest_cycle(through: Iterable[Edge], made: Web, budget: Budget) -> tuple[Edge, ...] | None:
+    """Returns the shortest of the cycles that begin with one of some edges and go back along a web.
+
+    Tries the first TRIES edges. None: none of them closes a cycle. Raises BudgetSpent.
+    """
     best: tuple[Edge, ...] | None = None
-    for edge in islice(through, tries):
+    for edge in islice(through, TRIES):
         if best is not None and len(best) == 2:
             break
         start, goal = made.number.get(edge.target), made.number.get(edge.source)

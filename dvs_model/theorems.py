@@ -1,14 +1,14 @@
 """Theorem 1 and corollary 2 of the DVS paper (section 4.1) as transformations that can be checked.
 
-Theorem 1, transaction invariance: moving a derivation into another transaction, reads of it following,
-keeps all dependencies. Corollary 2, encapsulation: so does leaving out a derivation that uses what one
-transaction wrote and is read by it only. As worded the corollary is false; it holds under three more
-conditions, `Condition`.
+Theorem 1, transaction invariance: moving a derivation, with the reads of it, into another transaction keeps
+all dependencies. Corollary 2, encapsulation: leaving out a derivation that uses only versions of one
+transaction and is read by that transaction only keeps them too. As worded the corollary is false; it holds
+under three more conditions, `Condition`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -18,7 +18,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.facts import Facts, facts
 from dvs_model.history import Derive, Event, History, PredicateRead, Read, Version
 from dvs_model.reading import DEFAULT, Reading
-from dvs_model.redraft import Redrafting
+from dvs_model.redraft import redraft
 from dvs_model.wellformed import well_formed
 
 Dependency = tuple[str, int, int, str, str | None, bool]
@@ -26,7 +26,7 @@ Dependency = tuple[str, int, int, str, str | None, bool]
 
 
 def dependencies(history: History, reading: Reading = DEFAULT) -> frozenset[Dependency]:
-    """All dependencies between committed transactions."""
+    """Returns all dependencies between committed transactions."""
     graph = Analysis(history, reading).graph
     everyone = range(len(graph.transactions))
     edges = edges_among(Adjacency(graph), everyone, [0] * graph.vertices, Budget(10_000_000))
@@ -34,15 +34,15 @@ def dependencies(history: History, reading: Reading = DEFAULT) -> frozenset[Depe
 
 
 def moved(history: History, version: Version, txn: int) -> History | None:
-    """The history with a derivation in another transaction; None where that makes no history.
+    """Returns the history with a derivation in another transaction; None: the result is not well-formed.
 
-    The operation keeps its place in the text. Of the object neither transaction may make another version:
-    else moving would renumber, and make a final version of an intermediate one.
+    The operation keeps its place in the text. Neither transaction may make another version of the object:
+    then a move would change numbers, and turn an intermediate version into a final one.
     """
-    found = facts(history)
-    if (version.obj, txn) in found.last or found.last[version.obj, version.txn] > 1:
+    index = facts(history)
+    if (version.obj, txn) in index.last or index.last[version.obj, version.txn] > 1:
         return None
-    if txn not in found.commits or version.txn not in found.commits:
+    if txn not in index.commits or version.txn not in index.commits:
         return None
     new = Version(version.obj, txn, 1)
     events = tuple(_renamed(event, version, new) for event in history.events)
@@ -56,9 +56,9 @@ def moved(history: History, version: Version, txn: int) -> History | None:
     return _well_formed(replace(history, events=events, orders=orders, matches=matches), events)
 
 
-def _well_formed(history: History, events: Collection[Event]) -> History | None:
+def _well_formed(history: History, events: Sequence[Event]) -> History | None:
     try:
-        return well_formed(Redrafting(history, events).draft())
+        return well_formed(redraft(history, events))
     except HistoryError:
         return None
 
@@ -88,48 +88,38 @@ class Condition(Enum):
     ONLY_VERSION = "its object has no other committed version"
 
 
-def encapsulated(found: Facts, version: Version) -> bool:
-    """As corollary 2 words it: only its own transaction wrote what it uses, and reads it."""
-    if any(source.txn != version.txn for source in found.sources[version]):
+def encapsulated(index: Facts, version: Version) -> bool:
+    """Whether its own transaction alone made what a version derives from, and alone reads it."""
+    if any(source.txn != version.txn for source in index.sources[version]):
         return False
     return all(
         event.txn == version.txn
-        for event in found.history.events
+        for event in index.history.events
         if (isinstance(event, Read) and event.version == version)
         or (isinstance(event, PredicateRead) and version in event.versions)
     )
 
 
-def broken_conditions(found: Facts, version: Version) -> frozenset[Condition]:
-    """The conditions that a derivation does not keep."""
+def broken_conditions(index: Facts, version: Version) -> frozenset[Condition]:
+    """Returns the conditions that a derivation does not keep."""
     broken = set()
-    if any(version in sources and v.txn != version.txn for v, sources in found.sources.items()):
+    if any(version in sources and v.txn != version.txn for v, sources in index.sources.items()):
         broken.add(Condition.NO_OUTSIDE_DERIVATION)
-    if any(v.txn != version.txn for v in _behind(found, version)):
+    if any(v.txn != version.txn for v in index.behind(version)):
         broken.add(Condition.OWN_TO_THE_BOTTOM)
-    if any(v != version for v in found.history.orders.get(version.obj, ())):
+    if any(v != version for v in index.history.orders.get(version.obj, ())):
         broken.add(Condition.ONLY_VERSION)
     return frozenset(broken)
 
 
-def _behind(found: Facts, version: Version) -> Iterator[Version]:
-    seen, stack = {version}, [version]
-    while stack:
-        for source in found.sources.get(stack.pop(), ()):
-            if source not in seen:
-                seen.add(source)
-                stack.append(source)
-                yield source
-
-
 def without(history: History, version: Version) -> History | None:
-    """The history without a derivation and the reads of it.
+    """Returns the history without a derivation and the reads of it.
 
-    What derives from it derives from its sources instead. None: that makes no history, or the version
-    stands in a version set, from which nothing can be taken without changing what was read.
+    What derives from it derives from its sources instead. None: the result is not well-formed, or a version
+    set names the version; leaving it out there would change what was read.
     """
-    found = facts(history)
-    sources = found.sources[version]
+    index = facts(history)
+    sources = index.sources[version]
     events: list[Event] = []
     for event in history.events:
         match event:
@@ -148,38 +138,40 @@ def without(history: History, version: Version) -> History | None:
     return _well_formed(replace(history, events=tuple(events), orders=orders), events)
 
 
-def _others(found: Facts, version: Version) -> list[int]:
-    """The transactions that a derivation may be moved to: not an implicit T0, which comes first."""
-    hidden = 0 if found.history.implicit_initial else None
-    return [txn for txn in found.commits if txn not in (version.txn, hidden)]
+def _others(index: Facts, version: Version) -> list[int]:
+    """Returns the transactions to which a derivation may be moved: not an implicit T0, which comes first."""
+    hidden = 0 if index.history.implicit_initial else None
+    return [txn for txn in index.commits if txn not in (version.txn, hidden)]
 
 
 @dataclass(slots=True)
 class Tally:
-    """How often something was checked, and the first history where it failed."""
+    """How many histories, moves and removals were checked, and the first failure: the claim, both histories.
+
+    `as_worded`: derivations that the wording of the corollary covers and a condition excludes.
+    `false_as_worded`: those of them whose removal changes dependencies: counterexamples to the wording.
+    """
 
     histories: int = 0
     moves: int = 0
     removals: int = 0
     as_worded: int = 0
-    """Derivations that the corollary's wording covers and a condition excludes."""
     false_as_worded: int = 0
-    """Of those the ones that do change dependencies: counterexamples to the wording."""
     failure: tuple[str, History, History] | None = None
 
     def check(self, history: History, reading: Reading = DEFAULT) -> bool:
-        """Checks both on one history; False: a counterexample, kept in `failure`."""
+        """Checks both claims on a history; returns False for a counterexample, which `failure` then holds."""
         self.histories += 1
-        found = facts(history)
-        if not found.sources:
+        index = facts(history)
+        if not index.sources:
             return True
         before: frozenset[Dependency] | None = None
-        for version in found.sources:
-            if version.txn not in found.commits:
+        for version in index.sources:
+            if version.txn not in index.commits:
                 continue
-            changes = [("theorem 1", moved(history, version, txn)) for txn in _others(found, version)]
-            if encapsulated(found, version):
-                if broken_conditions(found, version):
+            changes = [("theorem 1", moved(history, version, txn)) for txn in _others(index, version)]
+            if encapsulated(index, version):
+                if broken_conditions(index, version):
                     changes.append(("as worded", without(history, version)))
                 else:
                     changes.append(("corollary 2", without(history, version)))
@@ -192,7 +184,7 @@ class Tally:
         return True
 
     def count(self, claim: str, history: History, changed: History, equal: bool) -> bool:
-        """Counts one comparison; False where a claim that must hold does not."""
+        """Counts one comparison; returns False if a claim that must hold does not."""
         if claim == "as worded":
             self.as_worded += 1
             self.false_as_worded += not equal

@@ -1,4 +1,4 @@
-"""Verdicts are values with evidence."""
+"""What a detector finds: a phenomenon is present, absent or unknown, with evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dvs_model.history import Version
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """A cycle of dependencies. `subject`: the transaction or object it was found for, where one is asked."""
+    """A cycle of dependencies. `subject`: the transaction or object for which it was searched, if any."""
 
     edges: tuple[Edge, ...]
     subject: str = ""
@@ -19,7 +19,7 @@ class Cycle:
 
 @dataclass(frozen=True, slots=True)
 class DirtyRead:
-    """`path`: from the version read, through derivations, to one that should not have been seen."""
+    """An aborted or intermediate read. `path`: the version read, derivations, the version not to be seen."""
 
     reader: int
     event: int
@@ -27,13 +27,13 @@ class DirtyRead:
 
     @property
     def subject(self) -> str:
-        """The reader."""
+        """The reader, as text."""
         return f"T{self.reader}"
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A dependency on a transaction that had not committed when the other "started" or "read"."""
+    """A dependency on a transaction that had not committed when the other started or read (`moment`)."""
 
     edge: Edge
     subject: str = ""
@@ -42,7 +42,7 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True)
 class MixedVersions:
-    """One version set with a version that `writer` installed beside one older than the writer's."""
+    """A version set with `new`, which `writer` installed, and `old`, which is older than the writer's."""
 
     reader: int
     event: int
@@ -52,7 +52,7 @@ class MixedVersions:
 
     @property
     def subject(self) -> str:
-        """The reader."""
+        """The reader, as text."""
         return f"T{self.reader}"
 
 
@@ -61,13 +61,13 @@ Evidence: TypeAlias = Cycle | DirtyRead | Overlap | MixedVersions
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """The phenomenon occurs. One piece of evidence per subject; the first is the smallest found."""
+    """The phenomenon occurs, with one piece of evidence for each subject, the smallest first."""
 
     evidence: tuple[Evidence, ...]
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """What it was found for; empty: for all."""
+        """The objects or transactions that have it; empty: the phenomenon has no subjects."""
         return tuple(dict.fromkeys(item.subject for item in self.evidence if item.subject))
 
 
@@ -78,7 +78,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The history does not say enough. `evidence`: what would be one if it said so."""
+    """The history does not say enough, or the budget is spent. `evidence`: what it may contain."""
 
     reason: str
     evidence: tuple[Evidence, ...] = ()

@@ -1,8 +1,8 @@
-"""From a draft to a history, or an error that names both events.
+"""From a draft to a well-formed history, or an error that names the events.
 
-What is asked for stands in docs/notation.md. Rules of Adya 1999, section 3.1.2: events of a transaction end
-with its commit or abort; a read names a version that exists; version orders hold exactly the committed
-versions. A derivation's sources exist before it (DVS paper, section 4.1), so "derives from" has no cycle.
+The rules are those of Adya 1999, section 3.1.2: a transaction ends with its commit or abort; a read names a
+version that exists; version orders hold exactly the committed versions. The sources of a derivation exist
+before it (DVS paper, section 4.1), so "derives from" has no cycle. docs/notation.md has all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from dvs_model.clauses import Clauses
 from dvs_model.draft import Draft, DraftEvent, Name, Special
-from dvs_model.errors import HistoryError
 from dvs_model.history import (
     Abort,
     Commit,
@@ -28,16 +27,16 @@ from dvs_model.inventory import T0, Inventory
 
 
 def well_formed(draft: Draft) -> History:
-    """The history of a draft. Raises HistoryError."""
+    """Returns the history of a draft. Raises HistoryError: it breaks a rule; the error has its place."""
     inventory = Inventory(draft)
-    formation = Formation(inventory)
-    events = [formation.event(number, event) for number, event in enumerate(draft.events)]
+    resolution = Resolution(inventory)
+    events = [resolution.event(number, event) for number, event in enumerate(draft.events)]
     clauses = Clauses(inventory)
     chains, matches = clauses.chains(), clauses.matches()
     orders = clauses.orders(chains, clauses.committed())
     return History(
         name=draft.name,
-        # From here on every name has been resolved, so that T0's versions are known.
+        # Every name has been resolved by now, so the versions of an implicit T0 are known.
         events=(*initial_events(inventory), *events),
         orders=orders,
         matches=matches,
@@ -48,29 +47,25 @@ def well_formed(draft: Draft) -> History:
 
 
 def initial_events(inventory: Inventory) -> Iterator[Event]:
-    """The events of an implicit T0."""
+    """Yields the events of an implicit T0."""
     if inventory.initial:
         yield from (Write(T0, Version(obj, T0, 1)) for obj in sorted(inventory.initial))
         yield Commit(T0)
 
 
-class Formation:
-    """The second reading: every event with its names resolved, in their order."""
+class Resolution:
+    """The second pass: resolves the names of every event, in text order. Its methods raise HistoryError.
+
+    `latest`: the latest version of an object that a transaction has made so far, with the event.
+    """
 
     def __init__(self, inventory: Inventory) -> None:
         self.inventory = inventory
+        self.error, self.clash = inventory.error, inventory.clash
         self.latest: dict[tuple[str, int], tuple[Version, DraftEvent]] = {}
 
-    def error(self, fact: str, at: int) -> HistoryError:
-        """An error with its place."""
-        return self.inventory.error(fact, at)
-
-    def clash(self, fact: str, event: DraftEvent, other: DraftEvent) -> HistoryError:
-        """An error about two events."""
-        return self.inventory.clash(fact, event, other)
-
     def event(self, number: int, event: DraftEvent) -> Event:
-        """The event with every name resolved."""
+        """Returns the event with every name resolved; `number`: its place in the draft."""
         match event.kind:
             case "s":
                 return Start(event.txn)
@@ -92,7 +87,7 @@ class Formation:
         raise self.error(f"unknown event {event}", event.at)
 
     def made(self, event: DraftEvent) -> Version:
-        """The version that a write or derivation makes; from now on its transaction's latest."""
+        """Returns the version that a write or derivation makes, now the latest of its transaction."""
         name = event.names[0]
         before = self.latest.get((name.obj, event.txn))
         version = Version(name.obj, event.txn, 1 if before is None else before[0].number + 1)
@@ -100,36 +95,34 @@ class Formation:
         return version
 
     def read(self, number: int, event: DraftEvent) -> Read:
-        """An item read."""
+        """Returns an item read."""
         name = event.names[0]
         if isinstance(name.txn, Special):
-            raise self.error(
-                f"{event}: an unborn or dead version cannot be read, only stand in a version set", event.at
-            )
+            fact = f"{event}: an unborn or dead version cannot be read, only named in a version set"
+            raise self.error(fact, event.at)
         version = self.used(name, number, event)
         if version in self.inventory.dead.get(version.obj, ()):
             maker = self.inventory.created[version]
             raise self.clash("a dead version cannot be read, and this one was made by", event, maker)
-        self.own(version.obj, version, event)
+        self.check_latest(version.obj, version, event)
         return Read(event.txn, version, event.value)
 
-    def own(self, obj: str, version: Version | None, event: DraftEvent) -> None:
-        """After its own write a transaction sees its own latest version."""
+    def check_latest(self, obj: str, version: Version | None, event: DraftEvent) -> None:
+        """Checks that a transaction sees its own latest version of an object that it has made before."""
         mine = self.latest.get((obj, event.txn))
         if mine is not None and mine[0] != version:
-            raise self.clash(
-                f"a transaction sees its own latest version of {obj}, which was made by", event, mine[1]
-            )
+            fact = f"a transaction sees its own latest version of {obj}, which was made by"
+            raise self.clash(fact, event, mine[1])
 
     def predicate(self, number: int, event: DraftEvent) -> PredicateRead:
-        """A predicate read or write."""
+        """Returns a predicate read or write."""
         versions = tuple(self.used(name, number, event) for name in event.names)
         seen: dict[str, Version] = {}
         for version in versions:
             if version.obj in seen:
                 raise self.error(f"{event}: two versions of {version.obj} in one version set", event.at)
             seen[version.obj] = version
-            self.own(version.obj, version, event)
+            self.check_latest(version.obj, version, event)
         for obj in self.inventory.relations[event.predicate]:
             mine = self.latest.get((obj, event.txn))
             if obj not in seen and mine is not None and mine[1].kind == "w":
@@ -145,11 +138,10 @@ class Formation:
         return PredicateRead(event.txn, event.predicate, versions, matched, event.kind == "W")
 
     def used(self, name: Name, number: int, event: DraftEvent) -> Version:
-        """A version named by an event, which must exist by then."""
+        """Returns a version that an event names; it must have been made before."""
         version = self.inventory.resolved(name, event.txn, event.at, event)
         if version.unborn or (version.txn == T0 and self.inventory.implicit):
             return version
-        created = self.inventory.order_of_creation[version]
-        if created >= number:
+        if self.inventory.place[version] >= number:
             raise self.clash(f"{name} is used before it is made by", event, self.inventory.created[version])
         return version

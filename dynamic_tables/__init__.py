@@ -1,1 +1,1 @@
-"""Dynamic tables on Spark and Delta: definitions, differentiation, refresh and scheduling."""
+"""The engine: dynamic tables on Spark and Delta. `account.Account` is its public face."""

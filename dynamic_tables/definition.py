@@ -6,51 +6,50 @@ import hashlib
 from dataclasses import dataclass
 from enum import Enum
 
-from dynamic_tables.plan.types import Type
-
-Columns = tuple[tuple[str, Type], ...]
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.relations import StoredRelation
+from dynamic_tables.plan.relations import View as View
+from dynamic_tables.plan.types import Columns as Columns
 
 
 class RefreshMode(Enum):
-    """AUTO is INCREMENTAL where every operator has a rule, else FULL (DVS paper, section 3.3.2)."""
+    """AUTO resolves to INCREMENTAL where every operator has a rule, else to FULL (DVS paper, 3.3.2)."""
 
     AUTO = "AUTO"
     FULL = "FULL"
     INCREMENTAL = "INCREMENTAL"
 
+    @classmethod
+    def of(cls, mode: RefreshMode | str) -> RefreshMode:
+        """Returns a refresh mode given by itself or by its name in any case. Raises DefinitionError."""
+        if isinstance(mode, RefreshMode):
+            return mode
+        try:
+            return cls[mode.upper()]
+        except KeyError:
+            known = ", ".join(cls.__members__)
+            raise DefinitionError(f"no refresh mode {mode!r}; there are: {known}") from None
+
 
 @dataclass(frozen=True, slots=True)
-class BaseTable:
+class BaseTable(StoredRelation):
     """A table that users write."""
-
-    name: str
-    columns: Columns
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A named query."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DynamicTable:
-    """A table that is its defining query, delayed.
+class DynamicTable(StoredRelation):
+    """A table whose contents are its defining query as of an earlier time (DVS paper, section 3).
 
-    `incremental`: what AUTO resolved to, or what was asked for; `reason` says why it is not.
+    `text`: the defining query. `incremental`: whether refreshes may be incremental; `reason` says why not.
     `target_lag` in microseconds, None for DOWNSTREAM. `sources`: the stored relations it reads, views
-    expanded. `expanded`: the texts of the query and of every view in it, so that a change shows.
+    expanded. `expanded`: the fingerprint of the query and of every view in it, which shows a changed view.
     """
 
-    name: str
     text: str
     mode: RefreshMode
     incremental: bool
     reason: str
     target_lag: int | None
-    columns: Columns
     sources: tuple[str, ...]
     expanded: str
 
@@ -59,5 +58,5 @@ Definition = BaseTable | View | DynamicTable
 
 
 def fingerprint(texts: tuple[str, ...]) -> str:
-    """A digest of a query and the views below it."""
+    """Returns 16 hexadecimal digits of the SHA-256 of a query and the views below it."""
     return hashlib.sha256("\x00".join(texts).encode()).hexdigest()[:16]

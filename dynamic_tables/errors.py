@@ -1,16 +1,18 @@
-"""What can go wrong with dynamic tables, as exceptions a caller can act on."""
+"""The errors of dynamic tables, as exceptions that a caller can act on."""
+
+NO_RULE = "no differentiation rule yet"
 
 
 class DynamicTablesError(Exception):
-    """Base of every error this package raises on purpose; the text is one line, fit for a user."""
+    """Base of every error that this package raises on purpose; the text is one line for the user."""
 
 
 class SessionError(DynamicTablesError):
-    """No Spark session with Delta can be opened here.
+    """No Spark session with Delta can be opened on this machine.
 
-    Causes: no Java 17 or 21; Delta's jars neither cached nor downloadable; a JVM that does not start;
-    a Spark session that somebody else started without Delta. The text says which, what was found
-    and what to do.
+    Causes: no Java 17 or 21; Delta's jars neither cached nor downloadable; a JVM that does not start; a
+    Spark session that other code started without Delta. The text names the cause (`fact`), what was seen
+    (`found`) and what to do (`remedy`).
     """
 
     def __init__(self, fact: str, *, found: str, remedy: str) -> None:
@@ -21,27 +23,27 @@ class SessionError(DynamicTablesError):
 
 
 class DefinitionError(DynamicTablesError):
-    """A query, name or option that the account cannot accept.
+    """A query, statement, name or option that the account cannot accept; the text names the object.
 
-    Causes: a syntax error, a table or column nobody defined, a function that is not in the registry or
-    not deterministic, a cyclic definition, a name in use. Cure: the text names the object.
+    Causes: a syntax error, an unknown table or column, a function that is not in the registry or not
+    deterministic, a cyclic definition, a name in use.
     """
 
 
 class UnsupportedError(DynamicTablesError):
-    """A query that is fine but that no differentiation rule covers.
+    """A query that is right but that no differentiation rule covers.
 
-    AUTO catches it and resolves to FULL; INCREMENTAL passes it on to the caller.
+    With refresh mode AUTO the table becomes FULL; with INCREMENTAL the caller gets the error.
     """
 
-    def __init__(self, operator: str, reason: str) -> None:
+    def __init__(self, operator: str, reason: str = NO_RULE) -> None:
         super().__init__(f"unsupported: {operator}: {reason}")
         self.operator = operator
         self.reason = reason
 
 
 class RefreshFailed(DynamicTablesError):
-    """A refresh that committed nothing; the table keeps its contents and a later refresh may succeed."""
+    """A refresh that committed nothing: the table keeps its contents, and a later refresh may succeed."""
 
     def __init__(self, table: str, timestamp: int, reason: str) -> None:
         super().__init__(f"refresh of {table} at {timestamp} failed: {reason}")
@@ -51,16 +53,19 @@ class RefreshFailed(DynamicTablesError):
 
 
 class ValidationFailed(RefreshFailed):
-    """A refresh that the engine's validations refused (DVS paper, section 6.1); alert somebody."""
+    """A refresh that the engine's own validations refused (DVS paper, section 6.1).
+
+    It shows a bug of the engine or contents that were changed from outside: alert an operator.
+    """
 
 
 class CorruptTable(DynamicTablesError):
-    """A folder that is no Delta table of this account, or one whose log or metadata cannot be read."""
+    """A folder that is no Delta table of this account, or whose log or metadata cannot be read."""
 
 
 class StoreError(DynamicTablesError):
     """A query or commit that failed where the tables live.
 
     Causes: an error in the data (overflow, division by zero), a conflict with another writer, a full or
-    broken disk. A refresh turns it into RefreshFailed.
+    broken disk. A refresh raises it again as RefreshFailed.
     """

@@ -1,17 +1,19 @@
-"""What the engine makes of a query, as a value: its plan, its change query, its row ids, or why not."""
+"""How the engine maintains a query: its plan, its change query and its row ids, or why it has none."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from dynamic_tables.definition import Columns
+import sqlglot
+
+from dynamic_tables.definition import BaseTable, Columns, View
 from dynamic_tables.differentiate.differentiation import At, Differentiation, operator_of
 from dynamic_tables.differentiate.registry import RULES, Rules, change_plan, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.bind import StoredRelation, ViewRelation, bind_query
-from dynamic_tables.plan.dialects import SPARK, Dialect
+from dynamic_tables.plan.bind import bind_query
+from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Agg, Col, Expr
 from dynamic_tables.plan.nodes import (
     ROW_ID,
@@ -19,7 +21,6 @@ from dynamic_tables.plan.nodes import (
     BoundQuery,
     Filter,
     Join,
-    Leaf,
     Plan,
     Project,
     Scan,
@@ -27,26 +28,18 @@ from dynamic_tables.plan.nodes import (
     children,
     columns,
 )
-from dynamic_tables.plan.render import Statement, render, render_expression
+from dynamic_tables.plan.parse import SparkText
+from dynamic_tables.plan.relations import Relations
+from dynamic_tables.plan.render import render
+from dynamic_tables.plan.render_expression import render_expression
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.statements import column_type
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """Tables and views by their declarations alone; a `plan.bind.Relations` without any store."""
-
-    known: Mapping[str, StoredRelation | ViewRelation]
-
-    def relation(self, name: str) -> StoredRelation | ViewRelation | None:
-        """What a name means."""
-        return self.known.get(name)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTree:
-    """An operator of a plan. `row_id`: one expression, or one per branch; none where there is no rule."""
+    """An operator of a plan. `row_id`: one expression, or one per branch; empty where there is no rule."""
 
     operator: str
     detail: str
@@ -54,7 +47,7 @@ class PlanTree:
     children: tuple[PlanTree, ...]
 
     def walk(self) -> Iterator[PlanTree]:
-        """The operator and those below it."""
+        """Yields the operator and every operator below it, from the top."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -62,10 +55,10 @@ class PlanTree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What AUTO would make of a query.
+    """How refresh mode AUTO would maintain a query.
 
-    `reason`: why it is not incremental. `plan` and `columns`: None and empty where the query could not
-    even be bound. `row_id`: the expression that makes the ids of the result, over the ids below it.
+    `reason`: why it is not incremental. `plan` and `columns`: None and empty if the query could not be
+    bound. `row_id`: the expression that makes the ids of the result from the ids below it.
     """
 
     incremental: bool
@@ -78,14 +71,23 @@ class Explanation:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The operators of the plan, each once, from the top."""
+        """The names of the plan's operators, each once, from the top."""
         return () if self.plan is None else tuple(dict.fromkeys(node.operator for node in self.plan.walk()))
 
 
 def explain(
-    query: str, relations: Declared, *, dialect: Dialect = SPARK, rules: Rules = RULES
+    query: str, relations: Relations, *, dialect: Dialect = SPARK, rules: Rules = RULES
 ) -> Explanation:
-    """The explanation of a defining query. Raises DefinitionError where no table could be created over it."""
+    """Returns the explanation of a defining query over declared relations; needs neither Spark nor data.
+
+    Raises DefinitionError: if no dynamic table could be created with the query.
+
+    >>> explanation = explain("SELECT a, COUNT(*) AS n FROM r GROUP BY a", declare(["r(a INT, b STRING)"]))
+    >>> explanation.operators
+    ('projection', 'grouped aggregation', 'scan')
+    >>> explain("SELECT a FROM r ORDER BY a", declare(["r(a INT)"])).reason
+    'unsupported: ORDER BY: no differentiation rule yet'
+    """
     text = read_text(query, relations)
     try:
         bound = bind_query(query, relations)
@@ -101,7 +103,9 @@ def explain(
         sources=bound.sources,
         columns=bound.schema,
         plan=plan,
-        change_query=None if reason else layout(render(change_plan(bound, rules), dialect), dialect),
+        change_query=None
+        if reason
+        else formatted(render(change_plan(bound, rules), dialect).text(), dialect),
         row_id=None if reason else _made_id(plan, trees.passed_on),
     )
 
@@ -114,8 +118,14 @@ def _unsupported(bound: BoundQuery, rules: Rules) -> str | None:
     return None
 
 
+def formatted(text: str, dialect: Dialect) -> str:
+    """Returns a rendered statement over many lines, for reading; sqlglot may spell operators differently."""
+    read = "duckdb" if dialect is DUCKDB else SparkText
+    return sqlglot.parse_one(text, read=read).sql(read, pretty=True, normalize_functions=False)
+
+
 def _made_id(tree: PlanTree, passed_on: str) -> str:
-    """The topmost id that an operator makes; projections and filters only pass one on."""
+    """Returns the topmost id that an operator makes; projections and filters only pass ids on."""
     while tree.row_id == (passed_on,) and tree.children:
         tree = tree.children[0]
     return "; ".join(tree.row_id)
@@ -128,11 +138,11 @@ class _Trees:
 
     @property
     def passed_on(self) -> str:
-        """The row id of an operator that keeps its child's."""
+        """The row id of an operator that keeps the ids of its child."""
         return self.dialect.identifier(ROW_ID)
 
     def tree(self, plan: Plan) -> PlanTree:
-        """A plan as a tree for showing."""
+        """Returns a plan as a tree of operators."""
         return PlanTree(
             operator=operator_of(plan),
             detail=self.detail(plan),
@@ -141,7 +151,7 @@ class _Trees:
         )
 
     def row_ids(self, plan: Plan) -> Iterable[str]:
-        """The `$ROW_ID` of the operator's own rows, read off the plan that its rule yields."""
+        """Returns the `$ROW_ID` expressions of an operator, taken from the plan that its rule returns."""
         try:
             state = self.differentiation.state(plan, At.T1, True)
         except UnsupportedError:
@@ -150,11 +160,11 @@ class _Trees:
         return (self.text(_row_id(part)) for part in parts)
 
     def text(self, expr: Expr) -> str:
-        """An expression as SQL."""
+        """Returns the SQL text of an expression."""
         return render_expression(expr, self.dialect)
 
     def detail(self, plan: Plan) -> str:
-        """What an operator's name does not say."""
+        """Returns the parts of an operator: its source, condition, columns, keys or aggregates."""
         match plan:
             case Scan(source, _):
                 return source
@@ -166,13 +176,13 @@ class _Trees:
                 return self.text(on)
             case Aggregate(_, keys, aggregates):
                 by = ", ".join(self.item(name, key) for name, key in keys)
-                made = ", ".join(self.item(name, aggregate) for name, aggregate in aggregates)
-                return "; ".join(part for part in (f"by {by}" if by else "", made) if part)
+                computed = ", ".join(self.item(name, aggregate) for name, aggregate in aggregates)
+                return "; ".join(part for part in (f"by {by}" if by else "", computed) if part)
             case _:
                 return ""
 
     def item(self, name: str, expr: Expr | Agg) -> str:
-        """A named expression."""
+        """Returns an expression with its name, where the name is not the expression itself."""
         quoted = self.dialect.identifier(name)
         return quoted if expr == Col(name, expr.type) else f"{self.text(expr)} AS {quoted}"
 
@@ -180,47 +190,42 @@ class _Trees:
 def _row_id(state: Plan) -> Expr:
     if isinstance(state, Project):
         return next(expr for name, expr in state.items if name == ROW_ID)
-    if isinstance(state, Leaf):
-        return next(Col(name, column.type) for name, column in state.columns if name == ROW_ID)
     return next(column for column in columns(state) if column.name == ROW_ID)
 
-
-# ----------------------------------------------------------------------------------------------------
-# Declarations
 
 TABLE = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s*\((?P<columns>.*)\)\s*", re.ASCII | re.DOTALL)
 COLUMN = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s+(?P<type>\S.*?)\s*", re.ASCII | re.DOTALL)
 VIEW = re.compile(r"\s*(?P<name>[A-Za-z]\w*)\s*=\s*(?P<query>\S.*)", re.ASCII | re.DOTALL)
 
 
-def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Declared:
-    """Relations from text: tables as `r(a INT, b STRING)`, views as `v=SELECT ...`.
+def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
+    """Returns relations declared as text: tables as `r(a INT, b STRING)`, views as `v=SELECT ...`.
 
-    Raises DefinitionError for text of another form and for a name declared twice.
+    Raises DefinitionError: for a text of another form, and for a name that is declared twice.
     """
-    known: dict[str, StoredRelation | ViewRelation] = {}
+    known: dict[str, BaseTable | View] = {}
 
-    def add(name: str, relation: StoredRelation | ViewRelation) -> None:
-        if name.lower() in known:
-            raise DefinitionError(f"{name} is declared twice")
-        known[name.lower()] = relation
+    def add(relation: BaseTable | View) -> None:
+        if relation.name.lower() in known:
+            raise DefinitionError(f"{relation.name} is declared twice")
+        known[relation.name.lower()] = relation
 
     for text in tables:
         match = TABLE.fullmatch(text)
         if match is None:
             raise DefinitionError(f"table {text!r}: write it as name(column TYPE, ...)")
-        add(match["name"], StoredRelation(_columns(match["name"], match["columns"])))
+        add(BaseTable(match["name"], _columns(match["name"], match["columns"])))
     for text in views:
         match = VIEW.fullmatch(text)
         if match is None:
             raise DefinitionError(f"view {text!r}: write it as name=SELECT ...")
-        add(match["name"], ViewRelation(match["query"]))
-    return Declared(known)
+        add(View(match["name"], match["query"]))
+    return known
 
 
 def _columns(table: str, text: str) -> Columns:
     typed: dict[str, tuple[str, Type]] = {}
-    # The commas inside DECIMAL(10,2) separate nothing.
+    # A comma inside the parentheses of DECIMAL(10,2) does not separate columns.
     for part in re.split(r",(?![^()]*\))", text):
         match = COLUMN.fullmatch(part)
         if match is None:
@@ -229,77 +234,3 @@ def _columns(table: str, text: str) -> Columns:
             raise DefinitionError(f"table {table}: column {match['name']} is declared twice")
         typed[match["name"].lower()] = (match["name"], column_type(match["name"], match["type"]))
     return tuple(typed.values())
-
-
-# ----------------------------------------------------------------------------------------------------
-# Layout
-
-BREAKS = frozenset("FROM WHERE GROUP UNION JOIN LEFT RIGHT FULL CROSS SEMI ANTI".split())
-"""Words that begin a line of their own."""
-
-JOIN_WORDS = frozenset("LEFT RIGHT FULL CROSS SEMI ANTI".split())
-
-INDENT = "  "
-
-
-def layout(statement: Statement, dialect: Dialect) -> str:
-    """A rendered statement over many lines: one per clause, sub-selects and steps indented.
-
-    Only blanks outside of literals and quoted names change; the text is cut into words, never parsed.
-    """
-    if not statement.steps:
-        return laid_out(statement.query, dialect)
-    steps = (f"{name} AS (\n{INDENT}{laid_out(text, dialect, depth=1)}\n)" for name, text in statement.steps)
-    return "WITH " + ", ".join(steps) + "\n" + laid_out(statement.query, dialect)
-
-
-def words(text: str, dialect: Dialect) -> list[str]:
-    """A text cut into literals, quoted names, words, signs and blanks; joined they are the text again."""
-    escaped = r"|\\." if dialect.backslash_escapes else ""
-    plain = r"[^'\\]" if dialect.backslash_escapes else "[^']"
-    quote = re.escape(dialect.quote)
-    pattern = rf"'(?:''|{plain}{escaped})*'|{quote}(?:{quote}{quote}|[^{quote}])*{quote}|[A-Za-z_]\w*|\s+|."
-    return re.findall(pattern, text, re.DOTALL)
-
-
-def _begins_line(word: str, before: str) -> bool:
-    return (word in BREAKS and before not in JOIN_WORDS) or (word == "SELECT" and before == "ALL")
-
-
-def laid_out(text: str, dialect: Dialect, depth: int = 0) -> str:
-    """One SELECT over many lines; the first is not indented, the others by `depth` and more."""
-    found = words(text, dialect)
-    lines = [""]
-    # For each open parenthesis, whether it holds a relation and so begins lines of its own.
-    open_: list[bool] = []
-    level = depth
-
-    def break_line() -> None:
-        lines[-1] = lines[-1].rstrip()
-        lines.append(INDENT * level)
-
-    before = ""
-    for position, word in enumerate(found):
-        following = found[position + 1] if position + 1 < len(found) else ""
-        if word == "(":
-            holds = following in ("SELECT", "WITH") or before in ("FROM", "JOIN")
-            open_.append(holds)
-            lines[-1] += word
-            if holds:
-                level += 1
-                break_line()
-        elif word == ")":
-            if open_.pop():
-                level -= 1
-                break_line()
-            lines[-1] += word
-        elif (not open_ or open_[-1]) and _begins_line(word, before):
-            break_line()
-            lines[-1] += word
-        elif word.isspace() and not lines[-1].strip():
-            continue
-        else:
-            lines[-1] += word
-        if not word.isspace():
-            before = word
-    return "\n".join(lines).rstrip()

@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dvs_model.check import check
-from dvs_model.notation import parse
-from dvs_model.reading import Derivations, Reading
+from dvs import Derivations, Reading, check, parse
 from reports.history.drawing import draw, standalone
 
 HISTORY = Path(__file__).parent / "histories" / "refresh-hides-read-skew.adya"
 
 
 def figures() -> dict[str, str]:
-    """File name -> SVG: derivations ignored (figure 1) and honoured (figure 2)."""
+    """Returns the SVG of each file name: derivations ignored (figure 1) and honoured (figure 2)."""
     history = parse(HISTORY.read_text(encoding="utf-8"))
     return {
         "figure-1.svg": standalone(draw(check(history, Reading(Derivations.IGNORE)))),

@@ -1,10 +1,11 @@
-"""Random test cases: seeded for campaigns, drawn by Hypothesis for property tests.
+"""Random scenarios: drawn from a seed in campaigns, by Hypothesis in property tests.
 
 `scenarios` is the Hypothesis strategy: `@given(scenarios())`.
 """
 
 from __future__ import annotations
 
+from pkgutil import extend_path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,9 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["scenarios"]
 
+# A folder of this name in a user's project, without an __init__.py, keeps its own modules importable.
+__path__ = extend_path(__path__, __name__)
+
 
 def __getattr__(name: str) -> object:
-    # Campaigns draw from seeds and do without Hypothesis.
+    # Imported on first use: campaigns draw from seeds and need not load Hypothesis.
     if name == "scenarios":
         from generators.strategies import scenarios
 

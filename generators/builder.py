@@ -10,9 +10,9 @@ from generators.choices import Choices
 from generators.dml import DmlGenerator
 from generators.domains import TableSketch
 from generators.profiles import Profile
-from generators.queries import Generated, OutputColumn, QueryGenerator, Source
+from generators.queries import QueryGenerator
+from generators.relations import Generated, OutputColumn, Source
 from workload.dml import Dml, Replace
-from workload.query import names_read
 from workload.scenario import (
     Commit,
     Create,
@@ -30,12 +30,16 @@ from workload.timeline import Timeline
 from workload.types import Row, SqlType, Value
 
 TICK = 10
-"""Logical microseconds between steps; data timestamps may fall on a step or between two."""
+"""Logical microseconds between steps. More than 1, so that data timestamps can lie between two steps."""
 
 
 @dataclass(slots=True)
 class ScenarioBuilder:
-    """Collects tables, definitions and steps. Time moves by one tick a step."""
+    """Collects the tables, definitions and steps of a scenario. Each step moves the clock by one tick.
+
+    `commit_times`: base table -> the times of the commits that RESTORE may go back to. `now`: the time of
+    the last step, in logical microseconds.
+    """
 
     choices: Choices
     profile: Profile
@@ -57,7 +61,7 @@ class ScenarioBuilder:
         self.dml = DmlGenerator(self.choices, self.profile.null_percent, self.profile.dml)
 
     def add_table(self, types: Sequence[SqlType] = ()) -> TableSketch:
-        """A new random base table; `types` as for `domains.table`."""
+        """Adds a random base table and returns it; `types` as for `domains.table`."""
         sketch = domains.table(self.choices, f"r{len(self.tables)}", self.profile.columns, types)
         self.tables.append(sketch)
         columns = tuple(
@@ -69,15 +73,15 @@ class ScenarioBuilder:
         return sketch
 
     def source(self, name: str) -> Source:
-        """A relation by name."""
+        """The base table, view or dynamic table of the name, as queries read it."""
         return next(source for source in self.sources if source.name == name)
 
     def add_view(self, generated: Generated) -> Source:
-        """A view, created at once."""
+        """Defines a view by the query, creates it at the next tick, and returns it."""
         return self._define(View(f"v{len(self.definitions)}", generated.query), generated)
 
     def add_dynamic_table(self, generated: Generated) -> Source:
-        """A dynamic table, created and initialized at once."""
+        """Defines a dynamic table of random mode and lag, creates it at the next tick, and returns it."""
         mode = RefreshMode.FULL if self.choices.chance(self.profile.full_percent) else RefreshMode.AUTO
         if mode is RefreshMode.AUTO and self.choices.chance(30):
             mode = RefreshMode.INCREMENTAL
@@ -95,11 +99,11 @@ class ScenarioBuilder:
 
     @property
     def dynamic_tables(self) -> list[str]:
-        """The dynamic tables so far, upstreams first."""
+        """The names of the dynamic tables defined so far, upstreams first."""
         return [name for name, definition in self.definitions.items() if isinstance(definition, DynamicTable)]
 
     def commit(self, statements: tuple[Dml, ...]) -> None:
-        """A transaction at the next tick."""
+        """Commits the statements as one transaction at the next tick; does nothing if there are none."""
         if not statements:
             return
         at = self._tick()
@@ -107,48 +111,48 @@ class ScenarioBuilder:
         for statement in statements:
             times = self.commit_times[statement.table]
             if isinstance(statement, Replace):
-                # Before it lies another table; RESTORE stays on this side.
+                # RESTORE to a time before the replacement would bring back another table: never drawn.
                 times.clear()
             elif not times or times[-1] != at:
                 times.append(at)
 
-    def refresh(self, name: str, timestamp: int | None = None) -> bool:
-        """A refresh at the next tick, if its data timestamp is possible (default: then)."""
+    def refresh(self, name: str, timestamp: int | None = None) -> None:
+        """Refreshes a dynamic table at the next tick, unless the data timestamp is impossible then.
+
+        Without a `timestamp`, the data timestamp is the time of the refresh.
+        """
         at = self.now + TICK
         timestamp = at if timestamp is None else timestamp
-        if timestamp > at or not self.timeline.possible(name, timestamp):
-            return False
-        self._tick()
-        self.timeline.refresh(name, timestamp)
-        self.steps.append(Refresh(at, name, timestamp))
-        return True
+        if timestamp <= at and self.timeline.possible(name, timestamp):
+            self.timeline.refresh(name, timestamp)
+            self.steps.append(Refresh(self._tick(), name, timestamp))
 
     def next_reader(self) -> int:
-        """A number for one more reader."""
+        """The number of the next reader transaction, counted from 1."""
         return 1 + max((step.reader for step in self.steps if isinstance(step, Read)), default=0)
 
     def read(self, reader: int, tables: Sequence[str]) -> None:
-        """A statement of a reader transaction at the next tick."""
+        """Adds one statement of a reader transaction at the next tick, which reads the tables."""
         self.steps.append(Read(self._tick(), reader, tuple(tables)))
 
     def random_timestamp(self) -> int:
-        """A data timestamp: usually the newest commit's or now, sometimes older than the newest commit."""
+        """A data timestamp: usually the last step's or later, sometimes older than the newest commit."""
         if self.choices.chance(self.profile.stale_percent):
             return self.now - self.choices.integer(0, 3) * (TICK // 2)
         return self.choices.pick((self.now, self.now + TICK, self.now + TICK // 2))
 
     def random_statement(self) -> Dml:
-        """A statement on a random table."""
+        """A random DML statement on a random base table."""
         table = self.choices.pick(self.tables)
         return self.dml.statement(table, self.commit_times[table.name])
 
     def row(self, table: TableSketch, **fixed: Value) -> Row:
-        """A random row with some columns fixed."""
+        """A random row of a base table, with given values for some columns."""
         row = domains.row(self.choices, table, self.profile.null_percent)
         return tuple(fixed.get(column.name, value) for column, value in zip(table.columns, row, strict=True))
 
     def finish(self, name: str) -> Scenario:
-        """The scenario. Definitions that nothing creates do not exist."""
+        """The scenario under the given name, with all that was collected."""
         return Scenario(
             name,
             tuple(Table(table.name, table.columns) for table in self.tables),
@@ -156,10 +160,6 @@ class ScenarioBuilder:
             tuple(self.steps),
             tuple(dict.fromkeys(self.intents)),
         )
-
-    def readers(self, name: str) -> bool:
-        """Whether some definition reads a relation."""
-        return any(name in names_read(definition.query) for definition in self.definitions.values())
 
     def _tick(self) -> int:
         self.now += TICK

@@ -1,7 +1,7 @@
-"""The one interface through which generators take decisions, and its three providers.
+"""The one interface through which generators take decisions, and its provider for campaigns.
 
-Seeded for campaigns (fast), Hypothesis for property tests (`generators.strategies`), replay for a
-recorded sequence. Generator code sees only `Choices`, so it is the same code in all three.
+Campaigns draw from a seed (fast), property tests from Hypothesis (`generators.strategies`). Generator code
+knows only `Choices`, so it is the same code for both.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
 class Choices(ABC):
-    """A source of decisions. Everything is derived from `integer`; smaller means simpler."""
+    """A source of decisions. All are derived from `integer`; a smaller integer means a simpler result."""
 
     @abstractmethod
     def integer(self, low: int, high: int) -> int:
@@ -27,11 +27,11 @@ class Choices(ABC):
         return self.integer(0, 99) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, all alike; simple ones first."""
+        """One of the options, each equally likely; callers list simple ones first."""
         return options[self.integer(0, len(options) - 1)]
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:
-        """One of the options by weight. Raises ValueError if all weights are 0."""
+        """One of the options, each with its weight before it. Raises ValueError: no weight is positive."""
         total = sum(weight for weight, _ in options)
         if total <= 0:
             raise ValueError("no option has a positive weight")
@@ -43,15 +43,15 @@ class Choices(ABC):
         raise AssertionError("unreachable: the ticket is smaller than the total")
 
     def subset(self, options: Sequence[T], low: int, high: int) -> list[T]:
-        """Between `low` and `high` different options, in their order."""
-        wanted = self.integer(min(low, len(options)), min(high, len(options)))
-        left = list(range(len(options)))
-        taken = sorted(left.pop(self.integer(0, len(left) - 1)) for _ in range(wanted))
-        return [options[index] for index in taken]
+        """`low` to `high` of the options (fewer if there are fewer), without repetition, in their order."""
+        count = self.integer(min(low, len(options)), min(high, len(options)))
+        remaining = list(range(len(options)))
+        drawn = sorted(remaining.pop(self.integer(0, len(remaining) - 1)) for _ in range(count))
+        return [options[index] for index in drawn]
 
 
 class SeededChoices(Choices):
-    """Decisions from a pseudo-random generator that belongs to one scenario alone."""
+    """Decisions from a pseudo-random generator for one scenario, seeded by the repr of `seed`."""
 
     def __init__(self, *seed: object) -> None:
         # Not hash(): that differs between processes. Not a bare int: seeds of neighbours would correlate.
@@ -59,16 +59,5 @@ class SeededChoices(Choices):
         self._random = random.Random(int.from_bytes(digest[:8], "big"))
 
     def integer(self, low: int, high: int) -> int:
-        """Uniform."""
+        """A uniformly distributed integer between two bounds, both included."""
         return low + int(self._random.random() * (high - low + 1))
-
-
-class ReplayedChoices(Choices):
-    """Decisions from a recorded sequence; 0 when it is used up, the nearest bound when out of range."""
-
-    def __init__(self, recorded: Sequence[int]) -> None:
-        self._recorded: Iterator[int] = iter(recorded)
-
-    def integer(self, low: int, high: int) -> int:
-        """The next recorded decision."""
-        return max(low, min(high, next(self._recorded, low)))

@@ -8,8 +8,8 @@ from functools import reduce
 
 from generators import domains, expressions
 from generators.choices import Choices
-from generators.domains import TableSketch
-from generators.expressions import Term
+from generators.domains import Domain, TableSketch
+from generators.expressions import Term, call, constant
 from workload.dml import (
     Assignment,
     Delete,
@@ -23,8 +23,8 @@ from workload.dml import (
     Truncate,
     Update,
 )
-from workload.query import Call, ColumnRef, Expr, Literal
-from workload.types import BOOLEAN, Row
+from workload.query import ColumnRef, Expr
+from workload.types import BOOLEAN, Row, SqlType
 
 DML_WEIGHTS: Mapping[str, int] = {
     "insert": 6,
@@ -41,14 +41,14 @@ DML_WEIGHTS: Mapping[str, int] = {
 
 @dataclass(slots=True)
 class DmlGenerator:
-    """Draws statements. `null_percent`: share of NULLs among new values."""
+    """Draws statements. `null_percent`: share of NULLs among new values; `weights`: kind -> how often."""
 
     choices: Choices
     null_percent: int = 18
     weights: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
 
     def rows(self, table: TableSketch, low: int, high: int) -> tuple[Row, ...]:
-        """Random rows, sometimes the same one twice."""
+        """`low` to `high` random rows, and sometimes one of them once more."""
         rows = [
             domains.row(self.choices, table, self.null_percent)
             for _ in range(self.choices.integer(low, high))
@@ -58,139 +58,113 @@ class DmlGenerator:
         return tuple(rows)
 
     def statement(self, table: TableSketch, restorable: Sequence[int]) -> Dml:
-        """A random statement. `restorable`: commit times the table can go back to."""
+        """A random statement. `restorable`: the commit times that RESTORE may go back to."""
         options = [(weight, kind) for kind, weight in self.weights.items() if kind != "restore" or restorable]
         kind = self.choices.weighted(options)
         if kind == "restore":
             return Restore(table.name, self.choices.pick(restorable))
         return STATEMENTS[kind](self, table)
 
-    def insert(self, table: TableSketch) -> Dml:
-        """One to three rows."""
-        return Insert(table.name, self.rows(table, 1, 3))
+    def update(self, table: TableSketch) -> Update:
+        """UPDATE of one or two columns: to a constant, an expression of the old row, or the old value."""
+        positions = self.choices.subset(range(len(table.columns)), 1, 2)
+        assignments = tuple(self.assignment(table, position) for position in positions)
+        return Update(table.name, assignments, self.condition(table))
 
-    def update(self, table: TableSketch) -> Dml:
-        """One or two columns; a constant, an expression of the old row, or the old value (a no-op)."""
-        scope = row_scope(table)
-        chosen = self.choices.subset(range(len(table.columns)), 1, 2)
-        return Update(
-            table.name,
-            tuple(self.assignment(table, scope, position) for position in chosen),
-            self.condition(table),
-        )
-
-    def assignment(self, table: TableSketch, scope: list[Term], position: int) -> Assignment:
+    def assignment(self, table: TableSketch, position: int) -> Assignment:
         """A new value within the column's domain, so that digits stay bounded however often it is updated."""
         column, domain = table.columns[position], table.domains[position]
-        own = scope[position].expr
-        same_type = [
-            i for i, c in enumerate(table.columns) if c.type == column.type and table.domains[i] == domain
+        scope = row_scope(table)
+        old = scope[position]
+        same_domain = [
+            term
+            for term, other in zip(scope, table.domains, strict=True)
+            if term.type == column.type and other == domain
         ]
         match self.choices.weighted(((6, "constant"), (1, "same"), (2, "other"), (2, "case"))):
             case "same":
-                value: Expr = own
+                value = old
             case "other":
-                value = scope[self.choices.pick(same_type)].expr
+                value = self.choices.pick(same_domain)
             case "case":
-                when = expressions.predicate(self.choices, scope, 0).expr
-                new = Literal(domains.value(self.choices, domain, self.null_percent), column.type)
-                value = Call("case", (when, new, own), column.type)
+                when = expressions.predicate(self.choices, scope, 0)
+                value = call("case", column.type, when, self.value(domain, column.type), old)
             case _:
-                value = Literal(domains.value(self.choices, domain, self.null_percent), column.type)
-        return Assignment(column.name, value)
+                value = self.value(domain, column.type)
+        return Assignment(column.name, value.expr)
 
-    def delete(self, table: TableSketch) -> Dml:
-        """The rows of a condition."""
-        return Delete(table.name, self.condition(table))
-
-    def update_one(self, table: TableSketch) -> Dml:
-        """One column of the few rows that two columns pick out: most changes in production are small."""
-        statement = self.update(table)
-        return replace(statement, where=self.narrow(table)) if isinstance(statement, Update) else statement
-
-    def delete_one(self, table: TableSketch) -> Dml:
-        """The few rows that all columns pick out."""
-        return Delete(table.name, self.narrow(table))
+    def value(self, domain: Domain, type_: SqlType) -> Term:
+        """A random value of a domain, or NULL, as a literal."""
+        return constant(domains.value(self.choices, domain, self.null_percent), type_)
 
     def narrow(self, table: TableSketch) -> Expr:
-        """A value for every column."""
+        """The condition that every column has a given random value."""
         terms = row_scope(table)
         parts = [
-            Call(
-                "same",
-                (term.expr, Literal(domains.value(self.choices, domain, self.null_percent), term.type)),
-                BOOLEAN,
-            )
+            call("same", BOOLEAN, term, self.value(domain, term.type))
             for term, domain in zip(terms, table.domains, strict=True)
         ]
-        return reduce(lambda left, right: Call("and", (left, right), BOOLEAN), parts)
+        return reduce(lambda left, right: call("and", BOOLEAN, left, right), parts).expr
 
-    def merge(self, table: TableSketch) -> Dml:
-        """Rows with distinct keys, matched on the first column."""
-        keys: dict[object, Row] = {}
+    def merge(self, table: TableSketch) -> Merge:
+        """MERGE of rows with distinct keys, matched on the first column."""
+        # Two source rows of one key are an error where the key matches (Spark, Delta).
+        rows: dict[object, Row] = {}
         for row in self.rows(table, 1, 3):
-            keys.setdefault(row[0], row)
-        delete_when = (
-            expressions.predicate(self.choices, row_scope(table), 0).expr if self.choices.chance(40) else None
-        )
-        return Merge(
-            table.name, (table.columns[0].name,), tuple(keys.values()), delete_when, self.choices.chance(70)
-        )
+            rows.setdefault(row[0], row)
+        delete_when = None
+        if self.choices.chance(40):
+            delete_when = expressions.predicate(self.choices, row_scope(table), 0).expr
+        keys = (table.columns[0].name,)
+        return Merge(table.name, keys, tuple(rows.values()), delete_when, self.choices.chance(70))
 
     def no_op(self, table: TableSketch) -> Dml:
         """A statement that surely changes no row: OPTIMIZE, or every column set to itself."""
         if self.choices.chance(30):
             return Optimize(table.name)
-        own = (ColumnRef(table.name, column.name, column.type) for column in table.columns)
-        return Update(table.name, tuple(Assignment(ref.name, ref) for ref in own), None)
-
-    def truncate(self, table: TableSketch) -> Dml:
-        """All rows go."""
-        return Truncate(table.name)
-
-    def overwrite(self, table: TableSketch) -> Dml:
-        """New rows for old."""
-        return Overwrite(table.name, self.rows(table, 0, 4))
-
-    def optimize(self, table: TableSketch) -> Dml:
-        """No row changes."""
-        return Optimize(table.name)
-
-    def replace(self, table: TableSketch) -> Dml:
-        """Another table under the old name."""
-        return Replace(table.name, self.rows(table, 0, 4))
+        return to_itself(table)
 
     def condition(self, table: TableSketch) -> Expr | None:
-        """Usually one value of one column, so that some rows match and some do not."""
+        """A random WHERE: usually about one value of one column, so that some rows match and some do not."""
         if self.choices.chance(8):
             return None
         scope = row_scope(table)
         if self.choices.chance(65):
             position = self.choices.integer(0, len(table.columns) - 1)
-            column, domain = table.columns[position], table.domains[position]
-            value = domains.value(self.choices, domain, 15)
+            value = domains.value(self.choices, table.domains[position], 15)
             name = "same" if value is None else self.choices.weighted(((4, "eq"), (1, "le"), (1, "gt")))
-            return Call(name, (scope[position].expr, Literal(value, column.type)), BOOLEAN)
+            return call(name, BOOLEAN, scope[position], constant(value, scope[position].type)).expr
         return expressions.predicate(self.choices, scope, 1).expr
 
 
 STATEMENTS: Mapping[str, Callable[[DmlGenerator, TableSketch], Dml]] = {
-    "insert": DmlGenerator.insert,
+    "insert": lambda draw, table: Insert(table.name, draw.rows(table, 1, 3)),
     "update": DmlGenerator.update,
-    "delete": DmlGenerator.delete,
-    "update_one": DmlGenerator.update_one,
-    "delete_one": DmlGenerator.delete_one,
+    "delete": lambda draw, table: Delete(table.name, draw.condition(table)),
+    "update_one": lambda draw, table: replace(draw.update(table), where=draw.narrow(table)),
+    "delete_one": lambda draw, table: Delete(table.name, draw.narrow(table)),
     "merge": DmlGenerator.merge,
-    "truncate": DmlGenerator.truncate,
-    "overwrite": DmlGenerator.overwrite,
-    "optimize": DmlGenerator.optimize,
-    "replace": DmlGenerator.replace,
+    "truncate": lambda draw, table: Truncate(table.name),
+    "overwrite": lambda draw, table: Overwrite(table.name, draw.rows(table, 0, 4)),
+    "optimize": lambda draw, table: Optimize(table.name),
+    "replace": lambda draw, table: Replace(table.name, draw.rows(table, 0, 4)),
 }
+"""What draws each kind of statement but RESTORE, which needs a history.
+
+`update_one` and `delete_one` change the few rows that a value of every column picks out: most changes in
+production are small.
+"""
 
 
 def row_scope(table: TableSketch) -> list[Term]:
-    """A table's columns as a statement over it reads them."""
+    """A table's columns as terms, as a statement over the table refers to them."""
     return [
         Term(ColumnRef(table.name, column.name, column.type), domain.digits)
         for column, domain in zip(table.columns, table.domains, strict=True)
     ]
+
+
+def to_itself(table: TableSketch) -> Update:
+    """An UPDATE that sets every column of every row to its old value."""
+    refs = (ColumnRef(table.name, column.name, column.type) for column in table.columns)
+    return Update(table.name, tuple(Assignment(ref.name, ref) for ref in refs), None)

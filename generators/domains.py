@@ -18,13 +18,14 @@ from workload.types import (
     STRING,
     TIMESTAMP_NTZ,
     Kind,
+    Row,
     SqlType,
     Value,
     decimal,
 )
 
 NO_ARITHMETIC = 99
-"""Digits of a column whose values are too large, or not exact enough, to calculate with."""
+"""The digits of a term whose values are too large, or not exact enough, to calculate with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,18 @@ class Domain:
 
     values: tuple[Value, ...]
     digits: int = NO_ARITHMETIC
+
+
+def _decimals(text: str) -> tuple[Decimal, ...]:
+    return tuple(map(Decimal, text.split()))
+
+
+def _dates(text: str) -> tuple[dt.date, ...]:
+    return tuple(map(dt.date.fromisoformat, text.split()))
+
+
+def _timestamps(text: str) -> tuple[dt.datetime, ...]:
+    return tuple(map(dt.datetime.fromisoformat, text.split()))
 
 
 DECIMAL = decimal(8, 2)
@@ -49,44 +62,22 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (6, Domain((0, 1, 2, 5, -5, 7), 3)),
         (1, Domain((0, 1, 2**62, -(2**63), 2**63 - 1))),
     ),
-    Kind.DECIMAL: (
-        (1, Domain(tuple(Decimal(v) for v in ("0.00", "1.50", "-1.50", "2.25", "10.01", "0.01")), 0)),
-    ),
+    Kind.DECIMAL: ((1, Domain(_decimals("0.00 1.50 -1.50 2.25 10.01 0.01"), 0)),),
     Kind.DOUBLE: ((1, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),),
     Kind.BOOLEAN: ((1, Domain((False, True))),),
     Kind.STRING: ((1, Domain(("a", "A", "b", "", "a ", "a|b", "it's", "é"))),),
-    Kind.DATE: (
-        (
-            1,
-            Domain(
-                (
-                    dt.date(2024, 2, 28),
-                    dt.date(2024, 2, 29),
-                    dt.date(2023, 12, 31),
-                    dt.date(1, 2, 1),
-                    dt.date(9998, 12, 31),
-                )
-            ),
-        ),
-    ),
+    Kind.DATE: ((1, Domain(_dates("2024-02-28 2024-02-29 2023-12-31 0001-02-01 9998-12-31"))),),
     Kind.TIMESTAMP_NTZ: (
-        (
-            1,
-            Domain(
-                (
-                    dt.datetime.fromisoformat("2024-03-31T02:30:00"),
-                    dt.datetime.fromisoformat("2024-03-31T02:30:00.000001"),
-                    dt.datetime.fromisoformat("1969-12-31T23:59:59"),
-                )
-            ),
-        ),
+        (1, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
     ),
 }
-"""Per kind, weighted domains. Doubles are dyadic, so that sums are exact in any order."""
+"""The weighted domains of each kind. Doubles are dyadic (multiples of a power of two), so sums are exact in
+any order. Dates leave room for moving by days within the years 1..9999."""
 
-_WIDE = ("1234567890123456.78", "-1234567890123456.78", "9999999999999999.99", "0.01", "-0.01", "0.00")
-WIDE_DECIMALS = Domain(tuple(Decimal(value) for value in _WIDE), 0)
-"""Sums of which a double rounds."""
+WIDE_DECIMALS = Domain(
+    _decimals("1234567890123456.78 -1234567890123456.78 9999999999999999.99 0.01 -0.01 0.00"), 0
+)
+"""Values whose sums a double would round."""
 
 TYPES: Sequence[tuple[int, SqlType]] = (
     (5, INT),
@@ -102,13 +93,13 @@ TYPES: Sequence[tuple[int, SqlType]] = (
 
 
 def value(choices: Choices, domain: Domain, null_percent: int) -> Value:
-    """A value of a domain, or NULL."""
+    """A random value of a domain, or NULL in `null_percent` of 100 cases."""
     return None if choices.chance(null_percent) else choices.pick(domain.values)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSketch:
-    """A base table with the domain of each column. The first column is an INT that tables join on."""
+    """A base table with the domain of each column. The first column, `k`, is an INT that tables join on."""
 
     name: str
     columns: tuple[Column, ...]
@@ -116,7 +107,7 @@ class TableSketch:
 
 
 def table(choices: Choices, name: str, max_columns: int, types: Sequence[SqlType] = ()) -> TableSketch:
-    """A random base table of 2 columns or more; `types`: those that its columns after the key start with."""
+    """A random base table of at least 2 columns. `types`: the types of its first columns after the key."""
     columns = [Column("k", INT)]
     domains = [DOMAINS[Kind.INT][0][1]]
     for number in range(max(len(types), choices.integer(1, max_columns - 1))):
@@ -129,6 +120,6 @@ def table(choices: Choices, name: str, max_columns: int, types: Sequence[SqlType
     return TableSketch(name, tuple(columns), tuple(domains))
 
 
-def row(choices: Choices, sketch: TableSketch, null_percent: int) -> tuple[Value, ...]:
-    """A random row."""
+def row(choices: Choices, sketch: TableSketch, null_percent: int) -> Row:
+    """A random row of a base table; `null_percent` as for `value`."""
     return tuple(value(choices, domain, null_percent) for domain in sketch.domains)

@@ -1,7 +1,7 @@
-"""Random typed expressions, built so that both engines agree on every bit.
+"""Random typed expressions, built so that all engines agree on every bit of the result.
 
-No overflow, no inexact sum, no division by zero, no cast that rounds: a generated expression tracks how
-many binary digits its values need and whether it may be a key, and is used only where that is allowed.
+No overflow, no inexact sum, no division by zero, no cast that rounds: a term records how many binary digits
+its values need and whether rows may be grouped by it, and is used only where that is allowed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ from workload.query import Call, ColumnRef, Expr, Literal
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, Kind, SqlType, Value, decimal
 
 WIDTH: Mapping[Kind, int] = {Kind.INT: 30, Kind.BIGINT: 50, Kind.DOUBLE: 40}
-"""Binary digits up to which a type calculates exactly, with room for sums."""
+"""Binary digits up to which a type calculates exactly, with room for sums.
+
+Doubles are dyadic (multiples of a power of two), so that up to here their sums are exact in any order.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An expression with what the generator must know. `key`: rows may be matched or grouped by it."""
+    """An expression with what the generator must know to use it.
+
+    `digits`: the binary digits that its values need, `NO_ARITHMETIC` if nothing may be calculated from it.
+    `key`: whether rows may be matched, grouped or compared for DISTINCT by it.
+    """
 
     expr: Expr
     digits: int = NO_ARITHMETIC
@@ -28,29 +35,38 @@ class Term:
 
     @property
     def type(self) -> SqlType:
-        """The expression's type."""
+        """The SQL type of the expression."""
         return self.expr.type
 
 
 Scope = Sequence[Term]
-"""The columns an expression may read."""
+"""The columns that an expression may read."""
 
 
-def of_type(scope: Scope, type_: SqlType, *, key: bool = False) -> list[Term]:
-    """The columns of a type; only those fit to be keys if asked."""
-    return [term for term in scope if term.type == type_ and (term.key or not key)]
+def of_type(scope: Scope, type_: SqlType) -> list[Term]:
+    """The columns of the scope that have exactly the given type."""
+    return [term for term in scope if term.type == type_]
+
+
+def call(function: str, type_: SqlType, *args: Term, digits: int = NO_ARITHMETIC) -> Term:
+    """The call of a function; it may serve as a key if all its arguments may."""
+    return Term(Call(function, tuple(arg.expr for arg in args), type_), digits, all(arg.key for arg in args))
+
+
+def constant(value: Value, type_: SqlType) -> Term:
+    """A given value as a literal of the type."""
+    return Term(Literal(value, type_))
 
 
 def literal(choices: Choices, type_: SqlType, *, null: bool = False) -> Term:
-    """A constant from the type's first domain, whose values are small."""
-    domain = DOMAINS[type_.kind][0][1]
-    values: Sequence[Value] = domain.values
-    chosen = None if null and choices.chance(10) else choices.pick(values)
-    return Term(Literal(chosen, type_), 3 if type_.kind in WIDTH else NO_ARITHMETIC)
+    """A random constant from the type's first domain, whose values are small; NULL only if `null` is set."""
+    values = DOMAINS[type_.kind][0][1].values
+    value = None if null and choices.chance(10) else choices.pick(values)
+    return Term(Literal(value, type_), 3 if type_.kind in WIDTH else NO_ARITHMETIC)
 
 
 def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
-    """A random expression of a type; columns are likelier than constants."""
+    """A random expression of a type, nested at most `depth` deep; columns are likelier than constants."""
     columns = of_type(scope, type_)
     compound = None if type_.kind is Kind.DECIMAL and type_ != DECIMAL else COMPOUND.get(type_.kind)
     options: list[tuple[int, Callable[[], Term]]] = []
@@ -65,149 +81,114 @@ def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Te
 
 
 def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
-    """CASE, COALESCE, NULLIF or GREATEST over expressions of one type."""
+    """CASE, COALESCE, NULLIF, GREATEST or LEAST over expressions of one type."""
     first = expression(choices, scope, type_, depth - 1)
     second = expression(choices, scope, type_, depth - 1)
-    digits, key = max(first.digits, second.digits), first.key and second.key
+    digits = max(first.digits, second.digits)
     match choices.integer(0, 3):
         case 0:
-            when = predicate(choices, scope, depth - 1)
-            return Term(Call("case", (when.expr, first.expr, second.expr), type_), digits, key and when.key)
+            return call("case", type_, predicate(choices, scope, depth - 1), first, second, digits=digits)
         case 1:
-            return Term(Call("coalesce", (first.expr, second.expr), type_), digits, key)
+            return call("coalesce", type_, first, second, digits=digits)
         case 2:
-            return Term(Call("nullif", (first.expr, second.expr), type_), digits, key)
+            return call("nullif", type_, first, second, digits=digits)
         case _:
-            name = choices.pick(("greatest", "least"))
-            return Term(Call(name, (first.expr, second.expr), type_), digits, key)
+            return call(choices.pick(("greatest", "least")), type_, first, second, digits=digits)
 
 
-def arithmetic(type_: SqlType) -> Callable[[Choices, Scope, int], Term]:
-    """+, -, *, unary minus, abs, % over one numeric type, as long as the digits suffice."""
-
-    def build(choices: Choices, scope: Scope, depth: int) -> Term:
-        first = expression(choices, scope, type_, depth - 1)
-        second = expression(choices, scope, type_, depth - 1)
-        key = first.key and second.key
-        name = choices.weighted(((3, "add"), (2, "sub"), (1, "mul"), (1, "neg"), (1, "abs"), (1, "mod")))
-        width = WIDTH[type_.kind]
-        if name in ("neg", "abs"):
-            return (
-                first
-                if first.digits > width
-                else Term(Call(name, (first.expr,), type_), first.digits, first.key)
-            )
-        if name == "mod":
-            # A positive constant divisor: no division by zero, no MIN % -1. Not on doubles.
-            if type_ == DOUBLE:
-                return first
-            divisor = Literal(choices.pick((2, 3)), type_)
-            return Term(Call("mod", (first.expr, divisor), type_), 2, first.key)
-        digits = first.digits + second.digits if name == "mul" else max(first.digits, second.digits) + 1
-        if digits > width:
+def arithmetic(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
+    """+, -, *, unary minus, abs or % over one numeric type, as long as the digits suffice."""
+    first = expression(choices, scope, type_, depth - 1)
+    second = expression(choices, scope, type_, depth - 1)
+    name = choices.weighted(((3, "add"), (2, "sub"), (1, "mul"), (1, "neg"), (1, "abs"), (1, "mod")))
+    match name:
+        case "mod" if type_ == DOUBLE:
             return first
-        return Term(Call(name, (first.expr, second.expr), type_), digits, key)
-
-    return build
+        case "mod":
+            # A positive constant divisor: no division by zero, no MIN % -1.
+            return call("mod", type_, first, constant(choices.pick((2, 3)), type_), digits=2)
+        case "neg" | "abs":
+            result = call(name, type_, first, digits=first.digits)
+        case "mul":
+            result = call(name, type_, first, second, digits=first.digits + second.digits)
+        case _:
+            result = call(name, type_, first, second, digits=max(first.digits, second.digits) + 1)
+    return first if result.digits > WIDTH[type_.kind] else result
 
 
 def double(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A DOUBLE: arithmetic, or a guarded quotient, which is no multiple of a power of two any more."""
+    """A DOUBLE: arithmetic, or a guarded quotient."""
     if choices.chance(25):
         over, under = expression(choices, scope, INT, depth - 1), expression(choices, scope, INT, depth - 1)
-        return Term(
-            Call("div_guarded", (over.expr, under.expr), DOUBLE), NO_ARITHMETIC, over.key and under.key
-        )
-    return arithmetic(DOUBLE)(choices, scope, depth)
+        # A quotient is no multiple of a power of two any more: a sum of quotients depends on their order.
+        return call("div_guarded", DOUBLE, over, under)
+    return arithmetic(choices, scope, DOUBLE, depth)
 
 
 def big_integer(choices: Choices, scope: Scope, depth: int) -> Term:
     """A BIGINT: arithmetic, or a widened INT."""
     if choices.chance(30):
         narrow = expression(choices, scope, INT, depth - 1)
-        return Term(Call("cast", (narrow.expr,), BIGINT), narrow.digits, narrow.key)
-    return arithmetic(BIGINT)(choices, scope, depth)
+        return call("cast", BIGINT, narrow, digits=narrow.digits)
+    return arithmetic(choices, scope, BIGINT, depth)
 
 
 def integer(choices: Choices, scope: Scope, depth: int) -> Term:
-    """An INT: arithmetic, the length of a string, a part of a date, the distance of two dates."""
+    """An INT: arithmetic, the length of a string, a part of a date, or the days between two dates."""
     match choices.weighted(((6, "arithmetic"), (1, "length"), (1, "date"), (1, "datediff"))):
         case "length":
-            inner = expression(choices, scope, STRING, depth - 1)
-            return Term(Call("length", (inner.expr,), INT), 10, inner.key)
+            return call("length", INT, expression(choices, scope, STRING, depth - 1), digits=10)
         case "date":
             inner = expression(choices, scope, DATE, 0)
-            return Term(Call(choices.pick(("year", "month", "day")), (inner.expr,), INT), 14, inner.key)
+            return call(choices.pick(("year", "month", "day")), INT, inner, digits=14)
         case "datediff":
             late, early = expression(choices, scope, DATE, 0), expression(choices, scope, DATE, 0)
-            return Term(Call("datediff", (late.expr, early.expr), INT), 22, late.key and early.key)
+            return call("datediff", INT, late, early, digits=22)
         case _:
-            return arithmetic(INT)(choices, scope, depth)
+            return arithmetic(choices, scope, INT, depth)
 
 
 def exact_decimal(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A DECIMAL of the same width: a sum would be wider, so it is cast back where it surely fits."""
-    type_ = DECIMAL
-    first = expression(choices, scope, type_, 0)
-    second = expression(choices, scope, type_, 0)
-    wide = decimal(type_.precision + 1, type_.scale)
-    name = choices.pick(("add", "sub"))
-    summed = Call(name, (first.expr, second.expr), wide)
-    return Term(Call("cast", (summed,), type_), NO_ARITHMETIC, first.key and second.key)
+    """A DECIMAL sum or difference of the domain's width."""
+    first = expression(choices, scope, DECIMAL, 0)
+    second = expression(choices, scope, DECIMAL, 0)
+    # SQL makes a sum one digit wider; the values are small enough for the cast back to be exact.
+    wide = decimal(DECIMAL.precision + 1, DECIMAL.scale)
+    return call("cast", DECIMAL, call(choices.pick(("add", "sub")), wide, first, second))
 
 
 def string(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A STRING function."""
+    """A STRING: concatenation, case change, substring, replacement, or a number as text."""
     inner = expression(choices, scope, STRING, depth - 1)
     match choices.integer(0, 4):
         case 0:
-            other = expression(choices, scope, STRING, 0)
-            return Term(
-                Call("concat", (inner.expr, other.expr), STRING), NO_ARITHMETIC, inner.key and other.key
-            )
+            return call("concat", STRING, inner, expression(choices, scope, STRING, 0))
         case 1:
-            name = choices.pick(("upper", "lower", "trim"))
-            return Term(Call(name, (inner.expr,), STRING), NO_ARITHMETIC, inner.key)
+            return call(choices.pick(("upper", "lower", "trim")), STRING, inner)
         case 2:
-            start = Literal(choices.pick((1, 2, -1)), INT)
-            return Term(
-                Call("substring", (inner.expr, start, Literal(1, INT)), STRING), NO_ARITHMETIC, inner.key
-            )
+            # Never from position 0, where the engines differ.
+            start = constant(choices.pick((1, 2, -1)), INT)
+            return call("substring", STRING, inner, start, constant(1, INT))
         case 3:
-            pair = (Literal("a", STRING), Literal(choices.pick(("b", "", "aa")), STRING))
-            return Term(Call("replace", (inner.expr, *pair), STRING), NO_ARITHMETIC, inner.key)
+            new = constant(choices.pick(("b", "", "aa")), STRING)
+            return call("replace", STRING, inner, constant("a", STRING), new)
         case _:
-            number = expression(choices, scope, INT, 0)
-            return Term(Call("cast", (number.expr,), STRING), NO_ARITHMETIC, number.key)
+            return call("cast", STRING, expression(choices, scope, INT, 0))
 
 
 def date(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A DATE some days away; the domain leaves room at both ends of the calendar."""
+    """A DATE some days from a column or constant; the domain leaves room at both ends of the calendar."""
     columns = of_type(scope, DATE)
-    start = (
-        choices.pick(columns)
-        if columns and all(isinstance(c.expr, ColumnRef) for c in columns)
-        else literal(choices, DATE)
-    )
+    # Only from plain columns, and not from a column that was moved already (0 digits): moved again and
+    # again, a date could leave the calendar.
+    if columns and all(isinstance(column.expr, ColumnRef) for column in columns):
+        start = choices.pick(columns)
+    else:
+        start = literal(choices, DATE)
     if start.digits == 0:
         return start
-    return Term(Call("date_add", (start.expr, Literal(choices.integer(-1, 3), INT)), DATE), 0, start.key)
+    return call("date_add", DATE, start, constant(choices.integer(-1, 3), INT), digits=0)
 
-
-def boolean(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A BOOLEAN value."""
-    return predicate(choices, scope, depth)
-
-
-COMPOUND: Mapping[Kind, Callable[[Choices, Scope, int], Term]] = {
-    Kind.INT: integer,
-    Kind.BIGINT: big_integer,
-    Kind.DOUBLE: double,
-    Kind.DECIMAL: exact_decimal,
-    Kind.STRING: string,
-    Kind.DATE: date,
-    Kind.BOOLEAN: boolean,
-}
 
 COMPARISONS: Sequence[tuple[int, str]] = (
     (4, "eq"),
@@ -222,7 +203,7 @@ COMPARISONS: Sequence[tuple[int, str]] = (
 
 
 def predicate(choices: Choices, scope: Scope, depth: int) -> Term:
-    """A random condition."""
+    """A random condition over the scope, nested at most `depth` deep."""
     kinds = [(5, "compare"), (1, "null"), (1, "in"), (1, "between")]
     if depth > 0:
         kinds += [(2, "connective"), (1, "not")]
@@ -241,56 +222,49 @@ def _operand(choices: Choices, scope: Scope, depth: int) -> Term:
 
 def _compare(choices: Choices, scope: Scope, depth: int) -> Term:
     left = _operand(choices, scope, depth)
-    right = (
-        literal(choices, left.type)
-        if choices.chance(50)
-        else expression(choices, scope, left.type, max(0, depth - 1))
-    )
-    return Term(
-        Call(choices.weighted(COMPARISONS), (left.expr, right.expr), BOOLEAN), key=left.key and right.key
-    )
+    if choices.chance(50):
+        right = literal(choices, left.type)
+    else:
+        right = expression(choices, scope, left.type, max(0, depth - 1))
+    return call(choices.weighted(COMPARISONS), BOOLEAN, left, right)
 
 
 def _null(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = _operand(choices, scope, depth)
-    return Term(Call(choices.pick(("is_null", "is_not_null")), (operand.expr,), BOOLEAN), key=operand.key)
+    return call(choices.pick(("is_null", "is_not_null")), BOOLEAN, operand)
 
 
 def _in(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = _operand(choices, scope, depth)
-    values = tuple(literal(choices, operand.type, null=True).expr for _ in range(choices.integer(1, 3)))
-    return Term(Call("in", (operand.expr, *values), BOOLEAN), key=operand.key)
+    values = [literal(choices, operand.type, null=True) for _ in range(choices.integer(1, 3))]
+    return call("in", BOOLEAN, operand, *values)
 
 
 def _between(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = _operand(choices, scope, depth)
-    low, high = literal(choices, operand.type), literal(choices, operand.type)
-    return Term(Call("between", (operand.expr, low.expr, high.expr), BOOLEAN), key=operand.key)
+    return call("between", BOOLEAN, operand, literal(choices, operand.type), literal(choices, operand.type))
 
 
 def _connective(choices: Choices, scope: Scope, depth: int) -> Term:
     left, right = predicate(choices, scope, depth - 1), predicate(choices, scope, depth - 1)
-    return Term(
-        Call(choices.pick(("and", "or")), (left.expr, right.expr), BOOLEAN), key=left.key and right.key
-    )
+    return call(choices.pick(("and", "or")), BOOLEAN, left, right)
 
 
 def _not(choices: Choices, scope: Scope, depth: int) -> Term:
-    inner = predicate(choices, scope, depth - 1)
-    return Term(Call("not", (inner.expr,), BOOLEAN), key=inner.key)
+    return call("not", BOOLEAN, predicate(choices, scope, depth - 1))
 
 
 def _like(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = choices.pick(of_type(scope, STRING))
-    pattern = Literal(choices.pick(("a%", "%b", "_", "%", "$%%")), STRING)
-    return Term(Call("like", (operand.expr, pattern), BOOLEAN), key=operand.key)
+    # `$` is the escape character of every LIKE text: `$%%` is what starts with a percent sign.
+    return call("like", BOOLEAN, operand, constant(choices.pick(("a%", "%b", "_", "%", "$%%")), STRING))
 
 
 def _boolean(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = choices.pick(of_type(scope, BOOLEAN))
     if choices.chance(50):
         return operand
-    return Term(Call(choices.pick(("is_true", "is_false")), (operand.expr,), BOOLEAN), key=operand.key)
+    return call(choices.pick(("is_true", "is_false")), BOOLEAN, operand)
 
 
 PREDICATES: Mapping[str, Callable[[Choices, Scope, int], Term]] = {
@@ -303,3 +277,14 @@ PREDICATES: Mapping[str, Callable[[Choices, Scope, int], Term]] = {
     "like": _like,
     "boolean": _boolean,
 }
+
+COMPOUND: Mapping[Kind, Callable[[Choices, Scope, int], Term]] = {
+    Kind.INT: integer,
+    Kind.BIGINT: big_integer,
+    Kind.DOUBLE: double,
+    Kind.DECIMAL: exact_decimal,
+    Kind.STRING: string,
+    Kind.DATE: date,
+    Kind.BOOLEAN: predicate,
+}
+"""Per kind, what builds an expression from smaller ones. TIMESTAMP_NTZ has only columns and constants."""

@@ -1,4 +1,4 @@
-"""Scenarios cut down to what an engine can be asked: the rest is left out before anything runs."""
+"""Scenarios cut down to what an engine supports, before anything runs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,24 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import assert_never
 
-from generators.coverage import JOIN_NAMES, operators
-from generators.limits import Limits, Timestamps
+from generators.coverage import operators
 from generators.profiles import Profile
 from workload.dml import Dml, Restore
 from workload.errors import WorkloadError
+from workload.limits import Limits, Timestamps
+from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
 from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
 
 
 def fitted(profile: Profile, limits: Limits) -> Profile:
-    """The profile that draws what an engine with these limits can do, with floors for its operators.
+    """The profile that draws what an engine with these limits supports, with floors for its operators only.
 
-    States and intents have no floors: many of them need what the engine may not have.
+    Many states and intents need features that the engine may lack, so they have no floors.
     """
-    kinds = {kind: weight for kind, weight in profile.dml.items() if _kind(kind) in limits.statements}
-    joins = tuple((w, kind) for w, kind in profile.query.joins if JOIN_NAMES[kind] in limits.operators)
+    # `update_one` is a weight of the statement `update`.
+    kinds = {k: weight for k, weight in profile.dml.items() if k.removesuffix("_one") in limits.statements}
+    joins = tuple((w, kind) for w, kind in profile.query.joins if JOIN_OPERATORS[kind] in limits.operators)
     return replace(
         profile,
         limits=limits,
@@ -33,13 +35,8 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
     )
 
 
-def _kind(weight: str) -> str:
-    """`update_one` is an update."""
-    return weight.removesuffix("_one")
-
-
 def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
-    """The definitions that an engine with these limits cannot have, each with the reason."""
+    """The definitions that an engine with these limits does not support, each with the reason."""
     gaps: dict[str, str] = {}
     used: dict[str, frozenset[str]] = {}
     definitions = {definition.name: definition for definition in scenario.definitions}
@@ -73,34 +70,34 @@ def _gap(
 
 
 def fit(scenario: Scenario, limits: Limits) -> Scenario:
-    """The scenario without what the engine cannot do, its refreshes at the data timestamps it can have.
+    """The scenario without what the engine does not support, refreshed at data timestamps that it supports.
 
-    A well-formed scenario stays so. Raises WorkloadError if a commit is followed too closely by the next
-    step for the refreshes that a table maintained within its transactions gets right after each commit.
+    A well-formed scenario stays well-formed. Raises WorkloadError: with `Timestamps.COMMIT` each commit is
+    followed by a refresh of every table, and the time before the next step is too short for those refreshes.
     """
     amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
     scenario = replace(scenario, definitions=tuple(amended))
-    gone = refused(scenario, limits)
+    reasons = refused(scenario, limits)
     steps: list[Step] = []
     commits: set[int] = set()
     created: list[str] = []
     for step in scenario.steps:
         match step:
             case Commit(at, statements):
-                kept = tuple(s for s in statements if _admitted(s, limits, commits))
-                if kept:
+                supported = tuple(s for s in statements if _supported(s, limits, commits))
+                if supported:
                     commits.add(at)
-                    steps.append(Commit(at, kept))
+                    steps.append(Commit(at, supported))
                     if limits.timestamps is Timestamps.COMMIT:
                         steps.extend(Refresh(at + 1 + i, name, at) for i, name in enumerate(created))
             case Create(_, name):
-                if name not in gone:
+                if name not in reasons:
                     steps.append(step)
                     created += [name] if isinstance(scenario.definition(name), DynamicTable) else []
             case Refresh():
-                steps.extend(_refresh(step, gone, limits))
+                steps.extend(() if step.table in reasons else _refresh(step, limits))
             case Read(at, reader, tables):
-                names = tuple(name for name in tables if name not in gone)
+                names = tuple(name for name in tables if name not in reasons)
                 if names:
                     steps.append(Read(at, reader, names))
             case _:
@@ -108,19 +105,17 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
     for before, after in pairwise(steps):
         if before.at >= after.at:
             raise WorkloadError(f"{scenario.name}: no room for refreshes between {before.at} and {after.at}")
-    definitions = tuple(_timed(d, limits) for d in scenario.definitions if d.name not in gone)
+    definitions = tuple(_timed(d, limits) for d in scenario.definitions if d.name not in reasons)
     return replace(scenario, definitions=definitions, steps=tuple(steps))
 
 
-def _admitted(statement: Dml, limits: Limits, commits: set[int]) -> bool:
+def _supported(statement: Dml, limits: Limits, commits: set[int]) -> bool:
     if isinstance(statement, Restore) and statement.to not in commits:
         return False
     return type(statement).__name__.lower() in limits.statements
 
 
-def _refresh(step: Refresh, gone: dict[str, str], limits: Limits) -> list[Step]:
-    if step.table in gone:
-        return []
+def _refresh(step: Refresh, limits: Limits) -> list[Step]:
     match limits.timestamps:
         case Timestamps.ANY:
             return [step]

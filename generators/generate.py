@@ -8,14 +8,27 @@ from generators.builder import ScenarioBuilder
 from generators.choices import Choices, SeededChoices
 from generators.fitting import fit
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
-from generators.limits import NO_LIMITS
 from generators.profiles import GENERATOR_VERSION, Profile
 from workload.dml import Dml, Insert
+from workload.limits import NO_LIMITS
 from workload.scenario import Scenario
+
+ATTEMPTS = 20
+"""How often a scenario is drawn again if the profile's limits leave no dynamic table of it."""
 
 
 def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
-    """Scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone."""
+    """Scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone.
+
+    The draws are seeded by the repr of these four values, so every field of the profile that is part of its
+    repr decides them.
+
+    >>> from generators.profiles import SMOKE
+    >>> scenario_at(1, SMOKE, 0).name
+    'smoke-1-0'
+    >>> repr(scenario_at(1, SMOKE, 0)) == repr(scenario_at(1, SMOKE, 0)) != repr(scenario_at(2, SMOKE, 0))
+    True
+    """
     choices = SeededChoices(seed, GENERATOR_VERSION, profile, index)
     return generate(choices, profile, f"{profile.name}-{seed}-{index}")
 
@@ -23,7 +36,8 @@ def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
 def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
     """A scenario from choices: tables with rows, definitions, then rounds of commits and refreshes.
 
-    Cut down to the profile's limits; drawn again, some times, where that leaves no dynamic table.
+    It is reduced to what the profile's limits admit; if that leaves no dynamic table, another one is drawn,
+    up to `ATTEMPTS` times, after which the last one is returned without dynamic tables.
     """
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
@@ -36,10 +50,6 @@ def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
     return within
 
 
-ATTEMPTS = 20
-"""Draws of a scenario within limits."""
-
-
 def _unlimited(choices: Choices, profile: Profile, name: str) -> Scenario:
     builder = ScenarioBuilder(choices, profile)
     for _ in range(choices.integer(*profile.tables)):
@@ -48,8 +58,7 @@ def _unlimited(choices: Choices, profile: Profile, name: str) -> Scenario:
     scripts = begin_intents(builder)
     random_definitions(builder)
     acts = [iter(script.acts) for script in scripts]
-    wanted = choices.integer(*profile.rounds)
-    rounds = max([wanted, *(len(script.acts) for script in scripts)])
+    rounds = max([choices.integer(*profile.rounds), *(len(script.acts) for script in scripts)])
     for _ in range(rounds):
         play_round(builder, scripts, acts)
     for table in builder.dynamic_tables:
@@ -58,7 +67,7 @@ def _unlimited(choices: Choices, profile: Profile, name: str) -> Scenario:
 
 
 def initial_rows(builder: ScenarioBuilder) -> None:
-    """First contents, in one transaction over all tables."""
+    """Commits the first contents, in one transaction over all tables."""
     statements: list[Dml] = []
     for table in builder.tables:
         rows = builder.dml.rows(table, *builder.profile.rows)
@@ -68,7 +77,7 @@ def initial_rows(builder: ScenarioBuilder) -> None:
 
 
 def begin_intents(builder: ScenarioBuilder) -> list[Script]:
-    """Draws intents and lets them define their tables. Each costs up to three definitions."""
+    """Draws intents and lets each define its tables, at most three; returns their scripts."""
     scripts: list[Script] = []
     names = [*INTENTS, *TWICE_AS_OFTEN]
     for _ in range(builder.choices.integer(*builder.profile.intents)):
@@ -81,17 +90,16 @@ def begin_intents(builder: ScenarioBuilder) -> list[Script]:
 
 
 def random_definitions(builder: ScenarioBuilder) -> None:
-    """Random views and dynamic tables over everything defined so far."""
-    low, high = builder.profile.dynamic_tables
-    wanted = builder.choices.integer(low, high)
+    """Adds random views and dynamic tables over everything defined so far."""
+    count = builder.choices.integer(*builder.profile.dynamic_tables)
     if builder.choices.chance(builder.profile.view_percent):
         builder.add_view(builder.queries.query(builder.sources, 1))
-    while len(builder.dynamic_tables) < wanted:
+    while len(builder.dynamic_tables) < count:
         builder.add_dynamic_table(builder.queries.query(builder.sources))
 
 
 def play_round(builder: ScenarioBuilder, scripts: list[Script], acts: list[Iterator[Act]]) -> None:
-    """Some commits, then some refreshes. Acts of intents come before random DML or in between."""
+    """Adds commits, then refreshes, and perhaps a reader. The intents' acts come before random DML."""
     choices = builder.choices
     if choices.chance(builder.profile.quiet_percent):
         if choices.chance(builder.profile.no_op_percent):
@@ -102,6 +110,7 @@ def play_round(builder: ScenarioBuilder, scripts: list[Script], acts: list[Itera
                 builder.commit(transaction)
         for _ in range(choices.integer(*builder.profile.commits)):
             count = choices.weighted(((5, 1), (2, 2), (1, 3)))
+            # Random DML often undoes what an act built, so half of it is left out beside acts.
             if acts and choices.chance(50):
                 continue
             builder.commit(tuple(builder.random_statement() for _ in range(count)))
@@ -111,7 +120,7 @@ def play_round(builder: ScenarioBuilder, scripts: list[Script], acts: list[Itera
 
 
 def play_refreshes(builder: ScenarioBuilder, targets: list[str]) -> None:
-    """Refreshes of intents' tables and of others; sometimes a consumer lags behind its sources."""
+    """Refreshes the intents' tables and some others; sometimes a consumer lags behind its sources."""
     choices = builder.choices
     timestamp = builder.random_timestamp()
     tables = builder.dynamic_tables
@@ -120,11 +129,11 @@ def play_refreshes(builder: ScenarioBuilder, targets: list[str]) -> None:
     for table in choices.subset(tables, 1, 2):
         builder.refresh(table, timestamp)
     if choices.chance(20):
-        lagging_consumer(builder, timestamp)
+        lagging_consumer(builder)
 
 
 def play_reader(builder: ScenarioBuilder) -> None:
-    """A reader transaction: of one dynamic table, of several, of base tables too, or in two statements."""
+    """Adds a reader: of one dynamic table, of several, of base tables too, or in two statements."""
     choices = builder.choices
     dynamic, base = builder.dynamic_tables, [table.name for table in builder.tables]
     reader = builder.next_reader()
@@ -144,8 +153,8 @@ def play_reader(builder: ScenarioBuilder) -> None:
             builder.read(reader, [second])
 
 
-def lagging_consumer(builder: ScenarioBuilder, timestamp: int) -> None:
-    """An upstream table moves on twice, then its consumer asks for the older of the two versions."""
+def lagging_consumer(builder: ScenarioBuilder) -> None:
+    """Refreshes a table's upstreams twice, then the table itself to the older of the two data timestamps."""
     consumers = [table for table in builder.dynamic_tables if builder.timeline.upstream(table)]
     if not consumers:
         return

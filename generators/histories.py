@@ -1,8 +1,10 @@
-"""Random well-formed histories with derivations, many of them near the boundary between two levels."""
+"""Random well-formed histories with derivations; many of them lie near the boundary between two levels."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import product
 
 from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session, Special
 from dvs_model.history import History
@@ -10,14 +12,14 @@ from dvs_model.wellformed import well_formed
 from generators.choices import Choices, SeededChoices
 
 HISTORY_GENERATOR_VERSION = 1
-"""History i is a function of (seed, this version, shape, i)."""
+"""Raised when the same choices give other histories."""
 
 PREDICATE = "P"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryShape:
-    """How large histories are, and how often what occurs, in percent of histories or draws."""
+    """The size of histories, and how often something occurs, in percent of histories or of draws."""
 
     transactions: tuple[int, int] = (2, 5)
     operations: tuple[int, int] = (1, 4)
@@ -44,52 +46,54 @@ SMALL = HistoryShape()
 
 
 def history_at(seed: int, shape: HistoryShape, index: int) -> History:
-    """History `index` of a campaign."""
+    """Returns history `index` of a campaign: a function of seed, HISTORY_GENERATOR_VERSION, shape and index.
+
+    >>> from dvs_model.notation import render
+    >>> print(render(history_at(1, SMALL, 6)))
+    d2(v2 | x_init) r1(v2) w2(x2) w2(y2) c2 r1(y2) c1
+    """
     return random_history(SeededChoices(seed, HISTORY_GENERATOR_VERSION, shape, index), shape)
 
 
 def random_history(choices: Choices, shape: HistoryShape, name: str = "") -> History:
-    """A random history, well-formed by construction."""
+    """Returns a random history; whatever the choices are, it is well-formed."""
     return well_formed(HistoryBuilder(choices, shape).draft(name))
 
 
 @dataclass(slots=True)
 class Running:
-    """A transaction that has not ended: operations still to come, its own latest versions."""
+    """A transaction that has not ended: how many operations are left, its latest version of each object."""
 
     txn: int
     left: int
     reads_only: bool = False
-    own: dict[str, Name] = field(default_factory=dict)
+    latest: dict[str, Name] = field(default_factory=dict)
     begun: bool = False
 
 
-SKELETONS = (
-    # (transaction, operation, object): reads take the newest version before the skeleton, `r+` the newest.
-    ((1, "r", 0), (2, "r", 0), (2, "w", 0), (2, "c", 0), (1, "w", 0), (1, "c", 0)),
-    ((1, "r", 0), (2, "w", 0), (2, "w", 1), (2, "c", 0), (1, "r+", 1), (1, "c", 0)),
-    ((2, "w", 0), (2, "w", 1), (1, "r+", 0), (1, "r", 1), (2, "c", 0), (1, "c", 0)),
-    ((1, "r", 0), (2, "r", 1), (1, "w", 1), (2, "w", 0), (1, "c", 0), (2, "c", 0)),
-    (
-        (1, "w", 0),
-        (1, "c", 0),
-        (2, "r+", 0),
-        (2, "w", 1),
-        (2, "c", 0),
-        (3, "r+", 1),
-        (3, "r", 0),
-        (3, "c", 0),
-    ),
-    ((1, "w", 0), (2, "w", 1), (3, "r+", 0), (3, "r", 1), (4, "r", 0), (4, "r+", 1)),
-    ((1, "w", 0), (2, "w", 1), (1, "r+", 1), (2, "r+", 0), (1, "c", 0), (2, "c", 0)),
-    ((1, "w", 0), (1, "c", 0), (2, "w", 0), (2, "c", 0), (3, "r", 0), (3, "c", 0)),
+SKELETONS = tuple(
+    tuple((int(step[0]), step[1], int(step[2])) for step in text.split())
+    for text in (
+        "1r0 2r0 2w0 2c0 1w0 1c0",  # lost update
+        "1r0 2w0 2w1 2c0 1R1 1c0",  # read skew
+        "2w0 2w1 1R0 1r1 2c0 1c0",  # read skew, the new version first
+        "1r0 2r1 1w1 2w0 1c0 2c0",  # write skew
+        "1w0 1c0 2R0 2w1 2c0 3R1 3r0 3c0",  # causality violation
+        "1w0 2w1 3R0 3r1 4r0 4R1",  # long fork
+        "1w0 2w1 1R1 2R0 1c0 2c0",  # circular information flow
+        "1w0 1c0 2w0 2c0 3r0 3c0",  # stale read
+    )
 )
-"""Lost update, read skew both ways, write skew, causality violation, long fork, circular flow, stale read."""
+"""Steps (transaction, operation, object): r reads the newest version before the skeleton, R the newest."""
 
 
 @dataclass(slots=True)
 class HistoryBuilder:
-    """A history under construction."""
+    """A history under construction.
+
+    `versions`: those that can be read, by object in the order of their creation. `committed`: the committed
+    ones in the order of commits. `dead`: the objects that some transaction deletes.
+    """
 
     choices: Choices
     shape: HistoryShape
@@ -105,7 +109,7 @@ class HistoryBuilder:
     implicit: bool = False
 
     def draft(self, name: str) -> Draft:
-        """Everything drawn."""
+        """Returns a draft in which everything is drawn."""
         choices, shape = self.choices, self.shape
         self.result.name = name
         self.base = ["x", "y", "z"][: choices.integer(*shape.base)]
@@ -133,14 +137,14 @@ class HistoryBuilder:
         return self.result
 
     def event(self, transaction: Running, event: DraftEvent) -> None:
-        """One more event, after a start where there are any."""
+        """Adds an event, before the first one of a transaction also its start if the history has starts."""
         if self.starts and not transaction.begun:
             self.result.events.append(DraftEvent("s", transaction.txn))
         transaction.begun = True
         self.result.events.append(event)
 
-    def skeleton(self, steps: tuple[tuple[int, str, int], ...]) -> None:
-        """The steps of an anomaly; reads may go through a derivation. Ends may be left to chance."""
+    def skeleton(self, steps: Iterable[tuple[int, str, int]]) -> None:
+        """Adds the steps of an anomaly. Reads may go through a derivation; some commits are left out."""
         before = {obj: versions[-1] for obj, versions in self.versions.items()}
         for number, kind, position in steps:
             transaction = next((t for t in self.running if t.txn == number), None)
@@ -153,11 +157,11 @@ class HistoryBuilder:
                 if self.choices.chance(80):
                     self.end(transaction)
             else:
-                version = self.versions[obj][-1] if kind == "r+" else before[obj]
+                version = self.versions[obj][-1] if kind == "R" else before[obj]
                 self.read_somehow(transaction, obj, version)
 
     def read_somehow(self, transaction: Running, obj: str, version: Name) -> None:
-        """A read of a version, directly or of something derived from it."""
+        """Adds a read of a version, or of something that is then derived from it."""
         if self.derived and self.choices.chance(40):
             target = self.choices.pick(self.derived)
             if self.derive(self.choices.pick(self.running), target, [version]):
@@ -166,7 +170,7 @@ class HistoryBuilder:
         self.read(transaction, obj, version)
 
     def operation(self, transaction: Running) -> None:
-        """A random operation."""
+        """Adds a random operation."""
         kind = self.choices.weighted(((5, "w"), (7, "r"), (3, "d"), (3, "P"), (1, "dead")))
         if transaction.reads_only and kind in ("w", "dead"):
             kind = "r"
@@ -185,49 +189,53 @@ class HistoryBuilder:
             self.read(transaction, obj, self.some_version(obj))
 
     def some_version(self, obj: str) -> Name:
-        """The newest version, or any."""
+        """Returns the newest version of an object, or any version."""
         versions = self.versions[obj]
         return versions[-1] if self.choices.chance(self.shape.newest_percent) else self.choices.pick(versions)
 
+    def next_name(self, transaction: Running, obj: str) -> Name | None:
+        """Returns the name of the transaction's next version of an object; None: it shall make no other."""
+        latest = transaction.latest.get(obj)
+        if latest is None:
+            return Name(obj, transaction.txn, 1)
+        if latest.txn is Special.DEAD or not self.choices.chance(self.shape.again_percent):
+            return None
+        return Name(obj, transaction.txn, (latest.number or 1) + 1)
+
     def write(self, transaction: Running, obj: str, *, dead: bool = False) -> None:
-        """A write of an object; of one that was written before only sometimes."""
-        old = transaction.own.get(obj)
-        if old is not None and (old.txn is Special.DEAD or not self.choices.chance(self.shape.again_percent)):
+        """Adds a write of an object; a second write of the same transaction only sometimes."""
+        name = self.next_name(transaction, obj)
+        if name is None or (dead and (obj in self.dead or name.number != 1)):
             return
-        if dead and (obj in self.dead or old is not None):
-            return
-        number = 1 if old is None or old.number is None else old.number + 1
-        name = Name(obj, Special.DEAD) if dead else Name(obj, transaction.txn, number)
         if dead:
             self.dead.add(obj)
+            name = Name(obj, Special.DEAD)
         else:
             self.versions[obj].append(name)
-        transaction.own[obj] = name
+        transaction.latest[obj] = name
         self.event(transaction, DraftEvent("w", transaction.txn, (name,)))
 
     def derive(self, transaction: Running, target: str, sources: list[Name]) -> bool:
-        """A derivation."""
-        old = transaction.own.get(target)
-        if old is not None and not self.choices.chance(self.shape.again_percent):
+        """Adds a derivation unless it would be a second one; returns whether it did."""
+        name = self.next_name(transaction, target)
+        if name is None:
             return False
-        number = 1 if old is None or old.number is None else old.number + 1
-        name = Name(target, transaction.txn, number)
         self.event(transaction, DraftEvent("d", transaction.txn, (name,), tuple(dict.fromkeys(sources))))
         self.versions[target].append(name)
-        transaction.own[target] = name
+        transaction.latest[target] = name
         return True
 
     def read(self, transaction: Running, obj: str, version: Name) -> None:
-        """A read; of its own latest version where it has one."""
-        version = transaction.own.get(obj, version)
+        """Adds a read, of the transaction's own latest version if it has one."""
+        version = transaction.latest.get(obj, version)
         if not isinstance(version.txn, Special):
             self.event(transaction, DraftEvent("r", transaction.txn, (version,)))
 
     def predicate(self, transaction: Running) -> None:
-        """A predicate read, or a predicate write with its writes; what matches is said later, if at all."""
+        """Adds a predicate read, or a predicate write with its writes; `clauses` may say what matches."""
         objects = self.choices.subset([*self.base, *self.derived], 1, 3)
-        objects = [*dict.fromkeys([*objects, *(o for o in transaction.own if o in self.base)])]
-        names = tuple(transaction.own.get(obj, self.some_version(obj)) for obj in objects)
+        objects = [*dict.fromkeys([*objects, *(o for o in transaction.latest if o in self.base)])]
+        names = tuple(transaction.latest.get(obj, self.some_version(obj)) for obj in objects)
         writes = not transaction.reads_only and self.choices.chance(35)
         self.event(transaction, DraftEvent("W" if writes else "R", transaction.txn, names, None, PREDICATE))
         if writes:
@@ -235,16 +243,16 @@ class HistoryBuilder:
                 self.write(transaction, obj)
 
     def end(self, transaction: Running) -> None:
-        """A commit, sometimes an abort."""
+        """Adds a commit, sometimes an abort."""
         kind = "a" if self.choices.chance(self.shape.abort_percent) else "c"
         self.event(transaction, DraftEvent(kind, transaction.txn))
         self.running.remove(transaction)
         if kind == "c":
-            for obj, name in transaction.own.items():
+            for obj, name in transaction.latest.items():
                 self.committed[obj].append(name)
 
     def clauses(self) -> None:
-        """Version orders, matches, sessions, time-precedes items."""
+        """Adds version orders, matches, sessions and time-precedes items."""
         choices, shape = self.choices, self.shape
         for names in self.committed.values():
             alive = [name for name in names if name.txn is not Special.DEAD]
@@ -266,12 +274,13 @@ class HistoryBuilder:
             self.times(txns)
 
     def times(self, txns: list[int]) -> None:
-        """Time-precedes items of some clock, all of them."""
+        """Adds all time-precedes items of a random clock."""
         spans = {}
         for txn in txns:
             start = self.choices.integer(0, 9)
             spans[txn] = start, start + self.choices.integer(1, 5)
-        for before in txns:
-            for after in txns:
-                if spans[before][1] <= spans[after][0]:
-                    self.result.precedes.append(Precedes(before, after))
+        self.result.precedes += [
+            Precedes(before, after)
+            for before, after in product(txns, txns)
+            if spans[before][1] <= spans[after][0]
+        ]

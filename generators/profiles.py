@@ -9,21 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from generators.dml import DML_WEIGHTS
-from generators.limits import NO_LIMITS, Limits
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
+from workload.limits import NO_LIMITS, Limits
+from workload.operators import OPERATORS, Operator
 
-GENERATOR_VERSION = 4
-"""Scenario i is a function of (seed, generator version, profile, i); a change of any draw changes this."""
+GENERATOR_VERSION = 5
+"""Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """The shape of a campaign's scenarios. Pairs are inclusive ranges; percentages are of scenarios or draws.
 
-    `floors`: name -> how many per 1,000 scenarios must be reached, by kind: `operator: left join`,
-    `pair: a > b`, `intent: ..`, `state: ..`, `action: ..`. A run of n scenarios must reach n/1000 of each,
-    rounded down, and at least one where that is one or more.
+    The repr seeds the draws (`generate.scenario_at`), so a field that must not change them has `repr=False`.
     """
 
     name: str
@@ -37,9 +36,9 @@ class Profile:
     rounds: tuple[int, int] = (2, 4)
     commits: tuple[int, int] = (1, 3)
     quiet_percent: int = 12
-    """Rounds without a change: every refresh has nothing to do."""
+    """Rounds in which no row changes, so that refreshes have nothing to do."""
     no_op_percent: int = 50
-    """Quiet rounds in which something is committed all the same: OPTIMIZE, or an UPDATE to the old values."""
+    """Quiet rounds with a commit that changes no row: OPTIMIZE, or an UPDATE to the old values."""
     intents: tuple[int, int] = (1, 3)
     stale_percent: int = 25
     """Refreshes at a data timestamp older than the newest commit."""
@@ -48,28 +47,39 @@ class Profile:
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)
-    """What a run must reach. No part of what decides which scenarios there are."""
+    """Name -> how many per 1,000 scenarios a run must reach: `operator: left join`, `pair: a > b`,
+    `intent: ..`, `state: ..`, `action: ..`. A run of n scenarios must reach n/1000 of each, rounded down, and
+    at least one where that is one or more."""
     fresh_percent: int = 10
     """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
     tiers: Mapping[str, int] = field(
         default_factory=lambda: {"rules": 40, "spark": 30, "spark-stock": 5, "delta": 25}, repr=False
     )
-    """Tier -> its share of a campaign over all tiers. No part of what decides which scenarios there are."""
+    """Tier -> its share of a campaign over all tiers."""
     limits: Limits = field(default=NO_LIMITS, repr=False)
-    """What the engine can be asked. Not part of what decides the draws: those are cut down afterwards."""
+    """What the engine under test can do. Scenarios are drawn without limits and reduced afterwards."""
 
+
+COMMON_OPERATORS = (
+    Operator.FILTER,
+    Operator.INNER_JOIN,
+    Operator.LEFT_JOIN,
+    Operator.FULL_JOIN,
+    Operator.GROUPED_AGGREGATION,
+)
+"""The operators that a campaign must meet more often than the others."""
 
 PAIRS = (
-    ("grouped aggregation", "left join"),
-    ("grouped aggregation", "inner join"),
-    ("filter", "grouped aggregation"),
-    ("filter", "left join"),
-    ("inner join", "inner join"),
-    ("union all", "inner join"),
-    ("grouped aggregation", "grouped aggregation"),
-    ("grouped aggregation", "full join"),
+    (Operator.GROUPED_AGGREGATION, Operator.LEFT_JOIN),
+    (Operator.GROUPED_AGGREGATION, Operator.INNER_JOIN),
+    (Operator.FILTER, Operator.GROUPED_AGGREGATION),
+    (Operator.FILTER, Operator.LEFT_JOIN),
+    (Operator.INNER_JOIN, Operator.INNER_JOIN),
+    (Operator.UNION_ALL, Operator.INNER_JOIN),
+    (Operator.GROUPED_AGGREGATION, Operator.GROUPED_AGGREGATION),
+    (Operator.GROUPED_AGGREGATION, Operator.FULL_JOIN),
 )
-"""Operators, one right above the other, that a campaign must have met."""
+"""Pairs of operators, the first right above the second in a query, that a campaign must have run."""
 
 INTENT_NAMES = (
     "both join sides change",
@@ -87,16 +97,14 @@ INTENT_NAMES = (
     "maintenance",
     "no op update",
 )
-"""The triggers that users and maintainers of incremental engines wrote down; each must come up."""
+"""The intents that every campaign must have run: those known from bug reports of incremental engines."""
 
 FLOORS: Mapping[str, int] = {
+    **{f"operator: {operator}": 100 for operator in COMMON_OPERATORS},
     **{
-        f"operator: {name}": 100
-        for name in ("filter", "inner join", "left join", "full join", "grouped aggregation")
-    },
-    **{
-        f"operator: {name}": 40
-        for name in ("right join", "cross join", "distinct", "union all", "scalar aggregation")
+        f"operator: {operator}": 40
+        for operator in Operator
+        if operator in OPERATORS.difference(COMMON_OPERATORS, {Operator.PROJECTION})
     },
     **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
     "action: REINITIALIZE": 5,
@@ -132,7 +140,7 @@ QUICK = Profile(
     query=QueryWeights(depth=1),
     floors={"action: INITIALIZE": 1000, "action: INCREMENTAL": 300},
 )
-"""Small scenarios, for where each step is slow: Delta in a demo, property tests."""
+"""Small scenarios, for uses where each step is slow: Delta in a demo, property tests."""
 
 NIGHTLY = Profile(
     name="nightly",
@@ -170,21 +178,22 @@ PRODUCTION = Profile(
         "operator: grouped aggregation": 100,
     },
 )
-"""After the paper's section 6.3: over 90 % NO_DATA, most changes small, joins and aggregates common."""
+"""As the DVS paper, section 6.3, reports of production: over 90 % of refreshes are NO_DATA, most changes are
+small, joins and aggregates are common."""
 
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SMOKE, QUICK, NIGHTLY, PRODUCTION)}
 
 
 def load_profile(name: str) -> Profile:
-    """A built-in profile, or one from a TOML file: `base = "smoke"` and the fields that differ.
+    """A built-in profile by its name, or one from a TOML file: `base = "smoke"` and the fields that differ.
 
-    Raises WorkloadError naming the file and key.
+    Raises WorkloadError: no such profile or file, or the file has an unknown key or a wrong value.
     """
     if name in PROFILES:
         return PROFILES[name]
     path = Path(name)
     if not path.is_file():
-        raise WorkloadError(f"no profile {name!r}: neither one of {', '.join(PROFILES)} nor a file")
+        raise WorkloadError(f"no profile {name!r}: it is neither one of {', '.join(PROFILES)} nor a file")
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
@@ -202,22 +211,17 @@ def load_profile(name: str) -> Profile:
 
 
 def _checked(profile: str, key: str, value: object, default: object) -> object:
-    match default:
-        case tuple():
-            good = (
-                isinstance(value, list)
-                and len(value) == 2
-                and all(type(v) is int for v in value)
-                and 0 <= value[0] <= value[1]
-            )
-            value = tuple(value) if isinstance(value, list) else value
-        case int():
-            good = type(value) is int and value >= 0
-        case Mapping():
-            good = isinstance(value, dict) and all(type(v) is int and v >= 0 for v in value.values())
+    match default, value:
+        # `type`, since a TOML true is an int for isinstance.
+        case tuple(), [low, high] if type(low) is int and type(high) is int and 0 <= low <= high:
+            return low, high
+        case int(), int() if type(value) is int and value >= 0:
+            return value
+        case Mapping(), dict() if all(type(v) is int and v >= 0 for v in value.values()):
+            return value
+        case str(), str():
+            return value
         case _:
-            good = isinstance(value, str)
-    if not good:
-        found = f"{key} = {value!r}"
-        raise WorkloadError(f"profile {profile}: {found} does not fit; it looks like {default!r}")
-    return value
+            form = list(default) if isinstance(default, tuple) else default
+            message = f"{key} = {value!r} does not fit; write it like {key} = {form!r}"
+            raise WorkloadError(f"profile {profile}: {message}")

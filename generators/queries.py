@@ -2,65 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from generators import expressions
 from generators.choices import Choices
-from generators.expressions import Term
+from generators.expressions import Term, call, constant
+from generators.relations import (
+    COUNT_STAR,
+    FromClause,
+    Generated,
+    OutputColumn,
+    Source,
+    joined,
+    read,
+    scope_of,
+    select,
+    summed_type,
+)
+from workload.operators import SET_OPERATIONS, Operator
 from workload.query import (
     Aggregate,
     AggregateFunction,
-    Call,
     ColumnRef,
     Cte,
     Derived,
+    ExceptAll,
     Expr,
-    Item,
-    Join,
     JoinKind,
-    Literal,
-    Named,
-    Query,
-    Relation,
     Select,
     UnionAll,
     With,
+    subexpressions,
 )
-from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, MAX_DECIMAL_PRECISION, Kind, SqlType, decimal
-
-
-@dataclass(frozen=True, slots=True)
-class OutputColumn:
-    """A column of a relation, with what the generator must know to use it (see `expressions.Term`)."""
-
-    name: str
-    type: SqlType
-    digits: int
-    key: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A relation that a query may read. `rows`: how many it may hold at most, roughly."""
-
-    name: str
-    columns: tuple[OutputColumn, ...]
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """A query with its output."""
-
-    query: Query
-    columns: tuple[OutputColumn, ...]
-    rows: int
+from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryWeights:
-    """How often each shape is drawn; see `profiles`."""
+    """How often each shape is drawn; see `profiles`.
+
+    The repr is part of the seed of every scenario (see `generate.scenario_at`): a renamed field changes
+    all draws.
+    """
 
     depth: int = 2
     joins: tuple[tuple[int, JoinKind], ...] = (
@@ -77,6 +61,7 @@ class QueryWeights:
         (1, "scalar"),
         (2, "distinct"),
         (2, "union"),
+        (1, "except"),
         (1, "cte"),
     )
     where_percent: int = 45
@@ -86,85 +71,117 @@ class QueryWeights:
     """Joins that may yield more rows than this are not generated: tests want many small cases."""
 
 
+SHAPES: Mapping[str, str] = {
+    Operator.GROUPED_AGGREGATION: "grouped",
+    Operator.SCALAR_AGGREGATION: "scalar",
+    Operator.DISTINCT: "distinct",
+    Operator.UNION_ALL: "union",
+    Operator.EXCEPT_ALL: "except",
+}
+"""The shape of `QueryWeights.shapes` whose queries hold an operator."""
+
+NESTED = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte"}
+"""Shapes that hold other queries, and so are drawn only where the depth allows it."""
+
+AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
+    (3, AggregateFunction.COUNT_STAR),
+    (2, AggregateFunction.COUNT),
+    (4, AggregateFunction.SUM),
+    (2, AggregateFunction.AVG),
+    (3, AggregateFunction.MIN),
+    (3, AggregateFunction.MAX),
+)
+
+
+TRUE = call("is_not_null", BOOLEAN, constant(1, INT)).expr
+"""A condition that is always true."""
+
+
 @dataclass(slots=True)
 class QueryGenerator:
-    """Draws queries over some sources. Aliases are unique in one query."""
+    """Draws queries over some sources. `aliases` counts the aliases given so far: each is new."""
 
     choices: Choices
     weights: QueryWeights = field(default_factory=QueryWeights)
     aliases: int = 0
 
     def query(self, sources: Sequence[Source], depth: int | None = None) -> Generated:
-        """A random query."""
+        """A random query over the sources, nested at most `depth` deep (default: the weights' depth)."""
         depth = self.weights.depth if depth is None else depth
-        shapes = (
-            self.weights.shapes
-            if depth > 0
-            else [(w, s) for w, s in self.weights.shapes if s not in ("union", "cte")]
+        shape = self.choices.weighted(
+            [(w, s) for w, s in self.weights.shapes if depth > 0 or s not in NESTED]
         )
-        shape = self.choices.weighted(list(shapes))
         match shape:
             case "union":
                 return self.union(sources, depth)
+            case "except":
+                return self.difference(sources, depth)
             case "cte":
                 return self.cte_twice(sources, depth)
             case _:
-                return self.select(sources, depth, shape)
+                return self.over(self.from_clause(sources, depth), shape)
 
-    def select(self, sources: Sequence[Source], depth: int, shape: str) -> Generated:
-        """One SELECT block of a shape: plain, grouped, scalar or distinct."""
-        relation, scope, rows = self.relations(sources, depth)
-        return self.over(relation, scope, rows, shape)
+    def difference(self, sources: Sequence[Source], depth: int) -> Generated:
+        """EXCEPT ALL of two blocks with the same select list; often of one block with two conditions."""
+        source = self.from_clause(sources, depth - 1)
+        # Rows are matched by all their columns.
+        source = replace(source, scope=[term for term in source.scope if term.key])
+        first = self.plain(source, self.sometimes(source, 30), distinct=False)
+        assert isinstance(first.query, Select)
+        second = replace(first.query, where=self.sometimes(source, 80))
+        if any(not column.key for column in first.columns):
+            return first
+        return replace(first, query=ExceptAll((first.query, second)))
 
-    def over(self, relation: Relation, scope: list[Term], rows: int, shape: str) -> Generated:
-        """A SELECT block over a FROM clause."""
-        where = None
-        if self.choices.chance(self.weights.where_percent):
-            where = expressions.predicate(self.choices, scope, 1).expr
+    def sometimes(self, source: FromClause, percent: int) -> Expr | None:
+        """A random condition over a FROM clause in so many percent of the cases, else None."""
+        if not self.choices.chance(percent):
+            return None
+        return expressions.predicate(self.choices, source.scope, 1).expr
+
+    def over(self, source: FromClause, shape: str) -> Generated:
+        """A SELECT block over a FROM clause, of a shape: plain, grouped, scalar or distinct."""
+        where = self.sometimes(source, self.weights.where_percent)
         match shape:
             case "grouped":
-                return self.grouped(relation, scope, where, rows)
+                return self.grouped(source, where)
             case "scalar":
-                return self.aggregated(relation, scope, where, (), 1, rows)
+                return self.aggregated(source, where, (), 1)
             case _:
-                return self.plain(relation, scope, where, rows, distinct=shape == "distinct")
+                return self.plain(source, where, distinct=shape == "distinct")
 
     def alias(self) -> str:
-        """An alias not used before."""
+        """An alias that no relation of this scenario has yet."""
         self.aliases += 1
         return f"t{self.aliases}"
 
-    def relations(self, sources: Sequence[Source], depth: int) -> tuple[Relation, list[Term], int]:
+    def from_clause(self, sources: Sequence[Source], depth: int) -> FromClause:
         """A FROM clause: one to three relations, joined."""
         count = self.choices.weighted(self.weights.relations)
-        relation, scope, rows = self.relation(sources, depth)
+        clause = self.relation(sources, depth)
         for _ in range(count - 1):
-            right, right_scope, right_rows = self.relation(sources, depth)
-            if rows * right_rows > self.weights.max_rows * 4:
+            right = self.relation(sources, depth)
+            rows = clause.rows * right.rows
+            if rows > self.weights.max_rows * 4:
                 break
             kind = self.choices.weighted(self.weights.joins)
-            if kind is JoinKind.CROSS and rows * right_rows > self.weights.max_rows:
+            if kind is JoinKind.CROSS and rows > self.weights.max_rows:
                 kind = JoinKind.INNER
-            relation, rows = self.join(kind, relation, right, scope, right_scope), rows * right_rows
-            scope = scope + right_scope
-        return relation, scope, rows
+            clause = self.join(kind, clause, right)
+        return clause
 
-    def relation(self, sources: Sequence[Source], depth: int) -> tuple[Relation, list[Term], int]:
-        """A named relation or a sub-select."""
+    def relation(self, sources: Sequence[Source], depth: int) -> FromClause:
+        """One of the sources, or a sub-select."""
         alias = self.alias()
         if depth > 0 and self.choices.chance(self.weights.derived_percent):
             inner = self.query(sources, depth - 1)
-            return Derived(inner.query, alias), scope_of(alias, inner.columns), inner.rows
-        source = self.choices.pick(sources)
-        return Named(source.name, alias), scope_of(alias, source.columns), source.rows
+            return FromClause(Derived(inner.query, alias), scope_of(alias, inner.columns), inner.rows)
+        return read(self.choices.pick(sources), alias)
 
-    def join(
-        self, kind: JoinKind, left: Relation, right: Relation, left_scope: list[Term], right_scope: list[Term]
-    ) -> Join:
-        """A join with a condition that usually equates two columns."""
-        if kind is JoinKind.CROSS:
-            return Join(kind, left, right, None)
-        return Join(kind, left, right, self.condition(left_scope, right_scope))
+    def join(self, kind: JoinKind, left: FromClause, right: FromClause) -> FromClause:
+        """A join of two FROM clauses, on a condition that usually equates two columns."""
+        condition = None if kind is JoinKind.CROSS else self.condition(left.scope, right.scope)
+        return joined(kind, left, right, condition)
 
     def condition(self, left: list[Term], right: list[Term]) -> Expr:
         """An ON condition: usually an equality, sometimes with a second conjunct."""
@@ -178,174 +195,112 @@ class QueryGenerator:
         a, b = self.choices.pick(first if self.choices.chance(80) else pairs)
         if self.choices.chance(30):
             a, b = b, a
-        name = self.choices.weighted(((8, "eq"), (1, "same"), (1, "le")))
-        condition: Expr = Call(name, (a.expr, b.expr), BOOLEAN)
+        condition = call(self.choices.weighted(((8, "eq"), (1, "same"), (1, "le"))), BOOLEAN, a, b)
         if self.choices.chance(25):
-            c, d = self.choices.pick(pairs)
-            second = Call(self.choices.pick(("lt", "ne", "ge", "eq")), (c.expr, d.expr), BOOLEAN)
-            condition = Call("and", (condition, second), BOOLEAN)
-        return condition
+            pair = self.choices.pick(pairs)
+            second = call(self.choices.pick(("lt", "ne", "ge", "eq")), BOOLEAN, *pair)
+            condition = call("and", BOOLEAN, condition, second)
+        return condition.expr
 
-    def plain(
-        self, relation: Relation, scope: list[Term], where: Expr | None, rows: int, *, distinct: bool
-    ) -> Generated:
-        """A projection, perhaps DISTINCT."""
-        usable = [term for term in scope if term.key] if distinct else scope
+    def plain(self, source: FromClause, where: Expr | None, *, distinct: bool) -> Generated:
+        """A projection to one to five terms, DISTINCT if so wanted; at least one of them is a column."""
+        usable = [term for term in source.scope if term.key] if distinct else source.scope
         terms = self.choices.subset(usable, 1, 3) or [expressions.literal(self.choices, INT)]
         for _ in range(self.choices.integer(0, 1)):
             type_ = self.choices.pick(usable).type if usable else INT
             terms.append(expressions.expression(self.choices, usable, type_, 2))
         if not any(isinstance(term.expr, ColumnRef) for term in terms) and usable:
             terms.append(self.choices.pick(usable))
-        items, columns = self.items(terms)
-        return Generated(Select(items, relation, where, distinct=distinct), columns, rows)
+        return select(source, terms, where, distinct=distinct)
 
-    def grouped(self, relation: Relation, scope: list[Term], where: Expr | None, rows: int) -> Generated:
-        """GROUP BY one or two keys, columns or expressions."""
-        usable = [term for term in scope if term.key]
+    def grouped(self, source: FromClause, where: Expr | None) -> Generated:
+        """GROUP BY one to three keys, columns or expressions."""
+        usable = [term for term in source.scope if term.key]
         if not usable:
-            return self.plain(relation, scope, where, rows, distinct=False)
+            return self.plain(source, where, distinct=False)
         keys = self.choices.subset(usable, 1, 2)
         if self.choices.chance(20):
             computed = expressions.expression(self.choices, usable, self.choices.pick(usable).type, 1)
-            if (
-                computed.key
-                and any(isinstance(part, ColumnRef) for part in _parts(computed.expr))
-                and computed not in keys
-            ):
+            reads_column = any(isinstance(part, ColumnRef) for part in subexpressions(computed.expr))
+            if computed.key and reads_column and computed not in keys:
                 keys.append(computed)
-        return self.aggregated(relation, scope, where, tuple(keys), self.choices.integer(1, 3), rows)
+        return self.aggregated(source, where, tuple(keys), self.choices.integer(1, 3))
 
     def aggregated(
-        self,
-        relation: Relation,
-        scope: list[Term],
-        where: Expr | None,
-        keys: tuple[Term, ...],
-        count: int,
-        rows: int,
+        self, source: FromClause, where: Expr | None, keys: tuple[Term, ...], count: int
     ) -> Generated:
-        """Aggregates over groups, or over all rows where there are no keys; sometimes HAVING."""
-        aggregates = [self.aggregate(scope, rows) for _ in range(max(1, count))]
-        shown = list(keys) if self.choices.chance(85) else list(keys[1:])
-        if self.choices.chance(15) and aggregates[0].digits < 40 and aggregates[0].type == BIGINT:
-            over = Call("add", (aggregates[0].expr, expressions.literal(self.choices, BIGINT).expr), BIGINT)
-            aggregates[0] = Term(over, aggregates[0].digits + 1, aggregates[0].key)
+        """`count` aggregates over groups, or over all rows if there are no keys; sometimes with HAVING."""
+        aggregates = [self.aggregate(source) for _ in range(count)]
+        shown = keys if self.choices.chance(85) else keys[1:]
+        first = aggregates[0]
+        if self.choices.chance(15) and first.digits < 40 and first.type == BIGINT:
+            one = expressions.literal(self.choices, BIGINT)
+            aggregates[0] = call("add", BIGINT, first, one, digits=first.digits + 1)
         having = None
         if self.choices.chance(self.weights.having_percent):
-            tested = self.choices.pick([self.aggregate(scope, rows), *aggregates])
+            tested = self.choices.pick([self.aggregate(source), *aggregates])
             bound = expressions.literal(self.choices, tested.type)
-            having = Call(self.choices.pick(("gt", "le", "ge", "ne")), (tested.expr, bound.expr), BOOLEAN)
-        items, columns = self.items([*shown, *aggregates])
-        group_by = tuple(key.expr for key in keys)
-        return Generated(Select(items, relation, where, group_by, having), columns, rows if keys else 1)
+            having = call(self.choices.pick(("gt", "le", "ge", "ne")), BOOLEAN, tested, bound).expr
+        return select(source, [*shown, *aggregates], where, group_by=keys, having=having)
 
-    def aggregate(self, scope: list[Term], rows: int) -> Term:
-        """An aggregate, DISTINCT in a quarter of the cases."""
-        function = self.choices.weighted(
-            (
-                (3, AggregateFunction.COUNT_STAR),
-                (2, AggregateFunction.COUNT),
-                (4, AggregateFunction.SUM),
-                (2, AggregateFunction.AVG),
-                (3, AggregateFunction.MIN),
-                (3, AggregateFunction.MAX),
-            )
-        )
-        growth = max(rows, 2).bit_length()
+    def aggregate(self, source: FromClause) -> Term:
+        """A random aggregate over a FROM clause, DISTINCT in a fifth of the cases."""
+        function = self.choices.weighted(AGGREGATES)
+        growth = max(source.rows, 2).bit_length()
         distinct = self.choices.chance(20)
         if function is AggregateFunction.COUNT_STAR:
-            return Term(Aggregate(function, None, False, BIGINT), growth)
+            return Term(COUNT_STAR, growth)
         if function in (AggregateFunction.SUM, AggregateFunction.AVG):
-            summable = [t for t in scope if summed_type(t, growth) is not None]
+            summable = [term for term in source.scope if summed_type(term, growth) is not None]
             if not summable:
-                return Term(Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT), growth)
+                return Term(COUNT_STAR, growth)
             return self.sum_or_average(function, self.choices.pick(summable), growth, distinct)
-        arg = self.choices.pick(scope)
+        arg = self.choices.pick(source.scope)
         if self.choices.chance(20):
-            arg = expressions.expression(self.choices, scope, arg.type, 1)
+            arg = expressions.expression(self.choices, source.scope, arg.type, 1)
         if function is AggregateFunction.COUNT:
             return Term(Aggregate(function, arg.expr, distinct, BIGINT), growth, arg.key)
         return Term(Aggregate(function, arg.expr, distinct, arg.type), arg.digits, arg.key)
 
     def sum_or_average(self, function: AggregateFunction, arg: Term, growth: int, distinct: bool) -> Term:
-        """SUM or AVG; a float result is no key, and an average no multiple of a power of two."""
+        """SUM or AVG of a term, or of a CASE over it; `growth`: the binary digits that the sum adds."""
         if self.choices.chance(25) and arg.type in (INT, BIGINT):
-            when = Call("is_not_null", (arg.expr,), BOOLEAN)
-            arg = Term(
-                Call("case", (when, arg.expr, expressions.literal(self.choices, arg.type).expr), arg.type),
-                max(3, arg.digits),
-                arg.key,
-            )
+            when = call("is_not_null", BOOLEAN, arg)
+            other = expressions.literal(self.choices, arg.type)
+            arg = call("case", arg.type, when, arg, other, digits=max(3, arg.digits))
+        # An average is no multiple of a power of two, so nothing is grouped by it or calculated from it.
         if function is AggregateFunction.AVG and arg.type.kind is not Kind.DECIMAL:
             return Term(Aggregate(function, arg.expr, distinct, DOUBLE), key=False)
         type_ = summed_type(arg, growth)
-        assert type_ is not None
+        assert type_ is not None, "the caller picks summable terms only"
         sum_ = Aggregate(AggregateFunction.SUM, arg.expr, distinct, type_)
         return Term(sum_, arg.digits + growth, arg.key and type_ != DOUBLE)
 
     def union(self, sources: Sequence[Source], depth: int) -> Generated:
-        """UNION ALL of two or three branches of one shape; often over one table."""
-        first = self.select(sources, depth - 1, "plain")
-        branches, columns, rows = [first.query], list(first.columns), first.rows
+        """UNION ALL of two or three branches with columns of the same types; often over one table."""
+        first = self.over(self.from_clause(sources, depth - 1), "plain")
+        branches, columns, rows = [first.query], first.columns, first.rows
         for _ in range(self.choices.integer(1, 2)):
-            relation, scope, more = self.relations(sources, 0)
+            source = self.from_clause(sources, 0)
+            scope = source.scope
             terms = [expressions.expression(self.choices, scope, column.type, 1) for column in columns]
             where = expressions.predicate(self.choices, scope, 0).expr if self.choices.chance(40) else None
-            items, _ = self.items(terms)
-            branches.append(Select(items, relation, where))
-            rows += more
-            columns = [
+            branches.append(select(source, terms, where).query)
+            rows += source.rows
+            columns = tuple(
                 OutputColumn(c.name, c.type, max(c.digits, t.digits), c.key and t.key)
                 for c, t in zip(columns, terms, strict=True)
-            ]
-        return Generated(UnionAll(tuple(branches)), tuple(columns), rows)
+            )
+        return Generated(UnionAll(tuple(branches)), columns, rows)
 
     def cte_twice(self, sources: Sequence[Source], depth: int) -> Generated:
-        """A CTE read twice and joined with itself."""
+        """A CTE joined with itself."""
         inner = self.query(sources, depth - 1)
         if inner.rows * inner.rows > self.weights.max_rows * 4:
             return inner
-        name = f"c{self.aliases}"
-        left, right = self.alias(), self.alias()
-        scopes = scope_of(left, inner.columns), scope_of(right, inner.columns)
+        cte = Source(f"c{self.aliases}", inner.columns, inner.rows)
+        left, right = (read(cte, self.alias()) for _ in range(2))
         kind = self.choices.weighted([(w, k) for w, k in self.weights.joins if k is not JoinKind.CROSS])
-        joined = self.join(kind, Named(name, left), Named(name, right), *scopes)
-        shape = self.choices.weighted(((3, "plain"), (2, "grouped")))
-        body = self.over(joined, scopes[0] + scopes[1], inner.rows * inner.rows, shape)
-        return Generated(With((Cte(name, inner.query),), body.query), body.columns, body.rows)
-
-    def items(self, terms: Sequence[Term]) -> tuple[tuple[Item, ...], tuple[OutputColumn, ...]]:
-        """The select list, every output with a name of its own."""
-        items = []
-        columns = []
-        for number, term in enumerate(terms):
-            name = f"x{number}"
-            items.append(Item(term.expr, name))
-            columns.append(OutputColumn(name, term.type, term.digits, term.key))
-        return tuple(items), tuple(columns)
-
-
-TRUE = Call("is_not_null", (Literal(1, INT),), BOOLEAN)
-
-
-def scope_of(alias: str, columns: Sequence[OutputColumn]) -> list[Term]:
-    """A relation's columns as terms."""
-    return [Term(ColumnRef(alias, column.name, column.type), column.digits, column.key) for column in columns]
-
-
-def summed_type(term: Term, growth: int) -> SqlType | None:
-    """The type of SUM over a term; None where the sum could overflow or lose digits."""
-    match term.type.kind:
-        case Kind.INT | Kind.BIGINT if term.digits + growth <= 60:
-            return BIGINT
-        case Kind.DOUBLE if term.digits + growth <= 50:
-            return DOUBLE
-        case Kind.DECIMAL if term.type.precision + 10 <= 28 <= MAX_DECIMAL_PRECISION:
-            return decimal(term.type.precision + 10, term.type.scale)
-        case _:
-            return None
-
-
-def _parts(expr: Expr) -> list[Expr]:
-    return [expr, *(part for arg in expr.args for part in _parts(arg))] if isinstance(expr, Call) else [expr]
+        source = self.join(kind, left, right)
+        body = self.over(source, self.choices.weighted(((3, "plain"), (2, "grouped"))))
+        return replace(body, query=With((Cte(cte.name, inner.query),), body.query))

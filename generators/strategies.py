@@ -8,19 +8,19 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from generators.choices import Choices
 from generators.fitting import fitted
 from generators.generate import generate
-from generators.limits import NO_LIMITS, Limits
 from generators.profiles import QUICK, Profile
+from workload.limits import NO_LIMITS, Limits
 from workload.scenario import Scenario
 
 
 class DrawnChoices(Choices):
-    """Decisions that Hypothesis draws, shrinks and stores."""
+    """Decisions that Hypothesis draws, shrinks, and stores in its example database."""
 
     def __init__(self, draw: DrawFn) -> None:
         self._draw = draw
 
     def integer(self, low: int, high: int) -> int:
-        """An integer that shrinks towards `low`."""
+        """An integer between two bounds, both included, which shrinks towards `low`."""
         return self._draw(st.integers(low, high))
 
 
@@ -30,5 +30,8 @@ def _scenarios(draw: DrawFn, profile: Profile) -> Scenario:
 
 
 def scenarios(profile: Profile = QUICK, limits: Limits = NO_LIMITS) -> SearchStrategy[Scenario]:
-    """Random scenarios: `@given(scenarios())`; `limits`: those of the engine that is tested."""
+    """The Hypothesis strategy of random scenarios: `@given(scenarios())`.
+
+    `limits`: what the engine under test can do; scenarios are reduced to that.
+    """
     return _scenarios(profile if limits == NO_LIMITS else fitted(profile, limits))

@@ -1,4 +1,4 @@
-"""Rows to and from Arrow, column by column and by declared type, never guessed (dialects, section 1.1)."""
+"""Conversion of rows to and from Arrow by the declared column types (no type is ever guessed from values)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,21 @@ SIMPLE_TYPES: Mapping[Kind, pa.DataType] = {
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
 }
-"""The Arrow type of every kind but DECIMAL, which carries its precision and scale (dialects, section 1.2)."""
+"""The Arrow type of every kind but DECIMAL, which carries its precision and scale."""
 
 
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """The Arrow type that DuckDB, Spark, Delta and Parquet all have for the SQL type."""
+    """The Arrow type that DuckDB, Spark, Delta and Parquet all use for the SQL type."""
     if type_.kind is Kind.DECIMAL:
         return pa.decimal128(type_.precision, type_.scale)
     return SIMPLE_TYPES[type_.kind]
 
 
 def to_arrow(columns: Sequence[Column], rows: Sequence[Row], what: str) -> pa.Table:
-    """The rows as an Arrow table. Raises OracleError, naming `what`: a value is not of its column's type."""
+    """The rows as an Arrow table with the given columns.
+
+    `what` names the rows in error messages. Raises OracleError: a value does not fit its column's type.
+    """
     values = list(zip(*rows, strict=True)) or [()] * len(columns)
     try:
         arrays = [pa.array(cells, type=arrow_type(c.type)) for cells, c in zip(values, columns, strict=True)]
@@ -40,17 +43,20 @@ def to_arrow(columns: Sequence[Column], rows: Sequence[Row], what: str) -> pa.Ta
 
 
 def from_arrow(table: pa.Table, columns: Sequence[Column], what: str) -> tuple[Row, ...]:
-    """The rows of an Arrow table. Raises OracleError, naming `what`: a column has another name or type."""
-    found = [(field.name, _plain(field.type)) for field in table.schema]
+    """The rows of an Arrow table, whose columns must be exactly the given ones, in their order.
+
+    `what` names the table in error messages. Raises OracleError: a column has another name or type.
+    """
+    actual = [(field.name, _plain_string(field.type)) for field in table.schema]
     declared = [(column.name, arrow_type(column.type)) for column in columns]
-    if found != declared:
-        raise OracleError(f"{what}: found the columns {_text(found)}, declared are {_text(declared)}")
-    # By position: a row as a dictionary would keep the last of two equal names only.
+    if actual != declared:
+        raise OracleError(f"{what}: the columns are {_text(actual)}, but declared are {_text(declared)}")
+    # By position, not by name: rows as dictionaries would lose all but the last column of a repeated name.
     return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def _plain(type_: pa.DataType) -> pa.DataType:
-    # Readers use the wide and the view forms of strings at will; they hold the same values.
+def _plain_string(type_: pa.DataType) -> pa.DataType:
+    # Readers choose among three string types (plain, large, view) freely; all hold the same values.
     return pa.string() if pa.types.is_large_string(type_) or pa.types.is_string_view(type_) else type_
 
 

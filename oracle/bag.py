@@ -1,4 +1,4 @@
-"""Bags of typed rows: the one notion of equality that the harness judges by (semantics, section 6)."""
+"""Bags of typed rows: the one notion of equality that judgements use (docs/semantics.md, Judging)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ Canonical = None | int | str | dt.date | dt.datetime | Tagged
 CanonicalRow = tuple[Canonical, ...]
 
 NAN: Tagged = ("double", "NaN")
-"""The one token for every NaN: SQL takes them as equal in grouping, joins and set operations."""
+"""The canonical form of every NaN: SQL treats all NaNs as equal in grouping, joins and set operations."""
 
 
 def canonical(value: Value, type_: SqlType) -> Canonical:
-    """The value's canonical form: equal forms mean equal SQL values, across types too.
+    """The value's canonical form: two forms are equal exactly when the SQL values are equal.
 
     NULL equals NULL, NaN equals NaN, -0.0 equals 0.0; a DECIMAL is its unscaled integer at the type's
-    scale; strings are code points, dates and timestamps exact. Forms of different types differ even
-    where Python calls the values equal (1, 1.0 and True). Raises OracleError: the value is not of the type.
+    scale; strings are compared by code point, dates and timestamps exactly. Forms of different types
+    differ even where Python calls the values equal (1, 1.0 and True). Raises OracleError: the value does
+    not belong to the type.
     """
     if value is None:
         return None
@@ -44,7 +45,7 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
         case Kind.TIMESTAMP_NTZ if type(value) is dt.datetime and value.tzinfo is None:
             return value
         case _:
-            raise OracleError(f"{value!r} is no {type_}: whoever read it mixed up the types")
+            raise OracleError(f"{value!r} is not a value of type {type_}: its reader mixed up the types")
 
 
 def _unscaled(value: Decimal, type_: SqlType) -> int:
@@ -52,7 +53,7 @@ def _unscaled(value: Decimal, type_: SqlType) -> int:
     numerator, denominator = value.as_integer_ratio()
     unscaled, rest = divmod(numerator * int(10**type_.scale), denominator)
     if rest or abs(unscaled) >= 10**type_.precision:
-        raise OracleError(f"{value} is no {type_}: it has more digits")
+        raise OracleError(f"{value} is not a value of type {type_}: it has more digits")
     return unscaled
 
 
@@ -68,15 +69,15 @@ class Bag:
     """A multiset of rows: canonical row -> multiplicity, never 0.
 
     Multiplicities may be negative: a difference of bags is a bag, and so is a change set (INSERT +1,
-    DELETE -1). Bags are an Abelian group under `+`, hence applying a change set is `before + changes`.
-    The constructor is the only door, so that equal multisets are equal values. `originals` keeps one row
-    as it was given for each canonical one, for display only.
+    DELETE -1). Bags are an Abelian group under `+`, so a change set is applied by `before + changes`.
+    `originals` keeps, for display only, one row as the caller gave it for each canonical row.
     """
 
     multiplicities: Mapping[CanonicalRow, int]
     originals: Mapping[CanonicalRow, Row] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        # The only place that drops zeros, so that equal multisets are always equal values.
         nonzero = {row: count for row, count in self.multiplicities.items() if count}
         object.__setattr__(self, "multiplicities", nonzero)
 
@@ -87,7 +88,7 @@ class Bag:
 
     @classmethod
     def weighted(cls, entries: Iterable[tuple[Row, int]], types: Sequence[SqlType]) -> Bag:
-        """The bag of rows with multiplicities, which add up. Raises OracleError as `canonical_row` does."""
+        """The bag of rows with multiplicities; those of equal rows add up. Raises as `canonical_row` does."""
         counts: dict[CanonicalRow, int] = {}
         originals: dict[CanonicalRow, Row] = {}
         for row, count in entries:
@@ -97,14 +98,11 @@ class Bag:
         return cls(counts, originals)
 
     def __len__(self) -> int:
-        """Number of rows, negative ones counted as much as positive ones."""
+        """The number of rows: the sum of the absolute multiplicities."""
         return sum(map(abs, self.multiplicities.values()))
 
-    def __contains__(self, row: CanonicalRow) -> bool:
-        return row in self.multiplicities
-
     def count(self, row: Row, types: Sequence[SqlType]) -> int:
-        """The multiplicity of a row given in any form."""
+        """The multiplicity of a row, which need not be in canonical form; 0 if the bag lacks it."""
         return self.multiplicities.get(canonical_row(row, types), 0)
 
     def __neg__(self) -> Bag:
@@ -120,6 +118,6 @@ class Bag:
         return self + -other
 
     def entries(self) -> Iterator[tuple[Row, int]]:
-        """Each row as it was given first, with its multiplicity; in an order that the bag alone decides."""
+        """Each row as first given, with its multiplicity; equal bags give the same order."""
         for row, count in sorted(self.multiplicities.items(), key=lambda entry: repr(entry[0])):
             yield self.originals.get(row, ()), count

@@ -1,15 +1,13 @@
-"""The contents of every base table after every commit, computed by the oracle's own DML."""
+"""The contents of every base table after every commit, computed with the oracle's own meaning of DML."""
 
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 import duckdb
 
 from oracle.arrow import to_arrow
-from oracle.bag import Bag
 from oracle.chain import STATE, STATEMENT, Chain, State, Timeline, Write
 from oracle.duck import run, run_typed
 from oracle.errors import OracleError, OracleQueryError
@@ -18,22 +16,22 @@ from workload.scenario import Commit, Scenario
 from workload.schema import Table
 from workload.types import Row
 
-GIVEN = "$given rows"
-"""Name of the literal rows of a table's history, while its states are computed."""
+LITERALS = "$literal rows"
+"""Name of the relation with all literal rows of a table's history, while its states are computed."""
 
 BATCH = 40
 """Commits computed by one SQL statement: half the time of one by one, and far from any limit of depth."""
 
-instances = itertools.count()
+schema_numbers = itertools.count()
 """Numbers the schemas, so that several BaseTables can share a connection."""
 
 
 class BaseTables:
-    """The states of a scenario's base tables in time. Each table exists, empty, before the first commit.
+    """The states of a scenario's base tables over time. Each table exists, empty, before the first commit.
 
-    The states live in a schema of their own in the connection until `close`. A commit is one state: its
-    statements apply in order, and a reader sees all of them or none. Raises OracleQueryError: a statement
-    fails on its data; OracleError: its values have another type than the column.
+    The states live in a DuckDB schema of their own until `close`. A commit makes one state: its statements
+    apply in order, and a reader sees all of them or none. Raises OracleQueryError: a statement fails on
+    its data; OracleError: a literal row does not fit the columns.
     """
 
     def __init__(
@@ -41,9 +39,7 @@ class BaseTables:
     ) -> None:
         self._connection = connection
         self._limit_s = limit_s
-        self._schema = f'"oracle {next(instances)}"'
-        self._tables = {table.name: table for table in scenario.tables}
-        self._bags: dict[str, Bag] = {}
+        self._schema = f'"oracle {next(schema_numbers)}"'
         run(connection, f"CREATE SCHEMA {self._schema}")
         commits = [step for step in scenario.steps if isinstance(step, Commit)]
         try:
@@ -53,43 +49,33 @@ class BaseTables:
             raise
 
     def state(self, table: str, timestamp: int) -> State:
-        """The table's state by the latest commit at or before the timestamp."""
+        """The table's state by its latest commit at or before the timestamp (logical microseconds).
+
+        Raises KeyError: the scenario has no such base table.
+        """
         return self._timelines[table].at(timestamp)
 
-    def bag(self, table: str, timestamp: int) -> Bag:
-        """The table's rows at the timestamp, as a bag."""
-        state = self.state(table, timestamp)
-        if state.relation not in self._bags:
-            types = [column.type for column in self._tables[table].columns]
-            self._bags[state.relation] = Bag.of(state.rows, types)
-        return self._bags[state.relation]
-
-    def written_between(self, table: str, after: int, until: int) -> bool:
-        """Whether a commit in (after, until] has a statement on the table, whether or not it changed rows."""
-        times = self._timelines[table].times
-        return bisect_right(times, after) < bisect_right(times, until)
-
     def close(self) -> None:
-        """Drops the states."""
+        """Drops the schema that holds the states."""
         run(self._connection, f"DROP SCHEMA {self._schema} CASCADE")
 
     def _timeline(self, table: Table, commits: Iterable[Commit]) -> Timeline:
         writes = _writes(table, commits)
         timeline = Timeline.of(table)
-        given = [(n, *row) for w in writes for n, dml in w.statements for row in _literal_rows(dml)]
+        rows = [(n, *row) for w in writes for n, dml in w.statements for row in _literal_rows(dml)]
         what = f"literal rows of table {table.name}"
-        # Through Arrow: they never become SQL text, and a thousand rows load as fast as one.
-        self._connection.register(GIVEN, to_arrow((STATEMENT, *table.columns), given, what))
+        # Through Arrow: literal rows never become SQL text, and a thousand rows load as fast as one.
+        self._connection.register(LITERALS, to_arrow((STATEMENT, *table.columns), rows, what))
         try:
             for start in range(0, len(writes), BATCH):
                 self._append(table, timeline, writes[start : start + BATCH])
         finally:
-            self._connection.unregister(GIVEN)
+            self._connection.unregister(LITERALS)
         return timeline
 
     def _append(self, table: Table, timeline: Timeline, writes: Sequence[Write]) -> None:
         """Appends the states after some writes, all computed by one SQL statement."""
-        chain = Chain(table, timeline, f'"{GIVEN}"')
+        chain = Chain(table, timeline, f'"{LITERALS}"')
         for write in writes:
             chain.append(write)
         relation = f'{self._schema}."{table.name} {len(timeline.states)}"'
@@ -99,7 +85,7 @@ class BaseTables:
         except OracleQueryError as error:
             if len(writes) == 1:
                 raise OracleQueryError(f"{what}: {error}") from error
-            # Which one? It will say so itself.
+            # DuckDB does not tell which commit of the batch failed; one by one, the error names it.
             for write in writes:
                 self._append(table, timeline, (write,))
             return
@@ -109,17 +95,13 @@ class BaseTables:
 
 def _writes(table: Table, commits: Iterable[Commit]) -> list[Write]:
     numbers = itertools.count()
-    found = []
+    writes = []
     for commit in commits:
         statements = tuple((next(numbers), s) for s in commit.statements if s.table == table.name)
         if statements:
-            found.append(Write(commit.at, statements))
-    return found
+            writes.append(Write(commit.at, statements))
+    return writes
 
 
 def _literal_rows(statement: Dml) -> tuple[Row, ...]:
-    match statement:
-        case Insert(_, rows) | Overwrite(_, rows) | Replace(_, rows) | Merge(_, _, rows, _, _):
-            return rows
-        case _:
-            return ()
+    return statement.rows if isinstance(statement, Insert | Overwrite | Replace | Merge) else ()

@@ -1,4 +1,4 @@
-"""A table's history as one query: every statement a CTE over the contents that the one before it left."""
+"""A table's history as one query: every statement is a CTE over the contents before it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from workload.schema import Column, Table
 from workload.types import INT, Row
 
 STATEMENT = Column("$statement", INT)
-"""Tells whose literal rows these are; no name in a scenario can be equal to it."""
+"""The column that says which statement a literal row belongs to. No name in a scenario contains `$`."""
 
 STATE = Column("$state", INT)
-"""Tells which state a row belongs to, where several are kept in one table."""
+"""The column that says which state a row belongs to, in a table that holds several states."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One contents of a base table: where DuckDB keeps it (as a FROM item), and its rows."""
+    """One contents of a base table: the FROM item under which DuckDB has it, and its rows."""
 
     relation: str
     rows: tuple[Row, ...] = field(repr=False)
@@ -30,7 +30,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What one commit does to one table; the statements are numbered within the table's history."""
+    """What one commit does to one table: (number, statement) pairs, numbered over the table's history."""
 
     at: int
     statements: tuple[tuple[int, Dml], ...]
@@ -38,14 +38,17 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The states of a table: `states[0]` from before all time, `states[i + 1]` from `times[i]` on."""
+    """The states of a table: `states[0]` before the first commit, `states[i + 1]` from `times[i]` on.
+
+    Times are logical microseconds, in ascending order.
+    """
 
     times: list[int]
     states: list[State]
 
     @classmethod
     def of(cls, table: Table) -> Timeline:
-        """A table that exists and is empty."""
+        """The timeline of a table without commits: it exists and is empty."""
         items = ", ".join(f'CAST(NULL AS {duck_type(c)}) AS "{c.name}"' for c in table.columns)
         return cls([], [State(f"(SELECT {items} WHERE FALSE)", ())])
 
@@ -55,24 +58,25 @@ class Timeline:
 
 
 class Chain:
-    """The states that some writes add to a timeline, as one query that yields all of them.
+    """The states that some writes add to a timeline, as one query that yields the rows of all of them.
 
-    `given` is a FROM item with the literal rows of all statements, marked by `STATEMENT`. RESTORE and
-    OPTIMIZE make no state of their own: they lead to one that exists. Every CTE is materialized, so that
-    the cost is linear in the statements.
+    `literals` is a FROM item with the literal rows of all statements, marked by `STATEMENT`. RESTORE and
+    OPTIMIZE make no new state: they lead to one that exists already.
     """
 
-    def __init__(self, table: Table, timeline: Timeline, given: str) -> None:
+    def __init__(self, table: Table, timeline: Timeline, literals: str) -> None:
         self._names = ", ".join(f'"{column.name}"' for column in table.columns)
         self._table = table
         self._times = list(timeline.times)
         self._relations = [state.relation for state in timeline.states]
         self._states = {state.relation: state for state in timeline.states}
         self._new: dict[str, int] = {}
-        self._ctes = [f'"$given" AS MATERIALIZED (SELECT * FROM {given})']
+        # Materialized, so that the cost is linear in the statements: inlined, each contents would be
+        # computed again for everything after it.
+        self._ctes = [f'"$literals" AS MATERIALIZED (SELECT * FROM {literals})']
 
     def append(self, write: Write) -> None:
-        """Adds a write, later than those before."""
+        """Adds the write of a commit that is later than all commits added before."""
         relation = self._relations[-1]
         for number, statement in write.statements:
             relation = self._after(number, statement, relation)
@@ -89,27 +93,27 @@ class Chain:
             case Restore(_, to):
                 return self._relations[bisect_right(self._times, to)]
             case _:
-                given = f'(SELECT {self._names} FROM "$given" WHERE "{STATEMENT.name}" = {number})'
-                query = contents_after(statement, self._table, before, given)
+                literals = f'(SELECT {self._names} FROM "$literals" WHERE "{STATEMENT.name}" = {number})'
+                query = contents_after(statement, self._table, before, literals)
                 self._ctes.append(f'"${number}" AS MATERIALIZED ({query})')
                 return f'"${number}"'
 
     @property
     def query(self) -> str:
-        """The rows of every new state, each with the number of its state before it."""
+        """The SQL text that yields the rows of every new state, with the state's number as first column."""
         selects = [f'SELECT {number} AS "{STATE.name}", * FROM {name}' for name, number in self._new.items()]
-        # If there is no new state, the result still has the table's columns.
-        nothing = f'SELECT 0 AS "{STATE.name}", * FROM {self._relations[0]}'
-        return f"WITH {', '.join(self._ctes)} {' UNION ALL '.join(selects) or nothing}"
+        # Without a new state (only RESTORE and OPTIMIZE) the result still needs the table's columns.
+        no_state = f'SELECT 0 AS "{STATE.name}", * FROM {self._relations[0]}'
+        return f"WITH {', '.join(self._ctes)} {' UNION ALL '.join(selects) or no_state}"
 
     def extend(self, timeline: Timeline, relation: str, result: Iterable[Row]) -> None:
-        """Adds the states to the timeline, given the query's result and the table that keeps it."""
+        """Adds the new states to the timeline, from the query's result and the table that stores it."""
         contents: dict[int, list[Row]] = {number: [] for number in self._new.values()}
         for number, *row in result:
             contents[cast(int, number)].append(tuple(row))
         for name, number in self._new.items():
-            kept = f'(SELECT {self._names} FROM {relation} WHERE "{STATE.name}" = {number})'
-            self._states[name] = State(kept, tuple(contents[number]))
+            stored = f'(SELECT {self._names} FROM {relation} WHERE "{STATE.name}" = {number})'
+            self._states[name] = State(stored, tuple(contents[number]))
         start = len(timeline.states)
         timeline.states.extend(self._states[name] for name in self._relations[start:])
         timeline.times.extend(self._times[start - 1 :])

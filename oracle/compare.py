@@ -1,8 +1,9 @@
-"""Bag equality of two results, schema first (semantics, section 6)."""
+"""Comparison of two results: first the columns, then the rows as bags (docs/semantics.md, Judging)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from oracle.bag import Bag
 from workload.results import Difference, DifferenceKind
@@ -10,7 +11,7 @@ from workload.schema import Column
 from workload.types import INT, STRING, Row
 
 SCHEMA_COLUMNS = (Column("position", INT), Column("name", STRING), Column("type", STRING))
-"""Columns of a SCHEMA difference, whose rows are the columns that differ."""
+"""The columns of a SCHEMA difference, whose rows describe the columns that differ."""
 
 
 def compare(
@@ -21,19 +22,26 @@ def compare(
 ) -> Difference | None:
     """How the actual result differs from the expected one, or None if they are equal.
 
-    Names and types are compared by position, then the rows as bags. Of a SCHEMA difference the rows are
-    the differing columns themselves, as `SCHEMA_COLUMNS`. Raises OracleError: a value that is not of its
-    declared type, which is a reader's fault and no difference. Linear in the rows.
+    Names and types are compared by position, then the rows as bags. The rows of a SCHEMA difference
+    describe the differing columns, under `SCHEMA_COLUMNS`. Raises OracleError: a value does not belong to
+    its declared type (a mistake of whoever read it, not a difference). Linear in the rows.
+
+    >>> columns = (Column("city", STRING), Column("n", INT))
+    >>> result = compare(columns, [("Rome", 1), ("Rome", 1)], columns, [("Rome", 1), ("Oslo", 2)])
+    >>> result.kind.value, result.missing, result.extra
+    ('wrong value', ((('Rome', 1), 1),), ((('Oslo', 2), 1),))
     """
     if tuple(expected_columns) != tuple(actual_columns):
-        return _schema_difference(expected_columns, actual_columns)
+        expected, actual = _described(expected_columns), _described(actual_columns)
+        schema = difference(SCHEMA_COLUMNS, expected, actual)
+        assert schema is not None, "unequal columns differ in name or type at some position"
+        return replace(schema, kind=DifferenceKind.SCHEMA)
     types = [column.type for column in expected_columns]
-    expected, actual = Bag.of(expected_rows, types), Bag.of(actual_rows, types)
-    return difference(tuple(expected_columns), expected, actual)
+    return difference(tuple(expected_columns), Bag.of(expected_rows, types), Bag.of(actual_rows, types))
 
 
 def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Difference | None:
-    """How the actual bag differs from the expected one, or None if they are equal."""
+    """How the actual bag of rows differs from the expected one, or None if they are equal."""
     if expected == actual:
         return None
     signed = expected - actual
@@ -49,7 +57,7 @@ def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Diffe
 
 def _kind(expected: Bag, actual: Bag, signed: Bag) -> DifferenceKind:
     counts = signed.multiplicities
-    if all(row in expected and row in actual for row in counts):
+    if counts.keys() <= expected.multiplicities.keys() & actual.multiplicities.keys():
         return DifferenceKind.DUPLICATED
     if all(count > 0 for count in counts.values()):
         return DifferenceKind.MISSING
@@ -58,19 +66,6 @@ def _kind(expected: Bag, actual: Bag, signed: Bag) -> DifferenceKind:
     return DifferenceKind.WRONG_VALUE
 
 
-def _schema_difference(expected: Sequence[Column], actual: Sequence[Column]) -> Difference:
-    types = [column.type for column in SCHEMA_COLUMNS]
-    expected_bag, actual_bag = (Bag.of(_described(columns), types) for columns in (expected, actual))
-    signed = expected_bag - actual_bag
-    return Difference(
-        kind=DifferenceKind.SCHEMA,
-        columns=SCHEMA_COLUMNS,
-        missing=tuple((row, count) for row, count in signed.entries() if count > 0),
-        extra=tuple((row, -count) for row, count in signed.entries() if count < 0),
-        expected_rows=len(expected_bag),
-        actual_rows=len(actual_bag),
-    )
-
-
-def _described(columns: Sequence[Column]) -> list[Row]:
-    return [(position, column.name, str(column.type)) for position, column in enumerate(columns)]
+def _described(columns: Sequence[Column]) -> Bag:
+    rows = [(position, column.name, str(column.type)) for position, column in enumerate(columns)]
+    return Bag.of(rows, [column.type for column in SCHEMA_COLUMNS])

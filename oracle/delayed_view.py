@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 import duckdb
 
 from oracle.base_tables import BaseTables
@@ -19,13 +17,15 @@ from workload.wellformed import check_scenario
 
 
 class DelayedView:
-    """Delayed view semantics (semantics, section 4): contents at t are the defining query at t.
+    """Delayed view semantics (DVS paper, section 3.1.1): the contents at t are the defining query at t.
 
-    Every source is as of t, and an upstream dynamic table means its own defining query as of t. Nothing
-    that an engine stored is ever read. Without a `connection` it opens its own; a given one stays open
-    after `close` and may serve one DelayedView after another, or several in turn, from one thread.
-    `catalog`: the result of `check_scenario`, if it is at hand. `limit_s` bounds each query, in seconds.
-    Raises WorkloadError: the scenario is not well-formed; OracleQueryError: a statement fails on its data.
+    Every source is read as of t, and an upstream dynamic table means its own defining query as of t.
+    Nothing that an engine stored is ever read. Timestamps are logical microseconds.
+
+    Without a `connection` the view opens and closes one; a given connection stays open after `close` and
+    may serve several views, from one thread. `catalog` is the result of `check_scenario`, if the caller
+    has it already. `limit_s` limits each query, in seconds. Raises WorkloadError: the scenario is not
+    well-formed; OracleQueryError: a statement fails on its data.
     """
 
     def __init__(
@@ -49,53 +49,49 @@ class DelayedView:
     def __enter__(self) -> DelayedView:
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Frees what the scenario took in DuckDB, and the connection if it is the view's own."""
+        """Closes the connection if the view opened it; else drops what the view stored in it."""
         if self._owns_connection:
             self._connection.close()
         else:
             self._base.close()
 
     def columns(self, name: str) -> tuple[Column, ...]:
-        """The columns of a base table, view or dynamic table. Raises KeyError."""
+        """The columns of a base table, view or dynamic table. Raises KeyError: no such name."""
         return self._catalog[name]
 
     def source_rows(self, table: str, timestamp: int) -> tuple[Row, ...]:
-        """A base table's rows by its latest commit at or before the timestamp. Raises KeyError."""
+        """A base table's rows as of its latest commit up to the timestamp. Raises KeyError: no such table."""
         return self._base.state(table, timestamp).rows
 
-    def changed_between(self, table: str, after: int, until: int) -> bool:
-        """Whether a base table's rows at `until` are another bag than at `after`."""
-        return self._base.bag(table, after) != self._base.bag(table, until)
-
-    def touched_between(self, table: str, after: int, until: int) -> bool:
-        """Whether a commit in (after, until] wrote a base table, be it without any effect."""
-        return self._base.written_between(table, after, until)
-
     def contents(self, name: str, timestamp: int) -> tuple[Row, ...]:
-        """The rows that a view or dynamic table has at a data timestamp, in no particular order.
+        """The rows that a base table, view or dynamic table has at a data timestamp, in no particular order.
 
-        Raises OracleQueryError: the query fails on its data; OracleError: DuckDB types it otherwise than
-        the scenario does; OracleTimeout; KeyError. Cached by the states of the base tables it reads.
+        Raises OracleQueryError: the query fails on its data; OracleTimeout: it takes longer than `limit_s`;
+        OracleError: DuckDB gives other column types than the scenario declares; KeyError: no such name.
         """
         if name in self._tables:
             return self.source_rows(name, timestamp)
         relations = [self._base.state(table, timestamp).relation for table in self._expansion(name).tables]
+        # Not by timestamp: most data timestamps of a scenario see the same states of the base tables.
         key = (name, *relations)
         if key not in self._contents:
             self._contents[key] = self._evaluate(name, relations)
         return self._contents[key]
 
     def sql(self, name: str, timestamp: int, dialect: Dialect = Dialect.DUCKDB) -> str:
-        """The expanded query with the base tables' rows written out: for display, and to run elsewhere."""
+        """The query for the contents at the timestamp, with the base tables' rows written into the text.
+
+        It needs no tables, so it can be shown, and run on another engine. Raises KeyError: no such name.
+        """
         if name in self._tables:
-            return _written_out(self._tables[name], self.source_rows(name, timestamp), dialect)
+            return _as_values(self._tables[name], self.source_rows(name, timestamp), dialect)
         expansion = self._expansion(name)
         bound = tuple(
-            f"{table} AS ({_written_out(self._tables[table], self.source_rows(table, timestamp), dialect)})"
+            f"{table} AS ({_as_values(self._tables[table], self.source_rows(table, timestamp), dialect)})"
             for table in expansion.tables
         )
         return expansion.text(bound, dialect, separator="\n")
@@ -118,11 +114,10 @@ class DelayedView:
             raise OracleQueryError(f"{name}: {error}") from error
 
 
-def _written_out(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
+def _as_values(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
     if not rows:
-        items = [
-            f"CAST(NULL AS {type_name(column.type, dialect)}) AS {column.name}" for column in table.columns
-        ]
+        # VALUES needs a row in both dialects, so an empty table is a SELECT of typed NULLs that has none.
+        items = [f"CAST(NULL AS {type_name(c.type, dialect)}) AS {c.name}" for c in table.columns]
         return f"SELECT {', '.join(items)} WHERE FALSE"
     types = [column.type for column in table.columns]
     texts = [

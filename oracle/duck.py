@@ -26,43 +26,52 @@ SETTINGS: Mapping[str, str] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-"""The settings, with the measured reason (dialects, section 0).
+"""The settings of every connection of the oracle.
 
 The time zone is not among them: TIMESTAMP_NTZ is the only timestamp type and depends on none.
 """
 
 
-def open_duckdb(memory_limit: str = "1GB", *, optimizer: bool = False) -> duckdb.DuckDBPyConnection:
+def open_duckdb(memory_limit: str = "1GB") -> duckdb.DuckDBPyConnection:
     """A new in-memory database with `SETTINGS`, its configuration locked. Costs about 20 ms: reuse it.
 
     The optimizer is off, since the oracle must be right: DuckDB 2.0.0 bounds the values of a SUM by an
     estimated row count and then groups by that SUM in a table too small for them, which gives wrong rows.
     Besides, small queries are a quarter faster without it, conditions run in the order they are written,
-    and fewer code paths are shared with a tier that runs on DuckDB too. Turn it on, without the part at
-    fault, for joins of large inputs that are written as CROSS JOIN with WHERE.
+    and fewer code paths are shared with a tier that runs on DuckDB too.
     """
     settings: dict[str, str | bool | int | float | list[str]] = {**SETTINGS, "memory_limit": memory_limit}
     connection = duckdb.connect(":memory:", config=settings)
-    choice = "SET disabled_optimizers = 'statistics_propagation'" if optimizer else "PRAGMA disable_optimizer"
-    for statement in (choice, "SET lock_configuration = true"):
+    for statement in ("PRAGMA disable_optimizer", "SET lock_configuration = true"):
         connection.execute(statement).fetchall()
     return connection
 
 
+_of_thread = threading.local()
+
+
+def shared_duckdb() -> duckdb.DuckDBPyConnection:
+    """This thread's connection, opened once: opening one costs more than judging a small scenario."""
+    connection: duckdb.DuckDBPyConnection | None = getattr(_of_thread, "connection", None)
+    if connection is None:
+        connection = _of_thread.connection = open_duckdb()
+    return connection
+
+
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A drained result: names and DuckDB type names by position, and the rows."""
+class QueryResult:
+    """A complete result: column names and DuckDB's type names, by position, and all rows."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
-def run(connection: duckdb.DuckDBPyConnection, sql: str, limit_s: float | None = None) -> Answer:
-    """Runs one statement to its end and drains its result.
+def run(connection: duckdb.DuckDBPyConnection, sql: str, limit_s: float | None = None) -> QueryResult:
+    """Runs one statement and fetches its whole result.
 
-    Raises OracleQueryError (it fails on its data), OracleTimeout (longer than `limit_s` seconds), or
-    OracleError (DuckDB cannot run the text: the rendering is wrong, or memory ran out).
+    Raises OracleQueryError: the statement fails on its data; OracleTimeout: it takes longer than `limit_s`
+    seconds; OracleError: DuckDB cannot run the text (a mistake of the renderer), or memory ran out.
     """
     timer = None if limit_s is None else threading.Timer(limit_s, connection.interrupt)
     try:
@@ -70,6 +79,7 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, limit_s: float | None =
             timer.start()
         cursor = connection.execute(sql)
         columns = [(str(column[0]), str(column[1])) for column in cursor.description or ()]
+        # All rows: in DuckDB 2.0 a result fetched in part makes the connection refuse the next statement.
         rows = tuple(cursor.fetchall())
     except duckdb.InterruptException as error:
         raise OracleTimeout(f"no answer within {limit_s} s: {sql}") from error
@@ -82,7 +92,7 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, limit_s: float | None =
             # Joined, so that a late interrupt cannot hit the next statement.
             timer.cancel()
             timer.join()
-    return Answer(tuple(name for name, _ in columns), tuple(type_ for _, type_ in columns), rows)
+    return QueryResult(tuple(name for name, _ in columns), tuple(type_ for _, type_ in columns), rows)
 
 
 def run_typed(
@@ -94,25 +104,25 @@ def run_typed(
 ) -> tuple[Row, ...]:
     """The rows of a query whose columns must be exactly the given ones; `what` names it in messages.
 
-    Raises as `run` does, and OracleError if DuckDB's names or types are others: a bug of the rendering.
+    Raises as `run` does, and OracleError: DuckDB's names or types are others (a mistake of the renderer).
     """
-    answer = run(connection, sql, limit_s)
-    found = list(zip(answer.names, answer.types, strict=True))
+    result = run(connection, sql, limit_s)
+    actual = list(zip(result.names, result.types, strict=True))
     declared = [(column.name, duck_type(column)) for column in columns]
-    if found != declared:
-        texts = [", ".join(map(" ".join, fields)) for fields in (found, declared)]
+    if actual != declared:
+        texts = [", ".join(map(" ".join, fields)) for fields in (actual, declared)]
         raise OracleError(f"{what}: DuckDB gives ({texts[0]}), declared is ({texts[1]}): {sql}")
-    _check_years(answer.rows, columns, what)
-    return answer.rows
+    _check_years(result.rows, columns, what)
+    return result.rows
 
 
 def duck_type(column: Column) -> str:
-    """The type's name as DuckDB describes a result column."""
+    """The name that DuckDB shows for the column's type when it describes a result."""
     return "INTEGER" if column.type.kind is Kind.INT else type_name(column.type, Dialect.DUCKDB)
 
 
 def _check_years(rows: tuple[Row, ...], columns: tuple[Column, ...], what: str) -> None:
-    # Outside the years 1..9999, where Python's calendar ends, DuckDB hands out text.
+    # Python's calendar ends at the years 1 and 9999; for a date outside them DuckDB's client returns text.
     for index, column in enumerate(columns):
         if column.type.kind in (Kind.DATE, Kind.TIMESTAMP_NTZ):
             for row in rows:
@@ -122,15 +132,3 @@ def _check_years(rows: tuple[Row, ...], columns: tuple[Column, ...], what: str) 
 
 def _first_line(error: duckdb.Error) -> str:
     return str(error).split("\n", 1)[0]
-
-
-_of_thread = threading.local()
-
-
-def shared_duckdb() -> duckdb.DuckDBPyConnection:
-    """This thread's connection, opened once: opening one costs more than judging a small scenario."""
-    connection: duckdb.DuckDBPyConnection | None = getattr(_of_thread, "connection", None)
-    if connection is None:
-        connection = open_duckdb()
-        _of_thread.connection = connection
-    return connection

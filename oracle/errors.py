@@ -1,21 +1,21 @@
-"""What can go wrong while the truth is computed."""
+"""The errors of the oracle. None of them says anything about the engine under test."""
 
 
 class OracleError(Exception):
-    """The oracle cannot say what is true; no verdict may be drawn from the case at hand.
+    """The oracle cannot compute what is right, so the case at hand has no verdict.
 
-    Causes: a value that is not of its declared type, a rendering that DuckDB refuses or types otherwise
-    than Spark, a Delta log that is incomplete. Cure: the message names the object; it is a fault of the
-    harness (or of the files given to it), never of the engine under test.
+    Causes: a value that does not belong to its declared type, an SQL text that DuckDB refuses or types
+    otherwise than Spark, a Delta table that cannot be read. The fault lies with the harness or with the
+    files given to it, never with the engine under test; the message names the table or query to look at.
     """
 
 
 class OracleQueryError(OracleError):
     """A query or statement fails on its data: an overflow, a division by zero, a cast, a date out of range.
 
-    Cause: the scenario. Cure: none in the oracle; the scenario expects no value, so none can be compared.
+    Cause: the scenario itself. There is no expected value, so there is nothing to compare.
     """
 
 
 class OracleTimeout(OracleError):
-    """A query ran longer than the limit that the caller set. Cure: a higher limit, or a smaller scenario."""
+    """A query ran longer than the caller's limit. What to do: raise the limit or shrink the scenario."""

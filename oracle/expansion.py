@@ -1,7 +1,7 @@
 """Expansion: a definition with everything upstream of it inlined, down to the base tables.
 
-This is what makes the views *delayed* (semantics, section 4): an upstream dynamic table stands for its
-defining query at the same data timestamp, never for what some refresh stored.
+Expansion is what makes the views *delayed* (DVS paper, section 3.1.1): an upstream dynamic table stands for
+its defining query at the same data timestamp, never for the rows that some refresh stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Expansion:
     """A defining query over base tables only.
 
     `tables`: the base tables read, at any depth, in the scenario's order. `ctes`: the upstream views and
-    dynamic tables, upstreams first, then the definition's own. `body`: the rest of the definition.
+    dynamic tables, upstreams first, then the definition's CTEs. `body`: the rest of the definition.
     """
 
     tables: tuple[str, ...]
@@ -31,7 +31,7 @@ class Expansion:
         return With(self.ctes, self.body) if self.ctes else self.body
 
     def text(self, tables: tuple[str, ...], dialect: Dialect, separator: str = " ") -> str:
-        """The text, with CTEs that bind the base tables (each `name AS (...)`) put before the others."""
+        """The SQL text. `tables` are CTEs `name AS (...)` that define the base tables; they come first."""
         upstream = [f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in self.ctes]
         named = f",{separator}".join((*tables, *upstream))
         body = render_query(self.body, dialect)
@@ -43,12 +43,13 @@ def expand(scenario: Scenario, name: str) -> Expansion:
     queries = {definition.name: definition.query for definition in scenario.definitions}
     needed = set(names_read(queries[name]))
     upstream: list[Cte] = []
-    # Definitions stand upstreams first, so one pass backwards finds all of them.
+    # Definitions are listed upstreams first, so one pass from the end reaches all of them.
     for definition in reversed(scenario.definitions):
         if definition.name in needed:
             needed.update(names_read(definition.query))
             upstream.insert(0, Cte(definition.name, definition.query))
     body = queries[name]
+    # One WITH for all CTEs, since SQL allows no WITH right inside another.
     while isinstance(body, With):
         upstream.extend(body.ctes)
         body = body.body

@@ -1,211 +1,107 @@
-"""Verdicts on small histories straight from the definitions: every edge written down, every cycle enumerated.
+"""Verdicts on small histories straight from the definitions: every edge listed, every cycle enumerated.
 
-Shares with the product only the classes of events. Slow, and meant to be read beside docs/phenomena.md.
+Slow, and meant to be read beside docs/phenomena.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise, product
+from functools import lru_cache
+from itertools import combinations, pairwise
 
-from dvs_model.history import (
-    Abort,
-    Commit,
-    Derive,
-    History,
-    PredicateRead,
-    Read,
-    Start,
-    Version,
-    Write,
-)
+import networkx as nx
 
-UNBORN = -1
+from dvs_model.history import History, PredicateRead, Read, Write
+from reference.edges import Edge, all_edges
+from reference.versions import UNBORN, Versions
 
+Steps = list[list[Edge]]
+"""A cycle: for each of its steps the edges to choose from."""
 
-@dataclass(frozen=True)
-class E:
-    """An edge: where it leaves and enters matters when a transaction is unfolded into its events."""
-
-    kind: str
-    source: int
-    target: int
-    label: str
-    predicate: bool
-    certain: bool
-    leaves: int
-    enters: int
+Pairs = set[tuple[int, int]]
+"""An order of transactions, as pairs (earlier, later)."""
 
 
 class Reference:
-    """One history under one reading."""
+    """The verdicts on a history under one reading. `ignore`, `thesis`, `letter`: the choices of `Reading`."""
 
-    def __init__(self, history: History, *, ignore: bool = False, thesis: bool = False, letter: bool = False):
-        self.thesis, self.letter = thesis, letter
+    def __init__(
+        self, history: History, *, ignore: bool = False, thesis: bool = False, letter: bool = False
+    ) -> None:
         self.history = history
-        self.events: list[object] = []
-        for event in history.events:
-            if ignore and isinstance(event, Derive):
-                self.events += [Read(event.txn, source) for source in event.sources]
-                self.events += [Write(event.txn, event.version)]
-            else:
-                self.events.append(event)
-        self.commit = {e.txn: n for n, e in enumerate(self.events) if isinstance(e, Commit)}
-        self.abort = {e.txn for e in self.events if isinstance(e, Abort)}
-        self.start = {e.txn: n for n, e in enumerate(self.events) if isinstance(e, Start)}
-        self.made = {e.version: n for n, e in enumerate(self.events) if isinstance(e, Write | Derive)}
-        self.sources = {e.version: e.sources for e in self.events if isinstance(e, Derive)}
-        self.dead = {e.version for e in self.events if isinstance(e, Write) and e.dead}
-        self.derived = {v.obj for v in self.sources}
-        self.updates = {e.txn for e in self.events if isinstance(e, Write)} & set(self.commit)
-        self.edges = list(self.all_edges())
+        self.versions = Versions(history, ignore=ignore)
+        self.commit = self.versions.commit
+        self.edges = all_edges(self.versions, thesis=thesis, letter=letter)
 
-    # --- versions
+    def verdicts(self) -> dict[str, bool | None]:
+        """Whether each phenomenon occurs, by its name; None: the history does not say."""
+        before, text = self.precedes(), self.text_precedes()
+        plain: dict[str, bool | None] = {
+            "G0": self.decided(some(lambda c: only(c, "ww"))),
+            "G1a": bool(self.aborted_readers()),
+            "G1b": bool(self.intermediate_readers()),
+            "G1c": self.decided(some(without_rw)),
+            "G-single": self.decided(some(with_one_rw)),
+            "G2-item": self.decided(some(with_item_rw)),
+            "G2": self.decided(some(with_rw)),
+            "G-cursor": self.decided(lambda edges: bool(self.cursor(edges))),
+            "G-monotonic": self.decided(lambda edges: bool(self.monotonic(edges, None))),
+            "G-update": self.decided(lambda edges: bool(self.update(edges))),
+            "G1-predA": bool(self.mixed(generated=True)),
+            "G1-predB": bool(self.mixed(generated=False)),
+        }
+        verdicts = {
+            **plain,
+            "G-SIa": None,
+            "G-SIb": self.ordered(with_one_rw, before, plain["G-single"]),
+            "G-MSRa": None,
+            "G-MSRb": plain["G-monotonic"] or None,
+        }
+        if before is not None:
+            verdicts["G-SIa"] = self.decided(
+                lambda es: any(e.kind in ("ww", "wr") and (e.source, e.target) not in before for e in es)
+            )
+        if text is not None:
+            verdicts["G-MSRa"] = self.decided(
+                lambda es: any(e.kind == "wr" and self.commit[e.source] > e.enters for e in es)
+            )
+            verdicts["G-MSRb"] = self.decided(lambda edges: bool(self.monotonic(edges, text)))
+        for name, pairs in (("realtime", text), ("session", self.session_pairs())):
+            for phenomenon, wanted in (("G1c", without_rw), ("G-single", with_one_rw), ("G2", with_rw)):
+                verdicts[f"{phenomenon}-{name}"] = self.ordered(wanted, pairs, plain[phenomenon])
+        return verdicts
 
-    def final(self, version: Version) -> bool:
-        return all(v.number <= version.number for v in self.made if v[:2] == version[:2])
+    def decided(self, occurs: Callable[[list[Edge]], bool], more: Iterable[Edge] = ()) -> bool | None:
+        """Whether something occurs with the certain edges; None: only with edges that are possible."""
+        edges = [*self.edges, *more]
+        certain = [edge for edge in edges if edge.certain]
+        if occurs(certain):
+            return True
+        return None if len(certain) < len(edges) and occurs(edges) else False
 
-    def installer(self, version: Version) -> int | None:
-        ok = version in self.made and version.txn in self.commit and self.final(version)
-        return version.txn if ok else None
+    def ordered(
+        self, wanted: Callable[[Steps], bool], pairs: Pairs | None, plain: bool | None
+    ) -> bool | None:
+        """Whether a cycle occurs with the edges of an order; without the order, what `plain` implies."""
+        if pairs is None:
+            return plain or None
+        committed = ((i, j) for i, j in pairs if i in self.commit and j in self.commit)
+        return self.decided(some(wanted), [Edge("order", i, j) for i, j in committed])
 
-    def order(self, obj: str) -> list[Version]:
-        return [Version(obj, UNBORN, 0), *self.history.orders.get(obj, ())]
+    # --- orders of transactions
 
-    def following(self, version: Version) -> list[Version]:
-        order = self.order(version.obj)
-        return order[order.index(version) + 1 :] if version in order else []
+    def precedes(self) -> Pairs | None:
+        """The pairs with c_i before s_j; None: the history does not say."""
+        if not self.history.precedes:
+            return self.text_precedes()
+        pairs = set(self.history.precedes)
+        if self.history.implicit_initial:
+            pairs |= {(0, j) for j in self.commit if j != 0}
+        return set(nx.transitive_closure(nx.DiGraph(pairs)).edges)
 
-    def behind(self, version: Version) -> set[Version]:
-        """Everything that a version derives from, at any depth."""
-        found: set[Version] = set()
-        for source in self.sources.get(version, ()):
-            found |= {source} | self.behind(source)
-        return found
-
-    def base_behind(self, version: Version) -> set[Version]:
-        return {v for v in self.behind(version) if v.obj not in self.derived}
-
-    # --- edges
-
-    def all_edges(self) -> Iterator[E]:
-        yield from self.write_edges()
-        for number, event in enumerate(self.events):
-            if isinstance(event, Read) and event.txn in self.commit:
-                yield from self.read_edges(number, event.txn, event.version, predicate=False)
-            elif isinstance(event, PredicateRead) and event.txn in self.commit:
-                for version in self.version_set(event):
-                    if version.obj in self.derived:
-                        yield from self.read_edges(number, event.txn, version, predicate=True)
-                    elif version.txn != event.txn:
-                        yield from self.predicate_edges(number, event, version)
-
-    def edge(
-        self,
-        kind: str,
-        source: int | None,
-        target: int | None,
-        label: str,
-        leaves: int,
-        enters: int,
-        predicate: bool = False,
-        certain: bool = True,
-    ) -> Iterator[E]:
-        if source is not None and target is not None and source != target:
-            yield E(kind, source, target, label, predicate, certain, leaves, enters)
-
-    def write_edges(self) -> Iterator[E]:
-        for obj in self.history.orders:
-            order = self.history.orders[obj]
-            for one, two in pairwise(order):
-                if obj not in self.derived:
-                    yield from self.edge("ww", one.txn, two.txn, obj, self.made[one], self.made[two])
-                    continue
-                first, second = self.base_behind(one), self.base_behind(two)
-                if not self.letter:
-                    first, second = first - second, second - first
-                for a, b in product(first, second):
-                    i, j = self.installer(a), self.installer(b)
-                    if i is not None and j is not None:
-                        yield from self.edge("ww", i, j, obj, self.made[a], self.made[b])
-
-    def read_edges(self, number: int, txn: int, version: Version, *, predicate: bool) -> Iterator[E]:
-        seen = self.base_behind(version) if version in self.sources else {version}
-        for base in seen:
-            if base.txn == txn or base.obj in self.derived:
-                continue
-            made = self.made.get(base, -1)
-            yield from self.edge("wr", self.installer(base), txn, base.obj, made, number, predicate)
-            for following in self.following(base)[:1]:
-                made = self.made[following]
-                yield from self.edge("rw", txn, following.txn, base.obj, number, made, predicate)
-
-    def version_set(self, event: PredicateRead) -> list[Version]:
-        objects: dict[str, None] = {v.obj: None for v in self.history.matches.get(event.predicate, ())}
-        for other in self.events:
-            if isinstance(other, PredicateRead) and other.predicate == event.predicate:
-                objects.update((v.obj, None) for v in other.versions)
-        named = {v.obj: v for v in event.versions}
-        return [named.get(obj, Version(obj, UNBORN, 0)) for obj in objects]
-
-    def match(self, predicate: str, version: Version) -> bool | None:
-        if version.txn == UNBORN or version in self.dead:
-            return False
-        if predicate in self.history.matches:
-            return version in self.history.matches[predicate]
-        for event in self.events:
-            if (
-                isinstance(event, PredicateRead)
-                and event.predicate == predicate
-                and event.matched is not None
-            ) and version in event.versions:
-                return version in event.matched
-        return None
-
-    def differ(self, predicate: str, one: Version, two: Version) -> bool | None:
-        a, b = self.match(predicate, one), self.match(predicate, two)
-        return None if a is None or b is None else a != b
-
-    def predicate_edges(self, number: int, event: PredicateRead, version: Version) -> Iterator[E]:
-        order, txn, obj = self.order(version.obj), event.txn, version.obj
-        if version not in order:
-            return
-        place = order.index(version)
-        write = self.thesis and event.writes
-        for k in range(1, len(order)):
-            other, made = order[k], self.made[order[k]]
-            if self.thesis:
-                change = True if k == place else self.differ(event.predicate, version, other)
-            else:
-                change = self.differ(event.predicate, order[k - 1], other)
-            if change is False:
-                continue
-            certain = change is True
-            if k <= place and (not self.thesis or k == place):
-                kind = "ww" if write else "wr"
-                yield from self.edge(kind, other.txn, txn, obj, made, number, True, certain)
-            if k > place:
-                kind = "ww" if write else "rw"
-                yield from self.edge(kind, txn, other.txn, obj, number, made, True, certain)
-
-    # --- time
-
-    def precedes(self) -> set[tuple[int, int]] | None:
-        """c_i before s_j."""
-        if self.history.precedes:
-            pairs = set(self.history.precedes)
-            if self.history.implicit_initial:
-                pairs |= {(0, j) for j in self.commit if j != 0}
-            while True:
-                more = {(i, late) for i, j in pairs for k, late in pairs if j == k} - pairs
-                if not more:
-                    return pairs
-                pairs |= more
-        return self.text_precedes()
-
-    def text_precedes(self) -> set[tuple[int, int]] | None:
-        starts = dict(self.start)
+    def text_precedes(self) -> Pairs | None:
+        """The pairs with c_i before s_j in the text; None unless every committed transaction starts there."""
+        starts = dict(self.versions.start)
         if not starts:
             return None
         if self.history.implicit_initial:
@@ -214,233 +110,149 @@ class Reference:
             return None
         return {(i, j) for i in self.commit for j in self.commit if self.commit[i] < starts[j]}
 
-    # --- cycles
+    def session_pairs(self) -> Pairs | None:
+        """The pairs of one session in its order; None: no session is named."""
+        sessions = self.history.sessions.values()
+        return {pair for txns in sessions for pair in combinations(txns, 2)} if sessions else None
 
-    def cycles(self, edges: Iterable[E], txns: Iterable[int] | None = None) -> Iterator[list[list[E]]]:
-        """Every simple cycle through two transactions or more, as the edges to choose from at every step."""
-        between: dict[tuple[int, int], list[E]] = {}
-        nodes = set(self.commit) if txns is None else set(txns)
-        for edge in edges:
-            if edge.source in nodes and edge.target in nodes:
-                between.setdefault((edge.source, edge.target), []).append(edge)
-
-        def walk(path: list[int]) -> Iterator[list[list[E]]]:
-            for after in nodes:
-                steps = between.get((path[-1], after))
-                if steps and after == path[0] and len(path) > 1:
-                    ends = [*path, after]
-                    yield [between[a, b] for a, b in pairwise(ends)]
-                elif steps and after > path[0] and after not in path:
-                    yield from walk([*path, after])
-
-        for first in nodes:
-            yield from walk([first])
-
-    @staticmethod
-    def only(cycle: list[list[E]], *kinds: str) -> bool:
-        return all(any(edge.kind in kinds for edge in step) for step in cycle)
-
-    @staticmethod
-    def with_rw(cycle: list[list[E]], item: bool = False) -> bool:
-        return any(e.kind == "rw" and not (item and e.predicate) for step in cycle for e in step)
-
-    @classmethod
-    def with_one_rw(cls, cycle: list[list[E]]) -> bool:
-        return any(
-            any(e.kind == "rw" for e in step)
-            and all(any(e.kind != "rw" for e in other) for m, other in enumerate(cycle) if m != n)
-            for n, step in enumerate(cycle)
-        )
-
-    # --- phenomena: True, False, or None for unknown
-
-    def decided(self, found: Callable[[list[E]], bool], edges: list[E] | None = None) -> bool | None:
-        edges = self.edges if edges is None else edges
-        if found([edge for edge in edges if edge.certain]):
-            return True
-        return None if found(edges) else False
-
-    def some_cycle(self, wanted: Callable[[list[list[E]]], bool]) -> Callable[[list[E]], bool]:
-        return lambda edges: any(wanted(cycle) for cycle in self.cycles(edges))
-
-    def verdicts(self) -> dict[str, bool | None]:
-        ww_wr = self.some_cycle(lambda c: self.only(c, "ww", "wr", "time", "session"))
-        single = self.some_cycle(self.with_one_rw)
-        anti = self.some_cycle(self.with_rw)
-        found: dict[str, bool | None] = {
-            "G0": self.decided(self.some_cycle(lambda c: self.only(c, "ww"))),
-            "G1a": bool(self.aborted_readers()),
-            "G1b": bool(self.intermediate_readers()),
-            "G1c": self.decided(ww_wr),
-            "G-single": self.decided(single),
-            "G2-item": self.decided(self.some_cycle(lambda c: self.with_rw(c, item=True))),
-            "G2": self.decided(anti),
-            "G-cursor": self.decided(lambda edges: bool(self.cursor(edges))),
-            "G-monotonic": self.decided(lambda edges: bool(self.monotonic(edges, None))),
-            "G-update": self.decided(lambda edges: bool(self.update(edges))),
-            "G1-predA": bool(self.mixed(generated=True)),
-            "G1-predB": bool(self.mixed(generated=False)),
-        }
-        found.update(self.timed(single, anti, ww_wr, found))
-        return found
-
-    def timed(
-        self,
-        single: Callable[[list[E]], bool],
-        anti: Callable[[list[E]], bool],
-        ww_wr: Callable[[list[E]], bool],
-        plain: dict[str, bool | None],
-    ) -> dict[str, bool | None]:
-        found: dict[str, bool | None] = {}
-        before, text = self.precedes(), self.text_precedes()
-        if before is None:
-            found["G-SIa"] = None
-            found["G-SIb"] = True if plain["G-single"] else None
-        else:
-            found["G-SIa"] = self.decided(
-                lambda es: any(e.kind in ("ww", "wr") and (e.source, e.target) not in before for e in es)
-            )
-            found["G-SIb"] = self.decided(single, self.edges + self.order_edges("time", before))
-        if text is None:
-            found["G-MSRa"] = None
-            found["G-MSRb"] = True if plain["G-monotonic"] else None
-        else:
-            found["G-MSRa"] = self.decided(
-                lambda es: any(e.kind == "wr" and self.commit[e.source] > e.enters for e in es)
-            )
-            found["G-MSRb"] = self.decided(lambda edges: bool(self.monotonic(edges, text)))
-        for name, pairs in (("realtime", text), ("session", self.session_pairs())):
-            for phenomenon, search in (("G1c", ww_wr), ("G-single", single), ("G2", anti)):
-                key = f"{phenomenon}-{name}"
-                if pairs is None:
-                    found[key] = True if plain[phenomenon] else None
-                else:
-                    found[key] = self.decided(search, self.edges + self.order_edges("time", pairs))
-        return found
-
-    def session_pairs(self) -> set[tuple[int, int]] | None:
-        if not self.history.sessions:
-            return None
-        pairs = set()
-        for txns in self.history.sessions.values():
-            kept = [txn for txn in txns if txn in self.commit]
-            pairs |= {(kept[i], kept[j]) for i in range(len(kept)) for j in range(i + 1, len(kept))}
-        return pairs
-
-    def order_edges(self, kind: str, pairs: set[tuple[int, int]]) -> list[E]:
-        return [
-            E(kind, i, j, "", False, True, -1, -1)
-            for i, j in pairs
-            if i in self.commit and j in self.commit and i != j
-        ]
-
-    def reads(self) -> Iterator[tuple[int, Version]]:
-        for event in self.events:
-            if isinstance(event, Read) and event.txn in self.commit:
-                yield event.txn, event.version
-            elif isinstance(event, PredicateRead) and event.txn in self.commit:
-                for version in event.versions:
-                    yield event.txn, version
+    # --- phenomena by subject
 
     def aborted_readers(self) -> set[int]:
-        return {t for t, v in self.reads() if any(s.txn in self.abort for s in {v} | self.behind(v))}
-
-    def intermediate_readers(self) -> set[int]:
+        """The transactions with G1a."""
+        versions = self.versions
         return {
-            t
-            for t, v in self.reads()
-            if any(s.txn not in (t, UNBORN) and not self.final(s) for s in {v} | self.behind(v))
+            t for t, v in versions.reads() if any(s.txn in versions.abort for s in {v} | versions.behind(v))
         }
 
-    def cursor(self, edges: list[E]) -> set[str]:
-        found = set()
-        for label in {edge.label for edge in edges}:
-            mine = [e for e in edges if e.label == label]
-            mine = [e for e in mine if e.kind == "ww" or (e.kind == "rw" and not e.predicate)]
-            for cycle in self.cycles(mine):
-                for n, step in enumerate(cycle):
-                    others = [s for m, s in enumerate(cycle) if m != n]
-                    if any(e.kind == "rw" for e in step) and all(
-                        any(e.kind == "ww" for e in s) for s in others
-                    ):
-                        found.add(label)
-        return found
+    def intermediate_readers(self) -> set[int]:
+        """The transactions with G1b."""
+        versions = self.versions
+        return {
+            t
+            for t, v in versions.reads()
+            if any(s.txn not in (t, UNBORN) and not versions.final(s) for s in {v} | versions.behind(v))
+        }
 
-    def update(self, edges: list[E]) -> set[int]:
-        found = set()
-        for txn in self.commit:
-            if any(self.with_rw(cycle) for cycle in self.cycles(edges, self.updates | {txn})):
-                found.add(txn)
-        return found
+    def cursor(self, edges: list[Edge]) -> set[str]:
+        """The objects with G-cursor."""
+        item_edges = [e for e in edges if e.kind == "ww" or (e.kind == "rw" and not e.predicate)]
+        labels = {edge.label for edge in item_edges}
+        return {x for x in labels if some(with_one_rw)([e for e in item_edges if e.label == x])}
 
-    def monotonic(self, edges: list[E], before: set[tuple[int, int]] | None) -> set[int]:
-        """Cycles of the unfolded graph with exactly one rw edge, which leaves a read of T."""
+    def update(self, edges: list[Edge]) -> set[int]:
+        """The transactions T whose DSG with all updates has a cycle with an anti-dependency."""
+        return {txn for txn in self.commit if any(map(with_rw, cycles(edges, self.versions.updates | {txn})))}
+
+    def monotonic(self, edges: list[Edge], before: Pairs | None) -> set[int]:
+        """The transactions T whose unfolded graph has a cycle with one rw edge, which leaves a read of T.
+
+        `before`: the order of starts in the text, for G-MSRb; None: G-monotonic.
+        """
         return {txn for txn in self.commit if self.unfolded(txn, edges, before)}
 
-    def unfolded(self, txn: int, edges: list[E], before: set[tuple[int, int]] | None) -> bool:
+    def unfolded(self, txn: int, edges: list[Edge], before: Pairs | None) -> bool:
+        """Whether T is one of `monotonic`. A node is a transaction, or ("event", number) of T."""
+        leaving = [edge for edge in edges if edge.kind == "rw" and edge.source == txn]
+        if not leaving:
+            return False
         nodes = [
-            n
-            for n, e in enumerate(self.events)
+            ("event", n)
+            for n, e in enumerate(self.versions.events)
             if isinstance(e, Read | Write | PredicateRead) and e.txn == txn
         ]
-        arcs: set[tuple[object, object]] = set()
-        leaving: set[tuple[object, object]] = set()
+        arcs: list[tuple[object, object]] = [*pairwise(nodes)]
         for edge in edges:
-            tail: object = ("node", edge.leaves) if edge.source == txn else edge.source
-            head: object = ("node", edge.enters) if edge.target == txn else edge.target
             if edge.kind != "rw":
-                arcs.add((tail, head))
-            elif edge.source == txn:
-                leaving.add((tail, head))
-        arcs |= {(("node", a), ("node", b)) for a, b in pairwise(nodes)}
-        for i, j in before or ():
-            if i in self.commit and j in self.commit and txn not in (i, j):
-                arcs.add((i, j))
+                tail = ("event", edge.leaves) if edge.source == txn else edge.source
+                head = ("event", edge.enters) if edge.target == txn else edge.target
+                arcs.append((tail, head))
+        others = [other for other in self.commit if other != txn]
         if before is not None:
-            for other in self.commit:
-                if other != txn:
-                    arcs |= {(other, ("node", n)) for n in nodes if self.commit[other] < n}
-                    if nodes and (txn, other) in before:
-                        arcs.add((("node", nodes[-1]), other))
-        return any(reachable(arcs, head, tail) for tail, head in leaving)
+            arcs += [(i, j) for i in others for j in others if (i, j) in before]
+            arcs += [(i, node) for i in others for node in nodes if self.commit[i] < node[1]]
+            arcs += [(nodes[-1], j) for j in others if nodes and (txn, j) in before]
+        graph = nx.DiGraph(arcs)
+        graph.add_nodes_from([*nodes, *others])
+        return any(nx.has_path(graph, edge.target, ("event", edge.leaves)) for edge in leaving)
 
     def mixed(self, *, generated: bool) -> set[int]:
-        found = set()
-        for event in self.events:
+        """The readers with G1-predB; `generated`: with G1-predA."""
+        readers = set()
+        for event in self.versions.events:
             if not isinstance(event, PredicateRead) or event.txn not in self.commit:
                 continue
-            versions = self.version_set(event)
+            versions = self.versions.version_set(event)
             for new in versions:
-                writer = self.installer(new)
+                writer = self.versions.installer(new)
                 if writer is None or writer == event.txn:
                     continue
                 for old in versions:
-                    own = [v for v in self.history.orders.get(old.obj, ()) if v.txn == writer]
-                    if not own or old.obj == new.obj:
+                    written = [v for v in self.history.orders.get(old.obj, ()) if v.txn == writer]
+                    if not written or old.obj == new.obj:
                         continue
-                    order = self.order(old.obj)
-                    older = old in order and order.index(old) < order.index(own[0])
+                    order = self.versions.order(old.obj)
+                    older = old in order and order.index(old) < order.index(written[0])
                     if older and (not generated or self.one_statement(writer, new.obj, old.obj)):
-                        found.add(event.txn)
-        return found
+                        readers.add(event.txn)
+        return readers
 
     def one_statement(self, writer: int, *objects: str) -> bool:
-        for n, event in enumerate(self.events):
+        """Whether one predicate write of a transaction generated its writes of some objects."""
+        events = self.versions.events
+        for n, event in enumerate(events):
             if isinstance(event, PredicateRead) and event.writes and event.txn == writer:
-                hit = {v.obj for v in self.version_set(event) if self.match(event.predicate, v)}
-                later = {e.version.obj for e in self.events[n:] if isinstance(e, Write) and e.txn == writer}
+                selected = self.versions.version_set(event)
+                hit = {v.obj for v in selected if self.versions.match(event.predicate, v)}
+                later = {e.version.obj for e in events[n:] if isinstance(e, Write) and e.txn == writer}
                 if set(objects) <= hit & later:
                     return True
         return False
 
 
-def reachable(arcs: set[tuple[object, object]], start: object, goal: object) -> bool:
-    """Whether one node is reached from another, or is it."""
-    seen, stack = {start}, [start]
-    while stack:
-        node = stack.pop()
-        for tail, head in arcs:
-            if tail == node and head not in seen:
-                seen.add(head)
-                stack.append(head)
-    return goal in seen
+def cycles(edges: Iterable[Edge], txns: set[int] | None = None) -> Iterator[Steps]:
+    """Every simple cycle, through some transactions only."""
+    between: dict[tuple[int, int], list[Edge]] = {}
+    for edge in edges:
+        if txns is None or (edge.source in txns and edge.target in txns):
+            between.setdefault((edge.source, edge.target), []).append(edge)
+    for nodes in node_cycles(frozenset(between)):
+        yield [between[pair] for pair in pairwise([*nodes, nodes[0]])]
+
+
+@lru_cache(maxsize=1000)
+def node_cycles(pairs: frozenset[tuple[int, int]]) -> list[list[int]]:
+    """Every simple cycle of a graph as its nodes. Cached, because most phenomena ask for the same graph."""
+    return list(nx.simple_cycles(nx.DiGraph(pairs)))
+
+
+def some(wanted: Callable[[Steps], bool]) -> Callable[[list[Edge]], bool]:
+    """Whether edges have a cycle with a property."""
+    return lambda edges: any(map(wanted, cycles(edges)))
+
+
+def only(cycle: Steps, *kinds: str) -> bool:
+    """Whether every step has an edge of some kinds."""
+    return all(any(edge.kind in kinds for edge in step) for step in cycle)
+
+
+def without_rw(cycle: Steps) -> bool:
+    """Whether the cycle can be walked without anti-dependencies."""
+    return only(cycle, "ww", "wr", "order")
+
+
+def with_rw(cycle: Steps) -> bool:
+    """Whether the cycle can be walked with an anti-dependency."""
+    return any(edge.kind == "rw" for step in cycle for edge in step)
+
+
+def with_item_rw(cycle: Steps) -> bool:
+    """Whether the cycle can be walked with an item anti-dependency."""
+    return any(edge.kind == "rw" and not edge.predicate for step in cycle for edge in step)
+
+
+def with_one_rw(cycle: Steps) -> bool:
+    """Whether the cycle can be walked with exactly one anti-dependency."""
+    return any(
+        any(edge.kind == "rw" for edge in step) and without_rw([*cycle[:n], *cycle[n + 1 :]])
+        for n, step in enumerate(cycle)
+    )

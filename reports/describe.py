@@ -6,36 +6,36 @@ Total on purpose: a scenario that no engine can run (its outcome `generator_inva
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import assert_never
 
-from reports.layout import lay_out
-from reports.values import values_row
-from workload.dml import (
-    Delete,
-    Dml,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Truncate,
-    Update,
-)
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from workload.dml import Dml
 from workload.errors import WorkloadError
 from workload.query import Expr, Query
 from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
 from workload.schema import Column, Table
-from workload.sql import Dialect, render_expr, render_query
-from workload.types import Row
+from workload.sql import Dialect, create_table_text, delta_texts, render_expr, render_query
 
 Columns = tuple[Column, ...]
 
 SECOND = 1_000_000
 """Logical microseconds."""
 
+LINE = 80
+"""Statements of at most so many characters stay on one line."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+NOT_PARSED = ("RESTORE", "OPTIMIZE", "TRUNCATE", "CREATE")
+"""Statements that sqlglot does not know or has nothing to lay out in."""
+
+DELIMITED = (exp.Where, exp.Having, exp.Join, exp.Alias, exp.Group)
+"""Parts of a statement whose expressions need no parentheses around them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One step of a timeline. `timestamp` is the data timestamp that a refresh asks for."""
 
@@ -58,38 +58,16 @@ def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
             columns = {table.name: table.columns for table in scenario.tables}
             touched = ", ".join(dict.fromkeys(statement.table for statement in statements)) or "nothing"
             count = "" if len(statements) == 1 else f", {len(statements)} statements in one transaction"
-            return Entry(
-                number=number,
-                at=at,
-                kind="commit",
-                title=f"commit to {touched}{count}",
-                statements=tuple(statement_sql(s, columns.get(s.table, ())) for s in statements),
-            )
+            texts = tuple(statement_sql(s, columns.get(s.table, ())) for s in statements)
+            return Entry(number, at, "commit", f"commit to {touched}{count}", texts)
         case Create(at, name):
-            return Entry(
-                number=number,
-                at=at,
-                kind="create",
-                title=f"create {name}",
-                statements=(_creation(name, scenario),),
-            )
+            return Entry(number, at, "create", f"create {name}", (_creation(name, scenario),))
         case Refresh(at, table, timestamp):
-            return Entry(
-                number=number,
-                at=at,
-                kind="refresh",
-                title=f"refresh {table}",
-                statements=(f"REFRESH DYNAMIC TABLE {table}",),
-                timestamp=timestamp,
-            )
+            refresh = f"REFRESH DYNAMIC TABLE {table}"
+            return Entry(number, at, "refresh", f"refresh {table}", (refresh,), timestamp)
         case Read(at, reader, tables):
-            return Entry(
-                number=number,
-                at=at,
-                kind="read",
-                title=f"reader {reader} reads {', '.join(tables)}",
-                statements=tuple(f"SELECT * FROM {table}" for table in tables),
-            )
+            title = f"reader {reader} reads {', '.join(tables)}"
+            return Entry(number, at, "read", title, tuple(f"SELECT * FROM {table}" for table in tables))
         case _:
             assert_never(step)
 
@@ -101,9 +79,9 @@ def _creation(name: str, scenario: Scenario) -> str:
         return f"CREATE {name} /* the scenario does not define it */"
 
 
-def table_sql(table: Table, verb: str = "CREATE TABLE") -> str:
-    """The table with its columns and types."""
-    return f"{verb} {table.name} ({', '.join(f'{c.name} {c.type}' for c in table.columns)})"
+def table_sql(table: Table) -> str:
+    """The statement that creates a base table, in Spark's SQL."""
+    return create_table_text(table, Dialect.SPARK)
 
 
 def definition_head(definition: Definition) -> str:
@@ -127,12 +105,13 @@ def lag_text(lag: int | None) -> str:
 def query_sql(query: Query, dialect: Dialect) -> str:
     """The query as the engines are given it, over several lines."""
     try:
-        return lay_out(render_query(query, dialect), dialect)
+        return formatted_sql(render_query(query, dialect), dialect)
     except (WorkloadError, LookupError) as error:
         return f"-- cannot be rendered: {error}"
 
 
-def _condition(expr: Expr) -> str:
+def expression_sql(expr: Expr) -> str:
+    """The expression in Spark's SQL, or a comment that says why it has no text."""
     try:
         return render_expr(expr, Dialect.SPARK)
     except (WorkloadError, LookupError) as error:
@@ -141,63 +120,37 @@ def _condition(expr: Expr) -> str:
 
 def statement_sql(statement: Dml, columns: Columns = ()) -> str:
     """One DML statement in Spark's SQL; `columns` are those of its table."""
-    match statement:
-        case Insert(table, rows):
-            return f"INSERT INTO {table}{_column_list(columns)}{_values(rows)}"
-        case Update(table, assignments, where):
-            settings = ", ".join(f"{a.column} = {_condition(a.value)}" for a in assignments)
-            return f"UPDATE {table} SET {settings}{_where(where)}"
-        case Delete(table, where):
-            return f"DELETE FROM {table}{_where(where)}"
-        case Merge():
-            return _merge(statement, columns)
-        case Truncate(table):
-            return f"TRUNCATE TABLE {table}"
-        case Overwrite(table, rows):
-            return f"INSERT OVERWRITE {table}{_column_list(columns)}{_values(rows)}"
-        case Restore(table, to):
-            return f"RESTORE TABLE {table} TO TIMESTAMP AS OF {to} /* logical time */"
-        case Optimize(table):
-            return f"OPTIMIZE {table}"
-        case Replace(table, rows):
-            head = table_sql(Table(table, columns), "CREATE OR REPLACE TABLE")
-            return f"{head};\nINSERT INTO {table}{_column_list(columns)}{_values(rows)}" if rows else head
-        case _:
-            assert_never(statement)
+    table = Table(statement.table, columns)
+    try:
+        texts = delta_texts(statement, table, lambda _, to: f"TIMESTAMP AS OF {to} /* logical time */")
+    except (WorkloadError, LookupError, ValueError) as error:
+        return f"/* cannot be rendered ({error}): {statement} */"
+    if not texts:
+        return f"/* {type(statement).__name__.upper()} of {statement.table} without rows: no change */"
+    return ";\n".join(formatted_sql(text, Dialect.SPARK) for text in texts)
 
 
-def _merge(merge: Merge, columns: Columns) -> str:
-    names = [column.name for column in columns]
-    source = "source" if merge.table != "source" else "source_rows"
-    lines = [
-        f"MERGE INTO {merge.table}",
-        f"USING ({_values(merge.rows).strip()}) AS {source}{_column_list(columns)}",
-        "ON " + " AND ".join(f"{merge.table}.{key} <=> {source}.{key}" for key in merge.keys),
-    ]
-    if merge.delete_when is not None:
-        lines.append(f"WHEN MATCHED AND {_condition(merge.delete_when)} THEN DELETE")
-    settings = ", ".join(f"{name} = {source}.{name}" for name in names if name not in merge.keys)
-    if settings:
-        lines.append(f"WHEN MATCHED THEN UPDATE SET {settings}")
-    if merge.insert_unmatched:
-        values = ", ".join(f"{source}.{name}" for name in names)
-        lines.append(f"WHEN NOT MATCHED THEN INSERT{_column_list(columns)} VALUES ({values})")
-    return "\n".join(lines)
+def formatted_sql(sql: str, dialect: Dialect) -> str:
+    """The same statement over several lines; as it is where it is short or cannot be formatted safely.
+
+    sqlglot formats it. A text is not safe to format if the result would be read as another statement.
+    """
+    if len(sql) <= LINE or sql.startswith(NOT_PARSED):
+        return sql
+    try:
+        if _has_doubled_quote(sql, dialect):
+            return sql
+        tree = sqlglot.parse_one(sql, read=dialect.value)
+        for parentheses in list(tree.find_all(exp.Paren)):
+            if isinstance(parentheses.parent, DELIMITED):
+                parentheses.replace(parentheses.this)
+        text = tree.sql(dialect=dialect.value, pretty=True)
+        return text if sqlglot.parse_one(text, read=dialect.value) == tree else sql
+    except (SqlglotError, RecursionError):
+        return sql
 
 
-def _column_list(columns: Columns) -> str:
-    return f" ({', '.join(column.name for column in columns)})" if columns else ""
-
-
-def _where(condition: Expr | None) -> str:
-    return "" if condition is None else f" WHERE {_condition(condition)}"
-
-
-def _values(rows: tuple[Row, ...]) -> str:
-    match rows:
-        case ():
-            return " VALUES /* no rows */"
-        case (row,):
-            return f" VALUES {values_row(row)}"
-        case _:
-            return " VALUES\n  " + ",\n  ".join(values_row(row) for row in rows)
+def _has_doubled_quote(sql: str, dialect: Dialect) -> bool:
+    # Spark 4 reads '' inside a literal as a quote; sqlglot ends the literal there and starts another one.
+    kinds = [token.token_type.name for token in sqlglot.tokenize(sql, read=dialect.value)]
+    return any(one == two == "STRING" for one, two in pairwise(kinds))

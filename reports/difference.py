@@ -1,4 +1,4 @@
-"""A difference of two bags as marked rows, like rows side by side."""
+"""A difference of two bags as marked rows; similar rows stand one below the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workload.results import Difference
 from workload.types import Row
 
 ROWS_SHOWN = 100
-"""Rows shown of each side; pairing like rows is quadratic in it."""
+"""Rows shown of each side: the time to pair similar rows grows with its square."""
 
 
 class Side(Enum):
@@ -23,9 +23,9 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """A row that only one side has, `times` times; `differs` marks the cells its counterpart has otherwise.
+    """A row that only one side has, and its multiplicity.
 
-    A row without counterpart has no marked cell.
+    `differs`: which cells differ from the row it is paired with; none where the row is not paired.
     """
 
     side: Side
@@ -35,9 +35,9 @@ class DiffRow:
 
 
 def diff_rows(difference: Difference, limit: int = ROWS_SHOWN) -> tuple[DiffRow, ...]:
-    """Expected rows that are missing (-) and actual rows that are not expected (+).
+    """The expected rows that are missing (-) and the actual rows that are not expected (+).
 
-    A missing row is followed by the unexpected row that shares most cells with it, if any does.
+    After a missing row comes the unexpected row that has most cells in common with it, if there is one.
     """
     extra = [(_cells(row), times) for row, times in difference.extra[:limit]]
     rows: list[DiffRow] = []
@@ -55,12 +55,12 @@ def diff_rows(difference: Difference, limit: int = ROWS_SHOWN) -> tuple[DiffRow,
 
 
 def hidden_rows(difference: Difference, limit: int = ROWS_SHOWN) -> int:
-    """How many distinct differing rows `diff_rows` leaves out."""
+    """The number of distinct rows that `diff_rows` does not show."""
     return max(0, len(difference.missing) - limit) + max(0, len(difference.extra) - limit)
 
 
 def difference_text(difference: Difference) -> str:
-    """The figures in one sentence: `wrong value: 3 rows expected, 3 found; ...`."""
+    """The counts in one sentence: `wrong value: 3 rows expected, 3 found; ...`."""
     missing = sum(times for _, times in difference.missing)
     extra = sum(times for _, times in difference.extra)
     equal = max(0, difference.expected_rows - missing)
@@ -72,7 +72,7 @@ def difference_text(difference: Difference) -> str:
 
 
 def diff_block(difference: Difference) -> str:
-    """The rows as lines that start with their mark, columns aligned, under a line of column names."""
+    """The rows as aligned lines of text, each with its mark, below a line of column names."""
     rows = diff_rows(difference)
     header = tuple(f"{column.name} {column.type}" for column in difference.columns)
     width = max((len(cells) for cells in (header, *(row.cells for row in rows))), default=0)

@@ -1,9 +1,8 @@
-"""What can be wrong with results that are to be reported."""
+"""The error that reports raise."""
 
 
 class ReportError(ValueError):
-    """Results that contradict themselves, so that a report of them would mislead.
+    """Results that contradict themselves: outcomes that do not add up, or of an unknown class.
 
-    Causes: outcome counts that do not add up to the scenarios run, an outcome class that does not exist.
-    Cure: mend the place that counted; the message gives the figures.
+    This is a bug of the code that counted them; the message gives the numbers.
     """

@@ -1,13 +1,11 @@
-"""The README of a failure folder: all that is needed to understand one failure without running anything."""
+"""The README.md of a failure folder: explains one failure to a reader who runs nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from reports.describe import Entry, definition_head, query_sql, table_sql, timeline
+from reports.describe import definition_head, query_sql, table_sql, timeline
 from reports.difference import diff_block, difference_text
 from reports.figures import size_text
-from reports.findings import by_diagnosis, place, summary_text
+from reports.findings import by_diagnosis, failed_steps, place, summary_text
 from reports.markdown import code, fence, plain, table
 from reports.tree import query_tree, tree_text
 from reports.visible import one_line
@@ -15,23 +13,24 @@ from workload.results import Finding, Outcome
 from workload.scenario import Definition, Scenario
 from workload.sql import Dialect
 
-KEEPING = (
-    "`reproduce.py` shows the rows with pyspark, delta-spark and duckdb alone. `test_*.py` is a pytest test "
-    "to keep, with `scenario.json` beside it; a scenario copied to `corpus/` is replayed by every `dvs gate`."
+FILES = (
+    "`reproduce.py` shows the wrong rows with nothing but pyspark, delta-spark and duckdb. To keep this "
+    "failure as a regression test, copy `test_*.py` and `scenario.json` into a test folder, or copy "
+    "`scenario.json` into `corpus/`: every `dvs gate` replays the scenarios there."
 )
 
 
 def failure_markdown(scenario: Scenario, outcome: Outcome, *, original: Scenario | None, replay: str) -> str:
-    """The page of one failure. `original` is the scenario before shrinking, None if it was not shrunk."""
+    """The page of one failure. `original`: the scenario before shrinking; None if it was not shrunk."""
     parts = [
         f"# {plain(_title(outcome))}",
         plain(summary_text(outcome)),
         _origin(scenario, original),
         "## Replay",
         fence(replay, "sh"),
-        KEEPING,
+        FILES,
         "## Tables",
-        "They are created empty before step 0.",
+        "All tables are created, empty, before step 0.",
         fence(";\n".join(table_sql(t) for t in scenario.tables) + ";", "sql"),
         "## Definitions",
         *(_definition(definition) for definition in scenario.definitions),
@@ -74,20 +73,15 @@ def _definition(definition: Definition) -> str:
 
 
 def _timeline(scenario: Scenario, outcome: Outcome) -> str:
-    failed: dict[int, list[str]] = {}
-    for finding in by_diagnosis(outcome):
-        failed.setdefault(finding.step, []).append(
-            f"-- FAILS HERE: {finding.check.value} on {one_line(finding.table)}"
-        )
-    return "\n\n".join(_step(entry, failed) for entry in timeline(scenario)) or "-- no steps"
-
-
-def _step(entry: Entry, failed: Mapping[int, list[str]]) -> str:
-    stamp = "" if entry.timestamp is None else f", data timestamp {entry.timestamp}"
-    lines = [f"-- step {entry.number}, time {entry.at}: {one_line(entry.title)}{stamp}"]
-    lines += dict.fromkeys(failed.get(entry.number, ()))
-    lines += [f"{statement};" for statement in entry.statements]
-    return "\n".join(lines)
+    failed = failed_steps(outcome)
+    blocks = []
+    for entry in timeline(scenario):
+        stamp = "" if entry.timestamp is None else f", data timestamp {entry.timestamp}"
+        lines = [f"-- step {entry.number}, time {entry.at}: {one_line(entry.title)}{stamp}"]
+        lines += (f"-- FAILS HERE: {one_line(note)}" for note in failed.get(entry.number, ()))
+        lines += (f"{statement};" for statement in entry.statements)
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) or "-- no steps"
 
 
 def _finding(finding: Finding) -> str:

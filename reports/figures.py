@@ -1,65 +1,48 @@
-"""The figures of a run and its verdict, in words and numbers that every report shares."""
+"""The numbers of a run and its verdict as text, in the form that all reports share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from reports.errors import ReportError
 from workload.results import OutcomeClass, RunSummary
+from workload.run_verdict import RunVerdict, run_verdict
 from workload.scenario import Commit, Scenario
 
 MEANINGS: Mapping[OutcomeClass, str] = {
-    OutcomeClass.PASSED: "every check held",
+    OutcomeClass.PASSED: "every check passed",
     OutcomeClass.PRODUCT_FAILURE: "a check failed: the product is wrong",
-    OutcomeClass.UNSUPPORTED: "the product declared a gap; not a pass",
-    OutcomeClass.GENERATOR_INVALID: "the scenario itself makes no sense: a bug of the harness",
-    OutcomeClass.INFRASTRUCTURE_FAILURE: "the platform failed; nothing was judged",
+    OutcomeClass.UNSUPPORTED: "the product declared that it does not support the query; not a pass",
+    OutcomeClass.GENERATOR_INVALID: "the scenario itself is invalid: a bug of the harness",
+    OutcomeClass.INFRASTRUCTURE_FAILURE: "the platform failed, so the scenario was not judged",
     OutcomeClass.DIVERGENCE: "the engines disagree on a query: neither a pass nor a product failure",
-    OutcomeClass.FLAKY: "a check failed once and not again: seen, not reproduced; not a pass",
+    OutcomeClass.FLAKY: "a check failed once, and passed when the scenario ran again; not a pass",
     OutcomeClass.IGNORED: "a known failure, covered by an ignore rule; not a pass",
 }
 
 
-class Verdict(Enum):
-    """The headline of a run; a run has the first one that applies, PASSED if none does."""
-
-    PRODUCT_FAILURE = "product failures"
-    DIVERGENCE = "divergence between engines"
-    FLAKY = "flaky failures"
-    GENERATOR_INVALID = "invalid scenarios"
-    INFRASTRUCTURE_FAILURE = "infrastructure failures"
-    NOTHING_PASSED = "nothing passed"
-    INTERRUPTED = "interrupted"
-    FLOORS_UNMET = "coverage floors not met"
-    PASSED = "passed"
-
-
-SPOILERS: Mapping[OutcomeClass, tuple[Verdict, str]] = {
-    OutcomeClass.PRODUCT_FAILURE: (Verdict.PRODUCT_FAILURE, "failed a check"),
-    OutcomeClass.DIVERGENCE: (Verdict.DIVERGENCE, "made the engines disagree"),
-    OutcomeClass.FLAKY: (Verdict.FLAKY, "failed a check once and not again"),
-    OutcomeClass.GENERATOR_INVALID: (Verdict.GENERATOR_INVALID, "made no sense, a bug of the harness"),
-    OutcomeClass.INFRASTRUCTURE_FAILURE: (
-        Verdict.INFRASTRUCTURE_FAILURE,
-        "could not be judged, the platform failed",
-    ),
+EVENTS: Mapping[OutcomeClass, str] = {
+    OutcomeClass.PRODUCT_FAILURE: "failed a check",
+    OutcomeClass.DIVERGENCE: "made the engines disagree",
+    OutcomeClass.FLAKY: "failed a check once, and passed when it ran again",
+    OutcomeClass.GENERATOR_INVALID: "was invalid, which is a bug of the harness",
+    OutcomeClass.INFRASTRUCTURE_FAILURE: "could not be judged, because the platform failed",
 }
-"""The outcome classes that spoil a run, with what their scenarios did; gravest first."""
+"""What happened to the scenarios of each outcome that keeps a run from being a pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A verdict, its title, and a sentence for each thing a reader must know besides."""
+    """The verdict of a run, its title, and one sentence for each further fact."""
 
-    verdict: Verdict
+    verdict: RunVerdict
     title: str
     sentences: tuple[str, ...]
 
 
 def outcome_counts(summary: RunSummary) -> Mapping[OutcomeClass, int]:
-    """Scenarios per outcome class, every class present. Raises ReportError if they do not add up."""
+    """The number of scenarios of every outcome class. Raises ReportError where they do not add up."""
     classes = {outcome.value: outcome for outcome in OutcomeClass}
     unknown = sorted(set(summary.outcomes) - set(classes))
     if unknown:
@@ -71,41 +54,41 @@ def outcome_counts(summary: RunSummary) -> Mapping[OutcomeClass, int]:
 
 
 def headline(summary: RunSummary) -> Headline:
-    """The verdict of a run. Unsupported scenarios do not spoil it, but a run needs one that passed."""
+    """The verdict of a run (see workload.run_verdict), with title and sentences."""
     counts = outcome_counts(summary)
     passed, unsupported = counts[OutcomeClass.PASSED], counts[OutcomeClass.UNSUPPORTED]
-    problems = [
-        (verdict, f"{plural(counts[outcome], 'scenario')} {deed}.")
-        for outcome, (verdict, deed) in SPOILERS.items()
+    sentences = [
+        f"{plural(counts[outcome], 'scenario')} {event}."
+        for outcome, event in EVENTS.items()
         if counts[outcome]
     ]
     if not passed:
-        text = "No scenario passed." if summary.scenarios else "No scenario ran."
-        problems.append((Verdict.NOTHING_PASSED, text))
+        sentences.append("No scenario passed." if summary.scenarios else "No scenario ran.")
     if unmet := summary.coverage.unmet:
-        problems.append((Verdict.FLOORS_UNMET, f"{plural(len(unmet), 'coverage floor')} not met."))
+        sentences.append(f"{plural(len(unmet), 'coverage floor')} not met.")
     if summary.interrupted:
-        problems.append((Verdict.INTERRUPTED, "Interrupted: this is what had been judged by then."))
-    sentences = [text for _, text in problems]
+        sentences.append("Interrupted: these are the scenarios that were judged by then.")
     if passed:
         sentences.append(f"{number(passed)} of {plural(summary.scenarios, 'scenario')} passed.")
     if ignored := counts[OutcomeClass.IGNORED]:
         sentences.append(f"{number(ignored)} failed in a way that an ignore rule covers.")
     sentences.extend(f"Ignore rule {note}." for note in summary.rule_notes)
     if unsupported:
-        sentences.append(f"{number(unsupported)} met a declared gap and count as no pass.")
+        sentences.append(f"{number(unsupported)} met a declared gap and do not count as passed.")
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
-    if summary.left_out:
-        sentences.append(f"Not checked, since the engine does not show it: {', '.join(summary.left_out)}.")
-    verdict = min((v for v, _ in problems), key=list(Verdict).index, default=Verdict.PASSED)
+    if summary.not_checked:
+        sentences.append(
+            f"Not checked, because the engine does not show it: {', '.join(summary.not_checked)}."
+        )
+    verdict = run_verdict(summary)
     return Headline(verdict, _title(verdict, counts, len(unmet)), tuple(sentences))
 
 
-def _title(verdict: Verdict, counts: Mapping[OutcomeClass, int], unmet: int) -> str:
-    if verdict is Verdict.PRODUCT_FAILURE:
+def _title(verdict: RunVerdict, counts: Mapping[OutcomeClass, int], unmet: int) -> str:
+    if verdict is RunVerdict.PRODUCT_FAILURE:
         return plural(counts[OutcomeClass.PRODUCT_FAILURE], "product failure")
-    if verdict is Verdict.FLOORS_UNMET:
+    if verdict is RunVerdict.FLOORS_UNMET:
         return f"{plural(unmet, 'coverage floor')} not met"
     words: str = verdict.value
     return words.capitalize()
@@ -113,7 +96,7 @@ def _title(verdict: Verdict, counts: Mapping[OutcomeClass, int], unmet: int) -> 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of a run with its unit in words and, where it makes sense, its rate."""
+    """One number of a run. `note`: its rate, where there is one."""
 
     label: str
     value: str
@@ -121,32 +104,33 @@ class Figure:
 
 
 def figures(summary: RunSummary) -> tuple[Figure, ...]:
-    """What ran, and how fast."""
-    judgements = Figure("judgements", number(summary.judgements), rate(summary.judgements, summary.seconds))
-    return (
-        Figure("scenarios", number(summary.scenarios), rate(summary.scenarios, summary.seconds)),
-        Figure("dynamic tables", number(summary.definitions), rate(summary.definitions, summary.seconds)),
-        Figure("refreshes", number(summary.refreshes), rate(summary.refreshes, summary.seconds)),
-        Figure("checks", number(summary.checks), rate(summary.checks, summary.seconds)),
-        # Of one database and one refresh each: more than refreshes where databases were lifted.
-        *((judgements,) if summary.judgements > summary.refreshes else ()),
-        Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"),
-    )
+    """The numbers of what ran, each with its rate, and the time."""
+    counts = {
+        "scenarios": summary.scenarios,
+        "dynamic tables": summary.definitions,
+        "refreshes": summary.refreshes,
+        "checks": summary.checks,
+    }
+    if summary.judgements > summary.refreshes:
+        # A judgement is of one database and one refresh; a lifted refresh serves many databases.
+        counts["judgements"] = summary.judgements
+    rates = (Figure(name, number(count), rate(count, summary.seconds)) for name, count in counts.items())
+    return (*rates, Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"))
 
 
 def number(value: int) -> str:
-    """A whole number with its thousands apart."""
+    """A whole number with commas between its thousands: `1,234`."""
     return f"{value:,}"
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 row`, `2 rows`, `2 refreshes`."""
+    """A number with its noun: `1 row`, `2 rows`, `2 refreshes`."""
     ending = "" if count == 1 else "es" if noun.endswith("sh") else "s"
     return f"{number(count)} {noun}{ending}"
 
 
 def rate(count: int, seconds: float) -> str:
-    """A rate, or nothing where no time passed."""
+    """A rate per second: `1.88 / s`; empty where no time passed."""
     if seconds <= 0:
         return ""
     per_second = count / seconds
@@ -154,7 +138,7 @@ def rate(count: int, seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.5 s`, `1 min 05 s`, `8 h 00 min`."""
+    """A duration: `0.5 s`, `1 min 05 s`, `8 h 00 min`."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -163,7 +147,7 @@ def duration(seconds: float) -> str:
 
 
 def size_text(scenario: Scenario) -> str:
-    """How big a scenario is: `2 tables, 1 definition, 5 steps, 3 statements`."""
+    """The size of a scenario: `2 tables, 1 definition, 5 steps, 3 statements`."""
     statements = sum(len(step.statements) for step in scenario.steps if isinstance(step, Commit))
     return ", ".join(
         (

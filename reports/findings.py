@@ -1,10 +1,10 @@
-"""Findings in words: which check failed, where, and what the other votes were."""
+"""Sentences about failures that all reports share: which check failed, where, and how."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reports.difference import difference_text
 from reports.figures import number, plural
@@ -12,23 +12,31 @@ from workload.results import SPARK_VOTE, Check, FailureGroup, Finding, Fingerpri
 
 
 def first_finding(outcome: Outcome) -> Finding | None:
-    """The finding of the check that kills the scenario: the first one in the order of diagnosis."""
+    """The finding that comes first in the order of diagnosis; None where no check failed."""
     return next(iter(by_diagnosis(outcome)), None)
 
 
 def by_diagnosis(outcome: Outcome) -> tuple[Finding, ...]:
-    """The findings in the order of diagnosis, those of one check as they were found."""
+    """The findings in the order of diagnosis (see Check); those of one check stay in the order of the run."""
     order = list(Check)
     return tuple(sorted(outcome.findings, key=lambda finding: order.index(finding.check)))
 
 
 def place(finding: Finding) -> str:
-    """`table orders_by_day at data timestamp 3000000 (step 4)`."""
+    """Where a check failed: `table orders_by_day at data timestamp 3000000 (step 4)`."""
     return f"table {finding.table} at data timestamp {finding.timestamp} (step {finding.step})"
 
 
+def failed_steps(outcome: Outcome) -> Mapping[int, tuple[str, ...]]:
+    """The failed checks of each step, by its number: `oracle equality on d1`."""
+    notes: dict[int, dict[str, None]] = {}
+    for finding in by_diagnosis(outcome):
+        notes.setdefault(finding.step, {})[f"{finding.check.value} on {finding.table}"] = None
+    return {step: tuple(texts) for step, texts in notes.items()}
+
+
 def summary_text(outcome: Outcome) -> str:
-    """One paragraph: what failed first and where, its difference, and how much else failed."""
+    """One paragraph: the first failed check, where, how the rows differ, and how many checks failed more."""
     first = first_finding(outcome)
     if first is None:
         return _without_finding(outcome)
@@ -46,9 +54,7 @@ def summary_text(outcome: Outcome) -> str:
 
 def _divergence(spark: str | None) -> str:
     if spark:
-        return (
-            f"So far no proof against the dynamic table: Spark, on the query's own text, {_sentence(spark)}"
-        )
+        return f"So far no proof against the dynamic table: Spark, on the query's text, {_sentence(spark)}"
     return (
         "A full recomputation agrees with the table, not with the oracle, so this alone is no proof against "
         "the dynamic table."
@@ -63,7 +69,7 @@ def _without_finding(outcome: Outcome) -> str:
 
 
 def replay_command(folder: str, options: Sequence[str] = ()) -> str:
-    """What to type to run the kept scenario again, on the lane that it failed on."""
+    """The command that runs the scenario of a failure folder again, on the lane on which it failed."""
     return shlex.join(["dvs", "replay", folder, *options])
 
 
@@ -73,20 +79,21 @@ def _sentence(text: str) -> str:
 
 
 def group_text(group: FailureGroup) -> str:
-    """`12 failures: oracle equality: left join: wrong value (product_failure, 1a2b3c4d)`, and what else."""
-    found = group.fingerprint
+    """A group: `12 failures: oracle equality: left join: wrong value (product_failure, 1a2b3c4d)`."""
+    fingerprint = group.fingerprint
     count = plural(len(group.indices), "failure")
-    text = f"{count}: {fingerprint_text(found)} ({found.outcome.value}, {found.code})"
+    text = f"{count}: {fingerprint_text(fingerprint)} ({fingerprint.outcome.value}, {fingerprint.code})"
     if group.unshrunk:
-        text += f"; {number(len(group.unshrunk))} of them by likeness, not shrunk"
+        text += f"; {number(len(group.unshrunk))} of them similar, not shrunk"
     if group.ignored:
         text += f"; ignored: {group.ignored}"
     return text
 
 
-def fingerprint_text(found: Fingerprint) -> str:
-    """A fingerprint without its class: check, operators left with their number, kind of difference."""
-    counts = Counter(found.operators)
+def fingerprint_text(fingerprint: Fingerprint) -> str:
+    """A fingerprint without its outcome: check, operators with their number, kind of difference."""
+    counts = Counter(fingerprint.operators)
     operators = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
-    check = "no check" if found.check is None else found.check.value
-    return f"{check}: {operators or 'no operator'}" + ("" if found.kind is None else f": {found.kind.value}")
+    check = "no check" if fingerprint.check is None else fingerprint.check.value
+    kind = "" if fingerprint.kind is None else f": {fingerprint.kind.value}"
+    return f"{check}: {operators or 'no operator'}{kind}"

@@ -1,8 +1,9 @@
-"""The machine-readable summary of a run."""
+"""The summary of a run as JSON data: `summary.json`, and the output of `dvs fuzz --json`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict, replace
+from enum import Enum
 from typing import Any
 
 from reports.figures import outcome_counts
@@ -15,49 +16,29 @@ SUMMARY_VERSION = 1
 def summary_object(summary: RunSummary) -> dict[str, Any]:
     """The run as JSON data. `outcomes` has every class and adds up to `scenarios`.
 
-    Times are seconds; timestamps logical microseconds. Rows are not in it: the failure folders keep them.
-    Raises ReportError where the outcomes do not add up.
+    Times are seconds, timestamps logical microseconds. Rows are only in the failure folders. Raises
+    ReportError where the outcomes do not add up.
     """
+    # Failures are encoded one by one below: their scenarios and rows are only in the failure folders.
+    fields = asdict(replace(summary, failures=(), groups=()))
     return {
         "format": SUMMARY_FORMAT,
         "version": SUMMARY_VERSION,
-        "started": summary.started,
-        "seed": summary.seed,
-        "tier": summary.tier,
-        "profile": summary.profile,
-        "scenarios": summary.scenarios,
-        "definitions": summary.definitions,
-        "refreshes": summary.refreshes,
-        "checks": summary.checks,
-        "judgements": summary.judgements,
-        "left_out": dict(summary.left_out),
+        "ignore_rules": fields.pop("rule_notes"),
+        **fields,
         "outcomes": {outcome.value: count for outcome, count in outcome_counts(summary).items()},
         "coverage": _coverage(summary.coverage),
-        "seconds": summary.seconds,
-        "interrupted": summary.interrupted,
-        "time_split": dict(summary.time_split),
         "failures": [_failure(failure) for failure in summary.failures],
         "groups": [_group(group) for group in summary.groups],
-        "ignore_rules": list(summary.rule_notes),
     }
 
 
-def _coverage(coverage: Coverage) -> Mapping[str, Any]:
-    return {
-        "operators": dict(coverage.operators),
-        "pairs": dict(coverage.pairs),
-        "intents": dict(coverage.intents),
-        "states": dict(coverage.states),
-        "actions": dict(coverage.actions),
-        "crossings": dict(coverage.crossings),
-        "floors_met": coverage.floors_met,
-        "unmet": {
-            name: {"reached": reached, "wanted": floor} for name, (reached, floor) in coverage.unmet.items()
-        },
-    }
+def _coverage(coverage: Coverage) -> dict[str, Any]:
+    unmet = {name: {"reached": reached, "wanted": floor} for name, (reached, floor) in coverage.unmet.items()}
+    return {**asdict(coverage), "floors_met": coverage.floors_met, "unmet": unmet}
 
 
-def _failure(failure: Failure) -> Mapping[str, Any]:
+def _failure(failure: Failure) -> dict[str, Any]:
     outcome = failure.outcome
     return {
         "index": failure.index,
@@ -69,11 +50,11 @@ def _failure(failure: Failure) -> Mapping[str, Any]:
         "fingerprint": None if failure.fingerprint is None else _fingerprint(failure.fingerprint),
         "minimal": failure.minimal,
         "ignored": failure.ignored,
-        "findings": [_finding(finding) for finding in outcome.findings],
+        "findings": [finding_object(finding) for finding in outcome.findings],
     }
 
 
-def _group(group: FailureGroup) -> Mapping[str, Any]:
+def _group(group: FailureGroup) -> dict[str, Any]:
     return {
         "fingerprint": _fingerprint(group.fingerprint),
         "others": [_fingerprint(other) for other in group.others],
@@ -84,32 +65,24 @@ def _group(group: FailureGroup) -> Mapping[str, Any]:
     }
 
 
-def _fingerprint(found: Fingerprint) -> Mapping[str, Any]:
-    return {
-        "code": found.code,
-        "outcome": found.outcome.value,
-        "check": None if found.check is None else found.check.value,
-        "operators": list(found.operators),
-        "difference": None if found.kind is None else found.kind.value,
-    }
+def _fingerprint(fingerprint: Fingerprint) -> dict[str, Any]:
+    fields = asdict(fingerprint, dict_factory=_plain)
+    return {"code": fingerprint.code, "difference": fields.pop("kind"), **fields}
 
 
-def _finding(finding: Finding) -> Mapping[str, Any]:
-    difference = finding.difference
-    return {
-        "check": finding.check.value,
-        "table": finding.table,
-        "step": finding.step,
-        "timestamp": finding.timestamp,
-        "message": finding.message,
-        "difference": None
-        if difference is None
-        else {
+def finding_object(finding: Finding) -> dict[str, Any]:
+    """A failed check as JSON data, with the figures of its difference but no rows."""
+    difference, figures = finding.difference, None
+    if difference is not None:
+        figures = {
             "kind": difference.kind.value,
             "expected_rows": difference.expected_rows,
             "actual_rows": difference.actual_rows,
             "missing": sum(times for _, times in difference.missing),
             "extra": sum(times for _, times in difference.extra),
-        },
-        "votes": dict(finding.votes),
-    }
+        }
+    return {**asdict(replace(finding, difference=None), dict_factory=_plain), "difference": figures}
+
+
+def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value.value if isinstance(value, Enum) else value for name, value in fields}

@@ -1,4 +1,4 @@
-"""JUnit XML, for the gate of a build server."""
+"""Writes JUnit XML, which build servers read: of runs, of gates and of `dvs check`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.visible import one_line, visible
 
 
 class CaseVerdict(Enum):
-    """What JUnit can say of a case: FAILED is the product's fault, ERROR anything else's."""
+    """The result of a case. FAILED: the product is wrong; ERROR: anything else went wrong."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -22,7 +22,7 @@ class CaseVerdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One check of a gate; `message` is one line, `details` any text."""
+    """One JUnit case. `message`: one line; `details`: any text."""
 
     name: str
     seconds: float
@@ -33,14 +33,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The cases of one part of a gate."""
+    """Cases with a common name."""
 
     name: str
     cases: tuple[Case, ...]
 
 
 def junit_xml(suites: Iterable[Suite]) -> str:
-    """The suites as one XML document; characters that XML cannot hold are shown as escapes."""
+    """The suites as one XML document; characters that XML does not allow are shown as escapes."""
     suites = tuple(suites)
     root = ET.Element("testsuites", _totals([case for suite in suites for case in suite.cases]))
     for suite in suites:
@@ -80,12 +80,11 @@ def _add_case(parent: ET.Element, suite: Suite, case: Case) -> None:
         case CaseVerdict.PASSED:
             if case.details or case.message:
                 ET.SubElement(element, "system-out").text = details or one_line(case.message)
-        case CaseVerdict.FAILED:
-            ET.SubElement(element, "failure", {**message, "type": "failure"}).text = details
         case CaseVerdict.SKIPPED:
             ET.SubElement(element, "skipped", message).text = details
-        case CaseVerdict.ERROR:
-            ET.SubElement(element, "error", {**message, "type": "error"}).text = details
+        case CaseVerdict.FAILED | CaseVerdict.ERROR:
+            tag = "failure" if case.verdict is CaseVerdict.FAILED else "error"
+            ET.SubElement(element, tag, {**message, "type": tag}).text = details
         case _:
             assert_never(case.verdict)
 

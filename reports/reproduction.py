@@ -1,4 +1,4 @@
-"""The files of a failure folder that are programs: `reproduce.py` and a pytest regression test."""
+"""Writes the two programs of a failure folder: `reproduce.py` and a pytest regression test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class RestoreTo:
-    """RESTORE of a table to its newest version at a logical time; only a run knows the version's number."""
+    """RESTORE of a table to its newest version at a logical time; the script finds the version's number."""
 
     table: str
     at: int
@@ -30,8 +30,9 @@ class RestoreTo:
 class Reproduction:
     """What `reproduce.py` shows: one dynamic table at one data timestamp.
 
-    `tables`: name -> its columns with types, for Spark and for DuckDB. `transactions`: logical time and
-    statements. `rows`: what the engine stored; None where no wrong rows were seen. `replay`: the command.
+    `tables`: by name, the columns with types for Spark and for DuckDB. `transactions`: logical time and
+    statements. `rows`: the rows that the engine stored; None where no wrong rows were seen. `replay`: the
+    command that replays the failure.
     """
 
     title: str
@@ -49,7 +50,7 @@ class Reproduction:
 
 
 def reproduce_script(reproduction: Reproduction) -> str:
-    """The text of `reproduce.py`: plain ASCII Python that imports nothing of this project."""
+    """The text of `reproduce.py`: ASCII Python that imports nothing of this project."""
     r = reproduction
     return _template("reproduce.py.j2").render(
         title=_comment(r.title),
@@ -70,14 +71,14 @@ def reproduce_script(reproduction: Reproduction) -> str:
 
 
 def regression_test(scenario: str, summary: str, tier: str) -> str:
-    """The text of a pytest test that judges the scenario beside it; `scenario` is its name."""
+    """The text of a pytest test that judges the `scenario.json` beside it. `scenario`: its name."""
     return _template("regression_test.py.j2").render(
         name=identifier(scenario), summary=_comment(summary), tier=ascii(tier)
     )
 
 
 def identifier(scenario: str) -> str:
-    """A scenario's name as part of an identifier: `smoke_1_42`."""
+    """The name of a scenario as part of an identifier: `smoke_1_42`."""
     return re.sub(r"\W+", "_", scenario, flags=re.ASCII).strip("_").lower() or "scenario"
 
 
@@ -94,7 +95,7 @@ def _block(brackets: str, items: list[str], depth: int = 0) -> str:
 
 
 def _text(text: str) -> str:
-    """A string literal, over several lines where that is readable and says the same."""
+    """A Python string literal; triple-quoted over several lines where no character needs an escape."""
     quoted = ascii(text)
     simple = '"""' not in text and not text.endswith('"') and "\\" not in text and text.isascii()
     return f'"""{text}"""' if "\n" in text and simple and text.replace("\n", "").isprintable() else quoted
@@ -115,22 +116,18 @@ def _value(value: Value) -> str:
 
 
 def _comment(text: str) -> str:
-    """Text that cannot end the docstring it stands in."""
+    """Text for a docstring, which it cannot end: ASCII on one line, without double quotes."""
     return ascii(one_line(text))[1:-1].replace('"', "'")
 
 
 @cache
-def _environment() -> Environment:
-    # Python, not HTML: every value is made a literal before it gets here.
-    loader = PackageLoader("reports")
-    return Environment(
-        loader=loader,
+def _template(name: str) -> Template:
+    # No autoescape: the templates are Python, and every value is a literal before it gets here.
+    environment = Environment(
+        loader=PackageLoader("reports"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-
-
-def _template(name: str) -> Template:
-    return _environment().get_template(name)
+    return environment.get_template(name)

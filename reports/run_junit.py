@@ -1,4 +1,4 @@
-"""A run as JUnit XML: its scenarios as one case, each cause of failures and each missed floor as one."""
+"""A run as JUnit XML: one case for all scenarios, one for each cause, one for each missed floor."""
 
 from __future__ import annotations
 
@@ -8,45 +8,42 @@ from reports.figures import number, plural
 from reports.findings import fingerprint_text, group_text, summary_text
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
 from workload.results import FailureGroup, OutcomeClass, RunSummary
+from workload.run_verdict import Decision, RunVerdict, verdicts, worst
 
-UNDECIDED = (
-    OutcomeClass.DIVERGENCE,
-    OutcomeClass.FLAKY,
-    OutcomeClass.INFRASTRUCTURE_FAILURE,
-    OutcomeClass.GENERATOR_INVALID,
-)
-"""Neither a pass nor the product's failure."""
+CASES = {
+    Decision.PASSED: CaseVerdict.PASSED,
+    Decision.FAILED: CaseVerdict.FAILED,
+    Decision.UNDECIDED: CaseVerdict.ERROR,
+}
 
 
 def run_junit(summary: RunSummary) -> str:
-    """The document. A cause that an ignore rule covers is skipped, with its issue."""
+    """The XML document. The case of a cause that an ignore rule covers is skipped."""
     name = f"dvs fuzz: {summary.tier}, profile {summary.profile}, seed {summary.seed}"
     return junit_xml([Suite(name, (_scenarios(summary), *_causes(summary), *_floors(summary)))])
 
 
 def _scenarios(summary: RunSummary) -> Case:
-    """All that was judged: an interrupted run, or one in which nothing passed, is undecided."""
-    counts = {outcome: summary.outcomes.get(outcome.value, 0) for outcome in OutcomeClass}
-    said = ", ".join(f"{number(count)} {outcome.value}" for outcome, count in counts.items() if count)
+    """The case of all scenarios. Floors do not decide it, because they have cases of their own."""
+    counts = (f"{number(count)} {name}" for name, count in summary.outcomes.items() if count)
+    message = ", ".join(counts) or "nothing ran"
     details = (
         f"{plural(summary.definitions, 'dynamic table')}, {number(summary.refreshes)} refreshes, "
         f"{plural(summary.checks, 'check')}"
     )
-    if counts[OutcomeClass.PRODUCT_FAILURE]:
-        verdict = CaseVerdict.FAILED
-    elif summary.interrupted or not counts[OutcomeClass.PASSED] or any(counts[o] for o in UNDECIDED):
-        verdict = CaseVerdict.ERROR
-    else:
-        verdict = CaseVerdict.PASSED
-    said = f"interrupted: {said or 'nothing ran'}" if summary.interrupted else said or "nothing ran"
-    passed = verdict is CaseVerdict.PASSED
-    return Case("scenarios", summary.seconds, verdict, said, f"{said}; {details}" if passed else details)
+    deciding = (v.decision for v in verdicts(summary) if v is not RunVerdict.FLOORS_UNMET)
+    verdict = CASES[worst((Decision.PASSED, *deciding))]
+    if summary.interrupted:
+        message = f"interrupted: {message}"
+    if verdict is CaseVerdict.PASSED:
+        details = f"{message}; {details}"
+    return Case("scenarios", summary.seconds, verdict, message, details)
 
 
 def _causes(summary: RunSummary) -> Iterator[Case]:
-    kept = {failure.index: failure for failure in summary.failures}
+    failures = {failure.index: failure for failure in summary.failures}
     for group in summary.groups:
-        failure = kept[group.representative]
+        failure = failures[group.representative]
         details = f"{summary_text(failure.outcome)}\n{failure.folder}"
         name = f"{fingerprint_text(group.fingerprint)} ({group.fingerprint.code})"
         yield Case(name, failure.outcome.seconds, _verdict(group), group_text(group), details)

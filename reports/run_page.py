@@ -1,8 +1,8 @@
-"""The HTML page of a run: one file, no requests, no scripts."""
+"""The HTML page of a run (`report.html`): one file that loads nothing and runs no script."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -10,267 +10,109 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from reports import coverage, figures
-from reports.describe import Entry, definition_head, query_sql, table_sql, timeline
-from reports.difference import DiffRow, diff_rows, difference_text, hidden_rows
+from reports.describe import definition_head, query_sql, table_sql, timeline
+from reports.difference import diff_rows, difference_text, hidden_rows
 from reports.findings import (
     by_diagnosis,
+    failed_steps,
     fingerprint_text,
-    first_finding,
     place,
     replay_command,
     summary_text,
 )
-from reports.tree import Operator, query_tree
+from reports.tree import query_tree
 from reports.visible import visible
-from workload.results import Check, Failure, Finding, OutcomeClass, RunSummary
+from workload.results import Check, Failure, FailureGroup, Fingerprint, RunSummary
+from workload.run_verdict import Decision
 from workload.sql import Dialect
 
-SCENARIOS_SHOWN = 40
-"""Numbers of scenarios that a group lists."""
-
-NOT_MINIMAL = "It was not shrunk to the end: dvs shrink goes on with it."
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeRow:
-    """One line of the outcome table."""
-
-    name: str
-    count: str
-    share: float
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class TimeRow:
-    """A part of the measured time; `share` of all parts."""
-
-    name: str
-    seconds: str
-    share: float
+FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    by_diagnosis,
+    definition_head,
+    diff_rows,
+    difference_text,
+    failed_steps,
+    fingerprint_text,
+    hidden_rows,
+    place,
+    query_sql,
+    query_tree,
+    replay_command,
+    summary_text,
+    table_sql,
+    timeline,
+    figures.size_text,
+)
+"""The functions that the templates call."""
 
 
 @dataclass(frozen=True, slots=True)
-class DefinitionView:
-    """A definition with its text for each engine."""
+class Cause:
+    """A group of failures, and those of its failures that the page shows, the smallest first."""
 
-    name: str
-    head: str
-    tree: Operator
-    spark: str
-    duckdb: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingView:
-    """A failed check with the rows that differ."""
-
-    check: str
-    place: str
-    message: str
-    difference: str
-    header: tuple[str, ...]
-    rows: tuple[DiffRow, ...]
-    hidden: int
-    votes: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailureView:
-    """A failure as its article shows it; the scenario is the shrunk one."""
-
-    anchor: str
-    name: str
-    outcome: str
-    killer: str
-    place: str
-    summary: str
-    size: str
-    intents: tuple[str, ...]
-    replay: str
-    tables: tuple[str, ...]
-    definitions: tuple[DefinitionView, ...]
-    entries: tuple[Entry, ...]
-    failed_steps: Mapping[int, tuple[str, ...]]
-    findings: tuple[FindingView, ...]
-    fingerprint: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupView:
-    """Failures of one cause: a heading, figures, and the articles of those that were kept, best first."""
-
-    anchor: str
-    title: str
-    code: str
-    outcome: str
-    count: int
-    scenarios: str
-    others: tuple[str, ...]
-    unshrunk: int
-    ignored: str
-    failures: tuple[FailureView, ...]
+    group: FailureGroup
+    failures: tuple[Failure, ...]
 
 
 def run_page(summary: RunSummary) -> str:
     """The page as text. Raises ReportError where the outcomes do not add up."""
-    template = environment().get_template("run.html.j2")
-    head = figures.headline(summary)
-    return template.render(
-        summary=summary,
-        headline=head,
-        good=head.verdict is figures.Verdict.PASSED,
-        figures=figures.figures(summary),
-        outcomes=_outcomes(summary),
-        checks=_checks(summary),
-        actions=coverage.actions(summary.coverage),
-        groups=coverage.groups(summary.coverage),
-        matrix=coverage.matrix(summary.coverage),
-        crossings=coverage.crossings(summary.coverage),
-        times=_times(summary.time_split),
-        failure_groups=_groups(summary),
+    headline = figures.headline(summary)
+    killers = [failure.outcome.killer for failure in summary.failures]
+    return (
+        environment()
+        .get_template("run.html.j2")
+        .render(
+            summary=summary,
+            headline=headline,
+            good=headline.verdict.decision is Decision.PASSED,
+            figures=figures.figures(summary),
+            outcomes=figures.outcome_counts(summary),
+            checks={check.value: killers.count(check) for check in Check if check in killers},
+            actions=coverage.actions(summary.coverage),
+            groups=coverage.groups(summary.coverage),
+            matrix=coverage.matrix(summary.coverage),
+            crossings=coverage.crossings(summary.coverage),
+            causes=causes(summary),
+        )
     )
 
 
 @cache
 def environment() -> Environment:
-    """The templates; every value is escaped, and its control characters made visible."""
+    """The templates; every value is escaped, and its control characters are made visible."""
     loaded = Environment(
         loader=PackageLoader("reports"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalize,
+        # Only `str` itself: Markup is a subclass of str and comes from the templates.
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    loaded.filters["number"] = figures.number
+    loaded.filters.update(number=figures.number, duration=figures.duration)
+    loaded.globals.update({function.__name__: function for function in FUNCTIONS})
+    loaded.globals.update(meanings=figures.MEANINGS, SPARK=Dialect.SPARK, DUCKDB=Dialect.DUCKDB)
     return loaded
 
 
-def _finalize(value: Any) -> Any:
-    # Markup is a subclass of str: it is the page's own and stays.
-    return visible(value) if type(value) is str else value
-
-
-def _outcomes(summary: RunSummary) -> tuple[OutcomeRow, ...]:
-    return tuple(
-        OutcomeRow(
-            outcome.value.replace("_", " "),
-            figures.number(count),
-            count / (summary.scenarios or 1),
-            figures.MEANINGS[outcome],
+def causes(summary: RunSummary) -> tuple[Cause, ...]:
+    """The groups of a run with their failures. A failure of no group comes last, as a group of its own."""
+    remaining = {failure.index: failure for failure in summary.failures}
+    grouped = [
+        Cause(
+            group,
+            tuple(
+                remaining.pop(index) for index in (group.representative, *group.indices) if index in remaining
+            ),
         )
-        for outcome, count in figures.outcome_counts(summary).items()
+        for group in summary.groups
+    ]
+    return (*grouped, *(Cause(_group_of(failure), (failure,)) for failure in remaining.values()))
+
+
+def _group_of(failure: Failure) -> FailureGroup:
+    outcome, index = failure.outcome, failure.index
+    fingerprint = failure.fingerprint or Fingerprint(
+        outcome=outcome.outcome, check=outcome.killer, operators=(), kind=None
     )
-
-
-def _checks(summary: RunSummary) -> tuple[tuple[str, int], ...]:
-    """Kept failures per first failed check, in the order of diagnosis."""
-    killers = [failure.outcome.killer for failure in summary.failures]
-    return tuple((check.value, killers.count(check)) for check in Check if check in killers)
-
-
-def _times(split: Mapping[str, float]) -> tuple[TimeRow, ...]:
-    total = sum(split.values()) or 1.0
-    ordered = sorted(split.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(TimeRow(name, figures.duration(seconds), seconds / total) for name, seconds in ordered)
-
-
-def _groups(summary: RunSummary) -> tuple[GroupView, ...]:
-    """The groups with their kept failures; what belongs to no group comes last, each on its own."""
-    views = {f.index: _failure(number, f) for number, f in enumerate(summary.failures, 1)}
-    groups = []
-    for number, group in enumerate(summary.groups, 1):
-        first = [group.representative]
-        kept = [index for index in (*first, *group.indices) if index in views]
-        groups.append(
-            GroupView(
-                anchor=f"group-{number}",
-                title=fingerprint_text(group.fingerprint),
-                code=group.fingerprint.code,
-                outcome=group.fingerprint.outcome.value.replace("_", " "),
-                count=len(group.indices),
-                scenarios=_numbers(group.indices),
-                others=tuple(f"{fingerprint_text(other)} ({other.code})" for other in group.others),
-                unshrunk=len(group.unshrunk),
-                ignored=group.ignored,
-                failures=tuple(views.pop(index) for index in dict.fromkeys(kept) if index in views),
-            )
-        )
-    groups.extend(_alone(view, index) for index, view in views.items())
-    return tuple(groups)
-
-
-def _alone(view: FailureView, index: int) -> GroupView:
-    return GroupView(
-        anchor=f"group-of-{view.anchor}",
-        title=view.killer or view.name,
-        code="",
-        outcome=view.outcome,
-        count=1,
-        scenarios=str(index),
-        others=(),
-        unshrunk=0,
-        ignored="",
-        failures=(view,),
-    )
-
-
-def _numbers(indices: tuple[int, ...]) -> str:
-    shown = ", ".join(map(str, indices[:SCENARIOS_SHOWN]))
-    hidden = len(indices) - SCENARIOS_SHOWN
-    return shown if hidden <= 0 else f"{shown} and {figures.number(hidden)} more"
-
-
-def _failure(number: int, failure: Failure) -> FailureView:
-    scenario, outcome = failure.shrunk, failure.outcome
-    first = first_finding(outcome)
-    size = figures.size_text(scenario)
-    if failure.shrunk != failure.scenario:
-        size += f" (shrunk from {figures.size_text(failure.scenario)})"
-    failed: dict[int, tuple[str, ...]] = {}
-    for finding in by_diagnosis(outcome):
-        failed[finding.step] = (*failed.get(finding.step, ()), f"{finding.check.value} on {finding.table}")
-    no_check = "" if outcome.outcome is OutcomeClass.PASSED else "no check failed"
-    return FailureView(
-        anchor=f"failure-{number}",
-        name=scenario.name,
-        outcome=outcome.outcome.value.replace("_", " "),
-        killer=no_check if first is None else first.check.value,
-        place="" if first is None else place(first),
-        summary=summary_text(outcome),
-        size=size,
-        intents=scenario.intents,
-        replay=replay_command(failure.folder, failure.options),
-        tables=tuple(table_sql(table) for table in scenario.tables),
-        definitions=tuple(
-            DefinitionView(
-                definition.name,
-                definition_head(definition),
-                query_tree(definition.query),
-                query_sql(definition.query, Dialect.SPARK),
-                query_sql(definition.query, Dialect.DUCKDB),
-            )
-            for definition in scenario.definitions
-        ),
-        entries=timeline(scenario),
-        failed_steps={step: tuple(dict.fromkeys(notes)) for step, notes in failed.items()},
-        findings=tuple(_finding(finding) for finding in by_diagnosis(outcome)),
-        fingerprint="" if failure.fingerprint is None else failure.fingerprint.code,
-        note="" if failure.minimal or failure.fingerprint is None else NOT_MINIMAL,
-    )
-
-
-def _finding(finding: Finding) -> FindingView:
-    difference = finding.difference
-    return FindingView(
-        check=finding.check.value,
-        place=place(finding),
-        message=finding.message,
-        difference="" if difference is None else difference_text(difference),
-        header=() if difference is None else tuple(f"{c.name} {c.type}" for c in difference.columns),
-        rows=() if difference is None else diff_rows(difference),
-        hidden=0 if difference is None else hidden_rows(difference),
-        votes=finding.votes,
-    )
+    return FailureGroup(fingerprint=fingerprint, others=(), indices=(index,), representative=index)

@@ -1,4 +1,7 @@
-"""A run's failures as SARIF 2.1.0, one result per group, at the scenario file of its smallest failure."""
+"""The failures of a run as SARIF 2.1.0, for code scanning: one result per group of failures.
+
+A result points at the scenario file of the smallest failure of its group.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ LEVELS: Mapping[OutcomeClass, str] = {
     OutcomeClass.FLAKY: "warning",
     OutcomeClass.DIVERGENCE: "warning",
 }
-"""Other classes are notes: nothing was shown to be wrong."""
+"""The SARIF level of an outcome. Others are notes: they do not show that anything is wrong."""
 
 
 def run_sarif(summary: RunSummary) -> str:
-    """The document. A group that an ignore rule covers is a suppressed result, with its issue."""
-    kept = {failure.index: failure for failure in summary.failures}
+    """The SARIF document. The result of a group that an ignore rule covers is suppressed."""
+    failures = {failure.index: failure for failure in summary.failures}
     names = dict.fromkeys(_rule(group) for group in summary.groups)
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -35,7 +38,7 @@ def run_sarif(summary: RunSummary) -> str:
                         "rules": [{"id": name, "shortDescription": {"text": name}} for name in names],
                     }
                 },
-                "results": [_result(group, kept[group.representative]) for group in summary.groups],
+                "results": [_result(group, failures[group.representative]) for group in summary.groups],
                 "columnKind": "unicodeCodePoints",
             }
         ],
@@ -44,8 +47,8 @@ def run_sarif(summary: RunSummary) -> str:
 
 
 def _rule(group: FailureGroup) -> str:
-    found = group.fingerprint
-    return found.outcome.value if found.check is None else found.check.value
+    check = group.fingerprint.check
+    return group.fingerprint.outcome.value if check is None else check.value
 
 
 def _result(group: FailureGroup, failure: Failure) -> Result:

@@ -1,4 +1,4 @@
-"""A run's summary as Markdown."""
+"""The summary of a run as Markdown (`report.md`), for pull requests."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from reports.describe import query_sql
 from reports.figures import figures, headline, number, outcome_counts
 from reports.findings import fingerprint_text, first_finding
 from reports.markdown import code, fence, plain, table
-from workload.results import Failure, OutcomeClass, RunSummary
+from workload.results import Failure, FailureGroup, OutcomeClass, RunSummary
 from workload.sql import Dialect
 
 
 def summary_markdown(summary: RunSummary) -> str:
-    """Verdict, figures, outcomes, floors not met and failures; a few tables, no rows."""
+    """The Markdown of a run: verdict, figures, outcomes, missed floors and failures, but no rows."""
     head = headline(summary)
     parts = [
         f"# {plain(head.title)}",
@@ -23,45 +23,43 @@ def summary_markdown(summary: RunSummary) -> str:
             [(code(outcome.value), number(count)) for outcome, count in outcome_counts(summary).items()],
         ),
     ]
-    if summary.coverage.actions:
-        rows = [(code(name), number(count)) for name, count in summary.coverage.actions.items()]
+    if actions := summary.coverage.actions:
+        rows = [(code(name), number(count)) for name, count in actions.items()]
         parts.append(table(("refresh action", "refreshes"), rows))
-    if summary.coverage.unmet:
-        unmet = [
-            (code(name), number(reached), number(floor))
-            for name, (reached, floor) in summary.coverage.unmet.items()
-        ]
-        parts += ["## Coverage floors not met", table(("floor", "reached", "wanted"), unmet)]
+    if unmet := summary.coverage.unmet:
+        floors = [(code(name), number(reached), number(floor)) for name, (reached, floor) in unmet.items()]
+        parts += ["## Coverage floors not met", table(("floor", "reached", "wanted"), floors)]
     if summary.groups:
-        rows_of_groups = [
-            (
-                plain(fingerprint_text(group.fingerprint)),
-                code(group.fingerprint.outcome.value),
-                code(group.fingerprint.code),
-                number(len(group.indices)),
-                plain(group.ignored),
-            )
-            for group in summary.groups
-        ]
-        header_of_groups = ("looks like", "outcome", "fingerprint", "failures", "ignored")
-        parts += ["## Failures by cause", table(header_of_groups, rows_of_groups)]
+        columns: tuple[str, ...] = ("looks like", "outcome", "fingerprint", "failures", "ignored")
+        parts += ["## Failures by cause", table(columns, map(_group_row, summary.groups))]
     parts.extend(_divergences(summary))
     if summary.failures:
-        header = ("scenario", "outcome", "first failed check", "table", "data timestamp", "folder")
-        parts += ["## Failures kept", table(header, [_failure_row(failure) for failure in summary.failures])]
+        columns = ("scenario", "outcome", "first failed check", "table", "data timestamp", "folder")
+        parts += ["## Failures", table(columns, map(_failure_row, summary.failures))]
     return "\n\n".join(parts) + "\n"
 
 
 def _divergences(summary: RunSummary) -> list[str]:
-    """The queries that the engines read differently, the smallest of each group."""
-    kept = {failure.index: failure for failure in summary.failures}
+    """The queries on which the engines disagree, the smallest of each group."""
+    failures_by_index = {failure.index: failure for failure in summary.failures}
     diverged = [g for g in summary.groups if g.fingerprint.outcome is OutcomeClass.DIVERGENCE]
     texts = [
         f"{definition.name}:\n{query_sql(definition.query, Dialect.SPARK)}"
         for group in diverged
-        for definition in kept[group.representative].shrunk.definitions
+        for definition in failures_by_index[group.representative].shrunk.definitions
     ]
     return ["## Divergences of the engines", *(fence(text, "sql") for text in texts)] if texts else []
+
+
+def _group_row(group: FailureGroup) -> tuple[str, ...]:
+    fingerprint = group.fingerprint
+    return (
+        plain(fingerprint_text(fingerprint)),
+        code(fingerprint.outcome.value),
+        code(fingerprint.code),
+        number(len(group.indices)),
+        plain(group.ignored),
+    )
 
 
 def _failure_row(failure: Failure) -> tuple[str, ...]:

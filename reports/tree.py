@@ -2,107 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import assert_never
 
-from workload.errors import WorkloadError
-from workload.query import (
-    Aggregate,
-    ColumnRef,
-    Derived,
-    Expr,
-    Join,
-    Named,
-    Query,
-    Relation,
-    Select,
-    UnionAll,
-    With,
-    subexpressions,
-)
-from workload.sql import Dialect, render_expr
+from reports.describe import expression_sql
+from workload.operators import Operator, OperatorNode, operator_tree
+from workload.query import Aggregate, Cte, Join, Named, Query, Select, subexpressions
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """One operator: its name, what it does in Spark's SQL, and its inputs."""
+class DescribedOperator:
+    """One operator: its name, its details in Spark's SQL, and its inputs."""
 
     name: str
     detail: str
-    inputs: tuple[Operator, ...] = ()
+    inputs: tuple[DescribedOperator, ...]
 
 
-def query_tree(query: Query, ctes: Mapping[str, Operator] | None = None) -> Operator:
-    """The operators of a query; the body of a CTE stands wherever it is read."""
-    ctes = ctes or {}
-    match query:
-        case Select():
-            return _select(query, ctes)
-        case UnionAll(branches):
-            return Operator("union all", "", tuple(query_tree(branch, ctes) for branch in branches))
-        case With(bound, body):
-            for cte in bound:
-                ctes = {**ctes, cte.name: Operator("cte", cte.name, (query_tree(cte.query, ctes),))}
-            return query_tree(body, ctes)
+def query_tree(query: Query) -> DescribedOperator:
+    """The operators of a query with their details; the body of a CTE stands wherever it is read."""
+    return _described(operator_tree(query))
+
+
+def _described(node: OperatorNode) -> DescribedOperator:
+    return DescribedOperator(node.operator, _detail(node), tuple(map(_described, node.inputs)))
+
+
+def _detail(node: OperatorNode) -> str:
+    match node.node:
+        case Select() as select:
+            return _clause(select, node)
+        case Named(name, alias):
+            return name if name == alias else f"{name} AS {alias}"
+        case Cte(name, _):
+            return name
+        case Join(_, _, _, on):
+            return "" if on is None else f"ON {expression_sql(on)}"
         case _:
-            assert_never(query)
+            return ""
 
 
-def _select(select: Select, ctes: Mapping[str, Operator]) -> Operator:
-    tree = _relation(select.source, ctes)
-    if select.where is not None:
-        tree = Operator("filter", _text(select.where), (tree,))
-    if select.group_by is not None:
-        name = "grouped aggregation" if select.group_by else "scalar aggregation"
-        by = f"by {', '.join(map(_text, select.group_by))}: " if select.group_by else ""
-        tree = Operator(name, by + (", ".join(_aggregates(select)) or "no aggregate"), (tree,))
-    if select.having is not None:
-        tree = Operator("filter", f"HAVING {_text(select.having)}", (tree,))
-    tree = Operator("projection", ", ".join(f"{_text(i.expr)} AS {i.name}" for i in select.items), (tree,))
-    return Operator("distinct", "", (tree,)) if select.distinct else tree
+def _clause(select: Select, node: OperatorNode) -> str:
+    match node.operator:
+        case Operator.FILTER:
+            condition = select.having if node.is_having else select.where
+            text = "" if condition is None else expression_sql(condition)
+            return f"HAVING {text}" if node.is_having else text
+        case Operator.GROUPED_AGGREGATION | Operator.SCALAR_AGGREGATION:
+            keys = ", ".join(map(expression_sql, select.group_by or ()))
+            return (f"by {keys}: " if keys else "") + (", ".join(_aggregates(select)) or "no aggregate")
+        case Operator.PROJECTION:
+            return ", ".join(f"{expression_sql(item.expr)} AS {item.name}" for item in select.items)
+        case _:
+            return ""
 
 
 def _aggregates(select: Select) -> dict[str, None]:
+    """The texts of a block's aggregates, each once, in order of appearance."""
     exprs = [item.expr for item in select.items] + ([select.having] if select.having is not None else [])
     parts = (part for expr in exprs for part in subexpressions(expr))
-    return dict.fromkeys(_text(part) for part in parts if isinstance(part, Aggregate))
+    return dict.fromkeys(expression_sql(part) for part in parts if isinstance(part, Aggregate))
 
 
-def _relation(relation: Relation, ctes: Mapping[str, Operator]) -> Operator:
-    match relation:
-        case Named(name, alias):
-            return (
-                ctes[name]
-                if name in ctes
-                else Operator("scan", name if name == alias else f"{name} AS {alias}")
-            )
-        case Derived(query, _):
-            return query_tree(query, ctes)
-        case Join(kind, left, right, on):
-            detail = "" if on is None else f"ON {_text(on)}"
-            return Operator(kind.value.lower(), detail, (_relation(left, ctes), _relation(right, ctes)))
-        case _:
-            assert_never(relation)
-
-
-def _text(expr: Expr) -> str:
-    try:
-        return (
-            f"{expr.relation}.{expr.name}"
-            if isinstance(expr, ColumnRef)
-            else render_expr(expr, Dialect.SPARK)
-        )
-    except (WorkloadError, LookupError) as error:
-        return f"/* cannot be rendered: {error} */"
-
-
-def tree_text(tree: Operator) -> str:
-    """The tree with lines, one operator each."""
+def tree_text(tree: DescribedOperator) -> str:
+    """The tree as text: one operator a line, with lines that lead to its inputs."""
     return "\n".join(_lines(tree, "", ""))
 
 
-def _lines(tree: Operator, first: str, rest: str) -> Iterator[str]:
+def _lines(tree: DescribedOperator, first: str, rest: str) -> Iterator[str]:
     yield f"{first}{tree.name}{f' {tree.detail}' if tree.detail else ''}"
     for number, below in enumerate(tree.inputs, 1):
         last = number == len(tree.inputs)

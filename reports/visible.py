@@ -1,4 +1,4 @@
-"""Hostile or invisible characters made visible, so that every report shows what a value really holds."""
+"""Makes invisible and control characters visible, so that a report shows what a text really holds."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from __future__ import annotations
 def visible(text: str) -> str:
     r"""The text with every unprintable character but newline and tab as an escape.
 
-    NUL, lone surrogates and control characters would make XML and UTF-8 output invalid; bidirectional
-    and zero-width ones would let a text look like another. `visible("a\0b")` is `a\u0000b`.
+    NUL, lone surrogates and control characters would make XML or UTF-8 invalid; with bidirectional and
+    zero-width ones a text could look like another one. `visible("a\0b")` is `a\u0000b`.
     """
-    return _escaped(text, kept="\n\t")
+    return _escaped(text, allowed="\n\t")
 
 
 def one_line(text: str) -> str:
     r"""As `visible`, with newlines and tabs escaped too: `one_line("a\nb")` is `a\nb` in four characters."""
-    return _escaped(text, kept="")
+    return _escaped(text, allowed="")
 
 
-def _escaped(text: str, *, kept: str) -> str:
+def _escaped(text: str, *, allowed: str) -> str:
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in kept else _escape(char) for char in text)
+    return "".join(char if char.isprintable() or char in allowed else _escape(char) for char in text)
 
 
 def _escape(char: str) -> str:

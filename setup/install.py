@@ -1,4 +1,7 @@
-"""Build `.venv`: the environment, the locked libraries, this project in place. Standard library only."""
+"""Builds `.venv`: the environment, the locked libraries, and this project as an editable install.
+
+Uses the standard library only.
+"""
 
 import importlib.util
 import subprocess
@@ -16,14 +19,14 @@ NO_NETWORK = ("NewConnectionError", "ConnectTimeout", "ProxyError", "Name or ser
 
 
 class SetupError(Exception):
-    """The environment cannot be built; the text is one line with the remedy."""
+    """The environment cannot be built. The message is one line with the remedy."""
 
 
 def create_venv() -> None:
-    """Make `.venv` unless a working one is there.
+    """Makes `.venv`, unless there is one that works.
 
-    Raises:
-        SetupError: this Python lacks the venv module, which Debian packages apart.
+    Raises SetupError where this Python lacks the module venv (Debian packages it separately), or where the
+    folder cannot be written.
     """
     if PYTHON.exists() and subprocess.run([PYTHON, "-c", USABLE], capture_output=True).returncode == 0:
         return
@@ -33,19 +36,18 @@ def create_venv() -> None:
             f"Python's venv module is missing ({sys.executable} has none). "
             f"Install it: `apt-get install python{major}.{minor}-venv`."
         )
-    made = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
-    if made.returncode != 0:
-        said = (made.stderr or made.stdout).strip().splitlines() or ["no output"]
+    outcome = subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], capture_output=True, text=True)
+    if outcome.returncode != 0:
+        lines = (outcome.stderr or outcome.stdout).strip().splitlines() or ["no output"]
         raise SetupError(
-            f"{VENV.name} cannot be created ({said[-1]}). See that the disk has room and the folder is yours."
+            f"{VENV.name} cannot be created ({lines[-1]}). Is the disk full, or the folder write-protected?"
         )
 
 
 def pip_install(*what: str) -> None:
-    """Install at the locked versions, keeping pip's words in a log.
+    """Installs packages at the locked versions; pip's output goes to a log.
 
-    Raises:
-        SetupError: pip failed; the text tells a missing network from anything else.
+    Raises SetupError where pip fails. The message tells a missing network from other causes.
     """
     command = [str(PYTHON), "-m", "pip", "install", "--retries", "2", "--progress-bar", "off"]
     command += ["--disable-pip-version-check", "--constraint", "constraints.txt", *what]
@@ -56,7 +58,7 @@ def pip_install(*what: str) -> None:
 
 
 def diagnose(log: str) -> str:
-    """One line from a failed pip's log: what went wrong and the remedy."""
+    """Returns one line from the log of a failed pip: what went wrong, and the remedy."""
     where = LOG.relative_to(ROOT)
     if any(sign in log for sign in NO_NETWORK):
         return (
@@ -64,17 +66,17 @@ def diagnose(log: str) -> str:
             "https_proxy, or PIP_INDEX_URL to a mirror, and run make again."
         )
     errors = [line.strip() for line in log.splitlines() if line.lstrip().startswith("ERROR:")]
-    told = errors[0].removeprefix("ERROR:").strip() if errors else "no reason given"
-    return f"pip cannot install the libraries ({told}). Read {where}, put it right and run make again."
+    reason = errors[0].removeprefix("ERROR:").strip() if errors else "no reason given"
+    return f"pip cannot install the libraries ({reason}). Read {where}, remove the cause and run make again."
 
 
 def main() -> int:
-    """Build the environment; 0, or 2 with one line on stderr."""
+    """Builds the environment; returns 0, or 2 after one line on stderr."""
     print("Setting up .venv; the first time this downloads about 700 MB.", flush=True)
     try:
         create_venv()
         LOG.unlink(missing_ok=True)
-        # Built without isolation, so that the build too is at locked versions.
+        # Without isolation the build, too, uses the locked versions.
         pip_install("setuptools")
         pip_install("--no-build-isolation", "--editable", ".[dev]")
     except SetupError as error:

@@ -1,6 +1,7 @@
-"""What this machine must bring before anything is installed: a Python and a Java.
+"""Checks what this machine must bring before anything is installed: a Python, and a Java for Spark.
 
-Any Python 3 can read this file: on an old one it must say so, not fail on its own syntax.
+A missing Java is installed where that needs no question (as root, with apt-get). Every Python 3 can read this
+file, so that an old Python says that it is too old instead of failing on the syntax.
 """
 
 import os
@@ -8,10 +9,11 @@ import sys
 from pathlib import Path
 
 MINIMUM = (3, 11)
+ROOT = Path(__file__).resolve().parent.parent
 
 
-def python_problem(version: "tuple[int, ...]", executable: str) -> "str | None":
-    """Why this Python will not do, and what to do about it; None when it will."""
+def python_problem(version, executable):
+    """Returns why this Python is too old, and what to do about it; None when it is new enough."""
     if tuple(version[:2]) >= MINIMUM:
         return None
     return (
@@ -20,24 +22,15 @@ def python_problem(version: "tuple[int, ...]", executable: str) -> "str | None":
     ).format(MINIMUM[0], MINIMUM[1], executable, version[0], version[1])
 
 
-def java_problem(env: "dict[str, str]", jvm_roots: "tuple[Path, ...] | None" = None) -> "str | None":
-    """Why no Java on this machine will do; None when one will. Needs a Python that passed."""
-    from dynamic_tables.errors import SessionError
-    from dynamic_tables.session.java import JVM_ROOTS, find_java
+def main():
+    """Returns 0 when both are there, without a word; else 2, with one line per problem on stderr."""
+    problem = python_problem(sys.version_info[:3], sys.executable)
+    if problem is None:
+        # Only a Python that is new enough can read these files.
+        sys.path[:0] = [str(ROOT), str(ROOT / "setup")]
+        import java
 
-    try:
-        find_java(env, jvm_roots=JVM_ROOTS if jvm_roots is None else jvm_roots)
-    except SessionError as error:
-        return str(error)
-    return None
-
-
-def main() -> int:
-    """Check both; 0 in silence, or 2 with one line per problem on stderr."""
-    python = python_problem(tuple(sys.version_info[:3]), sys.executable)
-    if python is None:
-        sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    problem = python or java_problem(dict(os.environ))
+        problem = java.ensure(dict(os.environ))
     if problem is None:
         return 0
     sys.stderr.write("error: {0}\n".format(problem))

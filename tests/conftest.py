@@ -1,6 +1,37 @@
-"""What all tests share: Hypothesis without a clock, for a busy machine is no bug."""
+"""What all tests share: Hypothesis without a clock, for a busy machine is no bug; and who runs what.
 
+With pytest-xdist (`--dist loadgroup`) the tests of one file run on one worker, so that its fixtures are made
+once. Those that use the Spark of their process run on one worker, so that one JVM serves them all; those that
+start a JVM in another process run one after the other. Both kinds begin first, since they take longest.
+"""
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+LONGEST_FIRST = ("spark", "own JVM", "tests/e2e", "tests/truth", "tests/laws", "tests/conformance")
+"""Beginnings of groups: a long file that begins last would keep one worker busy while the others wait."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives each test its group, and puts the groups in order."""
+    groups = {item: group_of(item) for item in items}
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: place_of(groups[item]))
+
+
+def group_of(item: pytest.Item) -> str:
+    """What runs on one worker with a test."""
+    if item.get_closest_marker("own_jvm"):
+        return "own JVM"
+    return "spark" if item.get_closest_marker("spark") else item.nodeid.partition("::")[0]
+
+
+def place_of(group: str) -> int:
+    """Where a group stands in the order."""
+    places = (place for place, start in enumerate(LONGEST_FIRST) if group.startswith(start))
+    return next(places, len(LONGEST_FIRST))

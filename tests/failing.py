@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaign.lanes import LaneSpec
+from campaign.lanes.spec import LaneSpec
 from generators.generate import scenario_at
 from generators.profiles import Profile
 from workload.results import OutcomeClass

@@ -17,6 +17,7 @@ from workload.query import (
     ColumnRef,
     Cte,
     Derived,
+    ExceptAll,
     Expr,
     Item,
     Join,
@@ -137,6 +138,11 @@ def select(
 def union_all(*branches: Query) -> UnionAll:
     """UNION ALL by position."""
     return UnionAll(branches)
+
+
+def except_all(left: Query, right: Query) -> ExceptAll:
+    """EXCEPT ALL by position."""
+    return ExceptAll((left, right))
 
 
 def with_(ctes: Mapping[str, Query], body: Query) -> With:

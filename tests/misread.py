@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.folders import read_scenario
+from campaign.failures.folders import read_scenario
 from dynamic_tables.plan import render
 from dynamic_tables.plan.nodes import Aggregate
 from workload.scenario import Scenario

@@ -17,48 +17,9 @@ from enum import Enum
 from functools import cache
 from typing import Any, get_args, get_origin
 
-from workload import dml, query, scenario, schema
 from workload.errors import WorkloadError
 from workload.scenario import SCENARIO_VERSION, Scenario
 from workload.types import SqlType, Value, parse_type
-
-CLASSES: Mapping[str, type] = {
-    cls.__name__: cls
-    for cls in (
-        query.ColumnRef,
-        query.Literal,
-        query.Call,
-        query.Aggregate,
-        query.Named,
-        query.Derived,
-        query.Join,
-        query.Item,
-        query.Select,
-        query.UnionAll,
-        query.Cte,
-        query.With,
-        dml.Insert,
-        dml.Assignment,
-        dml.Update,
-        dml.Delete,
-        dml.Merge,
-        dml.Truncate,
-        dml.Overwrite,
-        dml.Restore,
-        dml.Optimize,
-        dml.Replace,
-        schema.Column,
-        schema.Table,
-        scenario.View,
-        scenario.DynamicTable,
-        scenario.Commit,
-        scenario.Create,
-        scenario.Refresh,
-        scenario.Read,
-        scenario.Scenario,
-    )
-}
-"""Every class that may stand in a file."""
 
 
 def scenario_to_json(value: Scenario) -> str:
@@ -139,55 +100,41 @@ def decode(data: Any, expected: Any, where: str) -> Any:
     if origin is tuple:
         return _decode_tuple(data, get_args(expected), where)
     if origin is Mapping:
-        return _decode_mapping(data, get_args(expected)[1], where)
+        _require(isinstance(data, dict), where, "an object", data)
+        return {key: decode(item, get_args(expected)[1], f"{where}.{key}") for key, item in data.items()}
     if expected is float:
-        return _decode_float(data, where)
+        value = _decode_value(data, where)
+        _require(isinstance(value, float), where, "a double", data)
+        return value
     if expected is SqlType:
-        return _decode_type(data, where)
+        _require(isinstance(data, str), where, "a type", data)
+        try:
+            return parse_type(data)
+        except WorkloadError as error:
+            raise WorkloadError(f"{where}: {error}") from error
     if isinstance(expected, type) and issubclass(expected, Enum):
         if not isinstance(data, str) or data not in expected.__members__:
             raise WorkloadError(f"{where}: expected one of {', '.join(expected.__members__)}, found {data!r}")
         return expected[data]
     if dataclasses.is_dataclass(expected):
         return _decode_object(data, (typing.cast(type, expected),), where)
-    if type(data) is not expected:
-        raise WorkloadError(f"{where}: expected {expected.__name__}, found {_kind(data)}")
+    _require(type(data) is expected, where, expected.__name__, data)
     return data
 
 
-def _decode_type(data: Any, where: str) -> SqlType:
-    if not isinstance(data, str):
-        raise WorkloadError(f"{where}: expected a type, found {_kind(data)}")
-    try:
-        return parse_type(data)
-    except WorkloadError as error:
-        raise WorkloadError(f"{where}: {error}") from error
-
-
-def _decode_float(data: Any, where: str) -> float:
-    value = _decode_value(data, where)
-    if not isinstance(value, float):
-        raise WorkloadError(f"{where}: expected a double, found {_kind(data)}")
-    return value
-
-
-def _decode_mapping(data: Any, expected: Any, where: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise WorkloadError(f"{where}: expected an object, found {_kind(data)}")
-    return {key: decode(item, expected, f"{where}.{key}") for key, item in data.items()}
+def _require(condition: bool, where: str, expected: str, data: Any) -> None:
+    if not condition:
+        raise WorkloadError(f"{where}: expected {expected}, found {_kind(data)}")
 
 
 def _decode_tuple(data: Any, elements: tuple[Any, ...], where: str) -> tuple[Any, ...]:
-    if not isinstance(data, list):
-        raise WorkloadError(f"{where}: expected a list, found {_kind(data)}")
+    _require(isinstance(data, list), where, "a list", data)
     if elements[-1] is Ellipsis:
         elements = (elements[0],) * len(data)
     if len(data) != len(elements):
         raise WorkloadError(f"{where}: expected {len(elements)} items, found {len(data)}")
-    return tuple(
-        decode(item, element, f"{where}[{i}]")
-        for i, (item, element) in enumerate(zip(data, elements, strict=True))
-    )
+    pairs = zip(data, elements, strict=True)
+    return tuple(decode(item, element, f"{where}[{i}]") for i, (item, element) in enumerate(pairs))
 
 
 def _decode_union(data: Any, expected: Any, where: str) -> Any:

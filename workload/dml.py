@@ -1,8 +1,10 @@
-"""Statements that change base tables."""
+"""Statements that change base tables, and the expressions in them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import assert_never
 
 from workload.query import Expr
 from workload.types import Row
@@ -59,7 +61,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """TRUNCATE TABLE."""
+    """TRUNCATE TABLE: all rows of the table go."""
 
     table: str
 
@@ -96,3 +98,40 @@ class Replace:
 
 
 Dml = Insert | Update | Delete | Merge | Truncate | Overwrite | Restore | Optimize | Replace
+
+WithRows = Insert | Merge | Overwrite | Replace
+"""The statements that hold literal rows."""
+
+
+def statement_expressions(statement: Dml) -> tuple[Expr, ...]:
+    """The top expressions of a statement: assigned values first, then its condition."""
+    match statement:
+        case Update(_, assignments, where):
+            return (*(a.value for a in assignments), *_present(where))
+        case Delete(_, condition) | Merge(_, _, _, condition, _):
+            return _present(condition)
+        case Insert() | Truncate() | Overwrite() | Restore() | Optimize() | Replace():
+            return ()
+        case _:
+            assert_never(statement)
+
+
+def with_expressions(statement: Dml, expressions: Iterable[Expr]) -> Dml:
+    """The statement with other expressions: as many as `statement_expressions` gives, in the same order."""
+    parts = iter(expressions)
+    match statement:
+        case Update(table, assignments, _):
+            values = tuple(Assignment(a.column, next(parts)) for a in assignments)
+            return Update(table, values, next(parts, None))
+        case Delete(table, _):
+            return Delete(table, next(parts, None))
+        case Merge():
+            return replace(statement, delete_when=next(parts, None))
+        case Insert() | Truncate() | Overwrite() | Restore() | Optimize() | Replace():
+            return statement
+        case _:
+            assert_never(statement)
+
+
+def _present(condition: Expr | None) -> tuple[Expr, ...]:
+    return () if condition is None else (condition,)

@@ -1,4 +1,4 @@
-"""Words that cannot be names: names are rendered without quotes, and an engine would misread them."""
+"""Words that cannot be names: names are rendered without quotes, and engines read these as keywords."""
 
 KEYWORDS: frozenset[str] = frozenset(
     (
@@ -12,4 +12,4 @@ KEYWORDS: frozenset[str] = frozenset(
         "variadic verbose when where window with "
     ).split()
 )
-"""Found by trying each keyword of DuckDB as table, column, alias and CTE; Spark refuses a subset of them."""
+"""Measured: each keyword of DuckDB tried as table, column, alias and CTE; Spark refuses a subset of them."""

@@ -1,10 +1,16 @@
-"""The query IR: typed, shaped like SQL, and rendered to each dialect from here (`workload.sql`)."""
+"""The query IR: its nodes, typed and shaped like SQL, and how they are walked and rebuilt.
+
+`children` and `rebuilt` are the only places that know which parts a node has; every walker goes through them.
+`workload.sql` renders the nodes as text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
+from typing import Any, ClassVar, TypeVar, assert_never, cast
 
 from workload.types import SqlType, Value
 
@@ -119,10 +125,29 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class UnionAll:
-    """Bag union by position; the first branch gives the names."""
+class SetOperation:
+    """An operation on the rows of queries, whose columns meet by position; the first branch gives the names.
+
+    `sql`: its words in SQL, the same in every dialect.
+    """
+
+    sql: ClassVar[str]
 
     branches: tuple[Query, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll(SetOperation):
+    """Bag union of any number of branches."""
+
+    sql: ClassVar[str] = "UNION ALL"
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptAll(SetOperation):
+    """Bag difference: the rows of the first branch, less as many copies of each as the second has."""
+
+    sql: ClassVar[str] = "EXCEPT ALL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,88 +166,158 @@ class With:
     body: Query
 
 
-Query = Select | UnionAll | With
+Query = Select | UnionAll | ExceptAll | With
+
+
+RowSource = Query | Relation | Cte
+"""Nodes that yield rows."""
+
+Node = RowSource | Item | Expr
+SCALARS = (Item, ColumnRef, Literal, Call, Aggregate)
+"""Nodes that yield one value for a row, and hold no other nodes but such."""
+
+N = TypeVar("N", bound=Node)
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The parts of a node, in the order in which every walker visits them."""
+    match node:
+        case ColumnRef() | Literal() | Named():
+            return ()
+        case Call(_, args, _):
+            return args
+        case Aggregate(_, arg, _, _):
+            return () if arg is None else (arg,)
+        case Item(expr, _):
+            return (expr,)
+        case Derived(query, _) | Cte(_, query):
+            return (query,)
+        case Join(_, left, right, on):
+            return (left, right) if on is None else (left, right, on)
+        case Select(items, source, where, group_by, having, _):
+            clauses = ((where,), group_by or (), (having,))
+            return (*items, source, *(expr for clause in clauses for expr in clause if expr is not None))
+        case SetOperation(branches):
+            return branches
+        case With(ctes, body):
+            return (*ctes, body)
+        case _:
+            assert_never(node)
+
+
+def rebuilt(node: N, parts: Iterable[Any]) -> N:
+    """The node with other parts: as many as `children` gives, in the same order, each of the same kind."""
+    return cast(N, _rebuilt(node, iter(parts)))
+
+
+def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
+    match node:
+        case ColumnRef() | Literal() | Named():
+            return node
+        case Call():
+            return replace(node, args=tuple(parts))
+        case Aggregate():
+            return replace(node, arg=next(parts, None))
+        case Item():
+            return replace(node, expr=next(parts))
+        case Derived() | Cte():
+            return replace(node, query=next(parts))
+        case Join():
+            return replace(node, left=next(parts), right=next(parts), on=next(parts, None))
+        case Select(items, _, where, group_by, having, _):
+            return replace(
+                node,
+                items=tuple(islice(parts, len(items))),
+                source=next(parts),
+                where=None if where is None else next(parts),
+                group_by=None if group_by is None else tuple(islice(parts, len(group_by))),
+                having=None if having is None else next(parts),
+            )
+        case SetOperation():
+            return replace(node, branches=tuple(parts))
+        case With(ctes, _):
+            return With(tuple(islice(parts, len(ctes))), next(parts))
+        case _:
+            assert_never(node)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and every node inside it, at any depth, outside in."""
+    yield node
+    for part in children(node):
+        yield from walk(part)
+
+
+def changed(
+    node: N,
+    change: Callable[[Node], Node | None],
+    rebuild: Callable[[Any, Iterable[Any]], Any] = rebuilt,
+) -> N:
+    """The node with every part replaced for which `change` returns a replacement, outside in.
+
+    A replacement is not entered: a `change` that returns its argument leaves that node as it is.
+    `rebuild` puts the changed parts together; it may do more than `rebuilt` does.
+    """
+    new = change(node)
+    if new is None:
+        parts = children(node)
+        new = rebuild(node, [changed(part, change, rebuild) for part in parts]) if parts else node
+    return cast(N, new)
+
+
+def inputs(node: RowSource) -> Iterator[RowSource]:
+    """The parts of a node that yield rows, in the order of `children`; expressions are not entered."""
+    for part in children(node):
+        if not isinstance(part, SCALARS):
+            yield part
+
+
+def row_sources(node: RowSource) -> Iterator[RowSource]:
+    """The node and every node inside it that yields rows, outside in."""
+    yield node
+    for part in inputs(node):
+        yield from row_sources(part)
 
 
 def subexpressions(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything inside it, outside in."""
-    yield expr
-    match expr:
-        case Call(args=args):
-            for arg in args:
-                yield from subexpressions(arg)
-        case Aggregate(arg=arg) if arg is not None:
-            yield from subexpressions(arg)
-        case _:
-            pass
+    """The expression and every expression inside it, outside in."""
+    return (node for node in walk(expr) if isinstance(node, Expr))
 
 
-def expressions_of(select: Select) -> Iterator[Expr]:
-    """The top expressions of one block, ON conditions included, sub-selects not."""
-    yield from (item.expr for item in select.items)
-    yield from conditions_of(select.source)
-    if select.where is not None:
-        yield select.where
-    yield from select.group_by or ()
-    if select.having is not None:
-        yield select.having
-
-
-def conditions_of(relation: Relation) -> Iterator[Expr]:
-    """The ON conditions of a relation, sub-selects not entered."""
-    if isinstance(relation, Join):
-        yield from conditions_of(relation.left)
-        yield from conditions_of(relation.right)
-        if relation.on is not None:
-            yield relation.on
+def expressions_of(node: Select | Relation) -> Iterator[Expr]:
+    """The top expressions of a block or of a FROM clause, ON conditions included, sub-selects not entered."""
+    for part in children(node):
+        if isinstance(part, Item):
+            yield part.expr
+        elif isinstance(part, Expr):
+            yield part
+        elif isinstance(part, Relation):
+            yield from expressions_of(part)
 
 
 def relations_of(relation: Relation) -> Iterator[Relation]:
-    """The relation and those it joins, sub-selects not entered."""
+    """The relation and those it joins, outside in, sub-selects not entered."""
     yield relation
-    if isinstance(relation, Join):
-        yield from relations_of(relation.left)
-        yield from relations_of(relation.right)
+    for part in children(relation):
+        if isinstance(part, Relation):
+            yield from relations_of(part)
 
 
 def blocks(query: Query) -> Iterator[Select]:
-    """Every SELECT block of a query, outside in; a CTE's blocks once."""
-    match query:
-        case Select():
-            yield query
-            for relation in relations_of(query.source):
-                if isinstance(relation, Derived):
-                    yield from blocks(relation.query)
-        case UnionAll(branches):
-            for branch in branches:
-                yield from blocks(branch)
-        case With(ctes, body):
-            for cte in ctes:
-                yield from blocks(cte.query)
-            yield from blocks(body)
+    """Every SELECT block of a query, outside in; the blocks of a CTE once."""
+    return (node for node in row_sources(query) if isinstance(node, Select))
 
 
 def names_read(query: Query) -> tuple[str, ...]:
-    """The tables, views and dynamic tables a query reads, each once, in order of appearance."""
+    """The tables, views and dynamic tables that a query reads, each once, in order of appearance."""
     return tuple(dict.fromkeys(_names(query, frozenset())))
 
 
-def _names(query: Query, hidden: frozenset[str]) -> Iterator[str]:
-    match query:
-        case Select():
-            for relation in relations_of(query.source):
-                match relation:
-                    case Named(name, _) if name not in hidden:
-                        yield name
-                    case Derived(inner, _):
-                        yield from _names(inner, hidden)
-                    case _:
-                        pass
-        case UnionAll(branches):
-            for branch in branches:
-                yield from _names(branch, hidden)
-        case With(ctes, body):
-            for cte in ctes:
-                yield from _names(cte.query, hidden)
-                hidden = hidden | {cte.name}
-            yield from _names(body, hidden)
+def _names(node: RowSource, ctes: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, Named) and node.name not in ctes:
+        yield node.name
+    for part in inputs(node):
+        yield from _names(part, ctes)
+        if isinstance(part, Cte):
+            # A CTE is visible to what comes after it, and not to its own query.
+            ctes |= {part.name}

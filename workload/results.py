@@ -13,7 +13,7 @@ from workload.types import Row
 
 
 class OutcomeClass(Enum):
-    """What became of a scenario; only PASSED is a pass."""
+    """The class of a scenario's outcome; only PASSED is a pass."""
 
     PASSED = "passed"
     PRODUCT_FAILURE = "product_failure"
@@ -22,7 +22,7 @@ class OutcomeClass(Enum):
     INFRASTRUCTURE_FAILURE = "infrastructure_failure"
     DIVERGENCE = "divergence"
     FLAKY = "flaky"
-    """It failed once and did not fail again: seen, but not reproduced."""
+    """The scenario failed once and did not fail when it was run again."""
     IGNORED = "ignored"
     """A failure that a rule with an issue and an expiry date covers."""
 
@@ -45,7 +45,7 @@ class Check(Enum):
 
 
 SPARK_VOTE = "the query on Spark"
-"""A vote that is asked for later, where those of a run cannot tell whose fault a difference is."""
+"""The name of the vote that is taken later, where those of a run do not show whose fault a difference is."""
 
 
 class DifferenceKind(Enum):
@@ -88,7 +88,7 @@ class Finding:
 class Outcome:
     """The judgement of one scenario on one tier.
 
-    `left_out`: check -> how often it could not be made, because the engine does not show what it needs.
+    `not_checked`: check -> how often it could not be made, because the engine does not show what it needs.
     """
 
     scenario: str
@@ -104,10 +104,10 @@ class Outcome:
     worlds: int = 1
     """How many databases each refresh served; more than one where the scenario was lifted."""
     reproduction: Scenario | None = None
-    """The scenario that failed, where it is not the one asked for but one of its worlds."""
+    """The world that failed, where the scenario was lifted; None otherwise."""
     times: Mapping[str, float] = field(default_factory=dict)
     """Parts of `seconds`, by what was done: generate, run, judge."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    not_checked: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def killer(self) -> Check | None:
@@ -140,8 +140,8 @@ class Coverage:
 class Fingerprint:
     """What failures of one cause have in common, read off the smallest scenario that fails.
 
-    `operators`: those left after shrinking, aggregate functions by name, sorted. `kind`: how contents or
-    row ids differ, None where they do not or were never stored.
+    `operators`: those of the shrunk scenario, aggregate functions by name, sorted. `kind`: how contents or
+    row ids differ, None where they do not differ or were never stored.
     """
 
     outcome: OutcomeClass
@@ -162,16 +162,16 @@ class Fingerprint:
 
     @property
     def code(self) -> str:
-        """Eight hexadecimal digits that stand for it, in ignore rules."""
+        """Eight hexadecimal digits that identify the fingerprint in ignore rules."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A scenario that did not pass, before and after shrinking, with the folder that keeps it.
+    """A scenario that did not pass, before and after shrinking, with the folder that holds it.
 
-    `options`: those of the command line that give the lane it failed on. `minimal`: nothing was left to take
-    away; False where the budget ended before. `ignored`: the issue of the ignore rule that covers it.
+    `options`: the command-line options of the lane on which it failed. `minimal`: shrinking came to its end;
+    False where the budget ended before. `ignored`: the issue of the ignore rule that covers it.
     """
 
     index: int
@@ -204,7 +204,7 @@ class FailureGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """A campaign: what ran, what came of it."""
+    """A campaign: its figures, outcomes, coverage and failures."""
 
     seed: int
     tier: str
@@ -222,8 +222,8 @@ class RunSummary:
     judgements: int = 0
     """Refreshes times the databases that each of them served."""
     started: str = ""
-    """When, as ISO 8601 in UTC; empty where nobody asked."""
+    """The time of the start, as ISO 8601 in UTC; empty where it was not recorded."""
     groups: tuple[FailureGroup, ...] = ()
     rule_notes: tuple[str, ...] = ()
     """Ignore rules that have expired, or that covered nothing."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
+    not_checked: Mapping[str, int] = field(default_factory=dict)

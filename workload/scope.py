@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
+from workload import query as ir
 from workload.errors import WorkloadError
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Derived,
-    Expr,
-    Join,
-    JoinKind,
-    Literal,
-    Named,
-    Query,
-    Relation,
-    Select,
-    UnionAll,
-    With,
-    subexpressions,
-)
+from workload.query import subexpressions
 from workload.schema import Column
 from workload.sql import functions
 from workload.types import BOOLEAN, SqlType, fits
@@ -32,20 +16,20 @@ Catalog = Mapping[str, tuple[Column, ...]]
 Scope = Mapping[str, Mapping[str, SqlType]]
 
 
-def output_columns(query: Query, catalog: Catalog) -> tuple[Column, ...]:
+def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
     """The columns a query yields. Raises WorkloadError naming the first thing that does not resolve."""
     match query:
-        case Select():
+        case ir.Select():
             return _select_columns(query, catalog)
-        case UnionAll(branches):
+        case ir.SetOperation(branches):
             if not branches:
-                raise WorkloadError("a UNION ALL without branches")
+                raise WorkloadError(f"a {query.sql} without branches")
             outputs = [output_columns(branch, catalog) for branch in branches]
             for output in outputs[1:]:
                 if [c.type for c in output] != [c.type for c in outputs[0]]:
-                    raise WorkloadError("the branches of a UNION ALL have different types")
+                    raise WorkloadError(f"the branches of a {query.sql} have different types")
             return outputs[0]
-        case With(ctes, body):
+        case ir.With(ctes, body):
             if not ctes:
                 raise WorkloadError("a WITH without CTEs: SQL has no text for that")
             for cte in ctes:
@@ -57,7 +41,7 @@ def output_columns(query: Query, catalog: Catalog) -> tuple[Column, ...]:
             assert_never(query)
 
 
-def _select_columns(select: Select, catalog: Catalog) -> tuple[Column, ...]:
+def _select_columns(select: ir.Select, catalog: Catalog) -> tuple[Column, ...]:
     scope = relation_scope(select.source, catalog)
     if select.where is not None:
         _check_predicate(select.where, scope, "WHERE")
@@ -76,10 +60,10 @@ def _select_columns(select: Select, catalog: Catalog) -> tuple[Column, ...]:
     return tuple(Column(item.name, item.expr.type) for item in select.items)
 
 
-def _check_grouped(select: Select, keys: tuple[Expr, ...], scope: Scope) -> None:
+def _check_grouped(select: ir.Select, keys: tuple[ir.Expr, ...], scope: Scope) -> None:
     for key in keys:
         check_expression(key, scope)
-        if not any(isinstance(part, ColumnRef) for part in subexpressions(key)):
+        if not any(isinstance(part, ir.ColumnRef) for part in subexpressions(key)):
             raise WorkloadError("a GROUP BY key without a column: a literal would be read as a position")
     for item in select.items:
         _check_over_groups(item.expr, keys, scope)
@@ -89,48 +73,48 @@ def _check_grouped(select: Select, keys: tuple[Expr, ...], scope: Scope) -> None
         _check_over_groups(select.having, keys, scope)
 
 
-def _check_over_groups(expr: Expr, keys: tuple[Expr, ...], scope: Scope) -> None:
+def _check_over_groups(expr: ir.Expr, keys: tuple[ir.Expr, ...], scope: Scope) -> None:
     # By text: two NaN literals are the same key, though they are not equal.
     if repr(expr) in {repr(key) for key in keys}:
         return
     match expr:
-        case Aggregate(function, arg, distinct, _):
-            if (arg is None) != (function is AggregateFunction.COUNT_STAR) or (arg is None and distinct):
+        case ir.Aggregate(function, arg, distinct, _):
+            if (arg is None) != (function is ir.AggregateFunction.COUNT_STAR) or (arg is None and distinct):
                 raise WorkloadError(f"{function.value}: COUNT(*) takes no argument, the others need one")
             if arg is not None:
                 check_expression(arg, scope)
-        case Call(_, args, _):
+        case ir.Call(_, args, _):
             check_call(expr)
             for arg in args:
                 _check_over_groups(arg, keys, scope)
-        case Literal():
+        case ir.Literal():
             check_expression(expr, scope)
-        case ColumnRef(relation, name, _):
+        case ir.ColumnRef(relation, name, _):
             raise WorkloadError(f"{relation}.{name} is neither grouped by nor aggregated")
         case _:
             assert_never(expr)
 
 
-def _aggregates(expr: Expr) -> bool:
-    return any(isinstance(part, Aggregate) for part in subexpressions(expr))
+def _aggregates(expr: ir.Expr) -> bool:
+    return any(isinstance(part, ir.Aggregate) for part in subexpressions(expr))
 
 
-def relation_scope(relation: Relation, catalog: Catalog) -> Scope:
+def relation_scope(relation: ir.Relation, catalog: Catalog) -> Scope:
     """Alias -> column -> type for everything a FROM clause brings into scope."""
     match relation:
-        case Named(name, alias):
+        case ir.Named(name, alias):
             if name not in catalog:
                 raise WorkloadError(
                     f"no relation named {name}; known: {', '.join(sorted(catalog)) or 'none'}"
                 )
             return {alias: {column.name: column.type for column in catalog[name]}}
-        case Derived(query, alias):
+        case ir.Derived(query, alias):
             return {alias: {column.name: column.type for column in output_columns(query, catalog)}}
-        case Join(kind, left, right, on):
+        case ir.Join(kind, left, right, on):
             scopes = relation_scope(left, catalog), relation_scope(right, catalog)
             _check_unique((*scopes[0], *scopes[1]), "alias")
             merged = {**scopes[0], **scopes[1]}
-            if (on is None) != (kind is JoinKind.CROSS):
+            if (on is None) != (kind is ir.JoinKind.CROSS):
                 raise WorkloadError(f"{kind.value} {'without' if on is None else 'with'} a condition")
             if on is not None:
                 _check_predicate(on, merged, "ON")
@@ -139,25 +123,25 @@ def relation_scope(relation: Relation, catalog: Catalog) -> Scope:
             assert_never(relation)
 
 
-def check_expression(expr: Expr, scope: Scope) -> None:
+def check_expression(expr: ir.Expr, scope: Scope) -> None:
     """Raises WorkloadError unless every column of a non-aggregated expression is in scope with its type."""
     for part in subexpressions(expr):
         match part:
-            case ColumnRef(relation, name, type_):
+            case ir.ColumnRef(relation, name, type_):
                 if scope.get(relation, {}).get(name) != type_:
                     raise WorkloadError(f"no column {relation}.{name} of type {type_} in scope")
-            case Literal(value, type_):
+            case ir.Literal(value, type_):
                 if not fits(value, type_):
                     raise WorkloadError(f"{value!r} is no {type_}")
-            case Aggregate():
+            case ir.Aggregate():
                 raise WorkloadError("an aggregate where none may stand")
-            case Call():
+            case ir.Call():
                 check_call(part)
             case _:
                 assert_never(part)
 
 
-def check_call(call: Call) -> None:
+def check_call(call: ir.Call) -> None:
     """Raises WorkloadError unless the function exists and takes that many arguments."""
     count = len(call.args)
     match call.function:
@@ -174,7 +158,7 @@ def check_call(call: Call) -> None:
         raise WorkloadError(f"no function {call.function!r} of {count} arguments; see workload.sql.functions")
 
 
-def _check_predicate(expr: Expr, scope: Scope, where: str) -> None:
+def _check_predicate(expr: ir.Expr, scope: Scope, where: str) -> None:
     if expr.type != BOOLEAN:
         raise WorkloadError(f"{where} is not a BOOLEAN")
     check_expression(expr, scope)

@@ -1,7 +1,7 @@
-"""Which refreshes a scenario calls for: the scheduling rules of delayed view semantics, stated once more.
+"""The refreshes that a scenario calls for, by the scheduling rules of delayed view semantics.
 
-The engine has these rules too; this is the harness's own statement of them, used to build scenarios that
-can be refreshed and to judge whether the engine did what was due.
+The engine has these rules too. The harness states them again, independently, to build scenarios that can be
+refreshed and to judge whether the engine did every refresh that was due.
 """
 
 from __future__ import annotations
@@ -23,9 +23,13 @@ class Timeline:
 
     definitions: Mapping[str, Definition]
     timestamps: dict[str, list[int]] = field(default_factory=dict)
+    upstreams: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """What `upstream` has returned before: each refresh asks for it several times."""
 
     def upstream(self, name: str) -> tuple[str, ...]:
         """The dynamic tables below a table at any depth (views looked through), sources first."""
+        if name in self.upstreams:
+            return self.upstreams[name]
         ordered: dict[str, None] = {}
 
         def visit(current: str) -> None:
@@ -40,7 +44,8 @@ class Timeline:
                         pass
 
         visit(name)
-        return tuple(ordered)
+        self.upstreams[name] = tuple(ordered)
+        return self.upstreams[name]
 
     def last(self, name: str) -> int:
         """A table's newest data timestamp, -1 before its initialization."""
@@ -48,14 +53,17 @@ class Timeline:
         return known[-1] if known else -1
 
     def possible(self, name: str, timestamp: int) -> bool:
-        """Whether a refresh to that data timestamp would find or make every upstream version it needs."""
+        """Whether every upstream version that a refresh to the timestamp needs exists or can be made."""
         return timestamp > self.last(name) and all(
             timestamp in self.timestamps.get(upstream, ()) or timestamp > self.last(upstream)
             for upstream in self.upstream(name)
         )
 
     def refresh(self, name: str, timestamp: int) -> tuple[Due, ...]:
-        """Notes a refresh, upstreams first; what was due. Raises WorkloadError if it is not possible."""
+        """Records a refresh and returns those that it makes due, upstreams first.
+
+        Raises WorkloadError: an upstream table is past the timestamp and has no version at it.
+        """
         due = [
             table for table in (*self.upstream(name), name) if timestamp not in self.timestamps.get(table, ())
         ]
@@ -67,7 +75,7 @@ class Timeline:
         return tuple((table, timestamp) for table in due)
 
     def create(self, name: str, at: int) -> tuple[Due, ...]:
-        """Notes the initialization of a table created at a time (DVS paper, section 3.1.2)."""
+        """Records the creation of a table and returns the refreshes due for it (DVS paper, section 3.1.2)."""
         definition = self.definitions[name]
         if not isinstance(definition, DynamicTable):
             return ()

@@ -45,10 +45,10 @@ class StoredRow:
 
 
 class RefreshError(Enum):
-    """Why a refresh yielded nothing."""
+    """Why a refresh committed nothing."""
 
     VALIDATION = "validation"
-    """The engine's own validations refused it."""
+    """The engine's own validations refused the change set."""
 
     FAILED = "failed"
     """The refresh raised: the query, the engine, or the platform."""
@@ -111,7 +111,7 @@ class ReadDone:
 
 @dataclass(frozen=True, slots=True)
 class RefreshRefused:
-    """A refresh that committed nothing; its raw change set is kept where one was computed."""
+    """A refresh that committed nothing, with its raw change set where one was computed."""
 
     step: int
     table: str
@@ -123,7 +123,7 @@ class RefreshRefused:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The engine refused a definition or statement and said so: a declared gap, not a failure."""
+    """A definition or statement that the engine declares not to support: a gap, not a failure."""
 
     step: int
     name: str
@@ -134,7 +134,7 @@ Event = SourceWritten | Created | Refreshed | RefreshRefused | ReadDone | Declar
 
 
 class Shown(Enum):
-    """What an engine may show besides contents; a check that needs what is not shown is left out."""
+    """What an engine may show besides contents; checks that need something not shown are not made."""
 
     COLUMNS = "columns"
     ROW_IDS = "row ids"
@@ -149,9 +149,9 @@ EVERYTHING = frozenset(Shown)
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything that a run of one scenario showed. `shown`: which parts of its refreshes the engine tells.
+    """The events of a run of one scenario. `shown`: which parts of its refreshes come from the engine.
 
-    What is not shown is filled in by whoever ran the scenario and proves nothing.
+    The other parts are filled in by the code that ran the scenario, and prove nothing about the engine.
     """
 
     events: tuple[Event, ...]

@@ -21,7 +21,7 @@ from workload.dml import (
 )
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
-from workload.query import Derived, Expr, Named, Query, Select, UnionAll, With, names_read, relations_of
+from workload.query import Cte, Derived, Expr, Item, Named, Query, names_read, walk
 from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, Scope, check_expression, output_columns
@@ -214,26 +214,11 @@ def _check_name(name: str, where: str) -> None:
 
 def _names_of(query: Query) -> Iterator[str]:
     """Every name that is rendered: outputs, relations, aliases, CTEs, at any depth."""
-    match query:
-        case With(ctes, body):
-            for cte in ctes:
-                yield cte.name
-                yield from _names_of(cte.query)
-            yield from _names_of(body)
-        case UnionAll(branches):
-            for branch in branches:
-                yield from _names_of(branch)
-        case Select():
-            yield from (item.name for item in query.items)
-            for relation in relations_of(query.source):
-                match relation:
-                    case Named(name, alias):
-                        yield name
-                        yield alias
-                    case Derived(inner, alias):
-                        yield alias
-                        yield from _names_of(inner)
-                    case _:
-                        pass
-        case _:
-            assert_never(query)
+    for node in walk(query):
+        match node:
+            case Item(_, name) | Cte(name, _) | Derived(_, name):
+                yield name
+            case Named(name, alias):
+                yield from (name, alias)
+            case _:
+                pass

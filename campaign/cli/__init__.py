@@ -1,8 +1,10 @@
-"""The command `dvs`: a table of sub-commands, each loaded only when it is called."""
+"""The command `dvs`: a table of sub-commands. A sub-command is imported only when it is called.
+
+So `dvs --help` is instant, although some commands load Spark.
+"""
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import IO, Any
 
@@ -10,90 +12,74 @@ import click
 
 from campaign.exit_codes import ExitCode
 
-
-@dataclass(frozen=True, slots=True)
-class LazyCommand:
-    """A sub-command not loaded yet: where it is, as `module:attribute`, and what the list says of it."""
-
-    target: str
-    summary: str
-
-    def load(self) -> click.Command:
-        """Import the command."""
-        module, _, attribute = self.target.partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command), self.target
-        return command
-
-
-COMMANDS: Mapping[str, LazyCommand] = MappingProxyType(
+COMMANDS: Mapping[str, str] = MappingProxyType(
     {
-        "doctor": LazyCommand("campaign.cli.doctor:command", "Check that this machine can run everything."),
-        "fuzz": LazyCommand("campaign.cli.fuzz:command", "Search for wrong refreshes within a budget."),
-        "replay": LazyCommand("campaign.cli.replay:command", "Run a stored scenario again and judge it."),
-        "shrink": LazyCommand("campaign.cli.shrink:command", "Make a failing scenario as small as it gets."),
-        "mutants": LazyCommand("campaign.cli.mutants:command", "Plant faults and see that each is found."),
-        "gate": LazyCommand(
-            "campaign.cli.gate:command", "One verdict: kept scenarios, campaigns, planted faults, a baseline."
-        ),
-        "compare": LazyCommand(
-            "campaign.cli.compare:command", "Two configurations, one set of definitions, no value shown."
-        ),
-        "runs": LazyCommand("campaign.cli.runs:command", "List past runs and their trend."),
-        "check": LazyCommand(
-            "campaign.cli.check:command", "Tell which isolation levels histories keep, and why not others."
-        ),
-        "verify": LazyCommand("campaign.cli.verify:command", "Check theorems on all small histories."),
-        "explain": LazyCommand(
-            "campaign.cli.explain:command", "Show a plan, its change query and its row ids."
-        ),
-        "operators": LazyCommand("campaign.cli.operators:command", "List operators and how each is derived."),
+        "doctor": "Check that this machine can run everything.",
+        "fuzz": "Run random scenarios and judge every refresh.",
+        "replay": "Run a stored scenario again and judge it.",
+        "shrink": "Make a failing scenario as small as possible.",
+        "mutants": "Plant faults and check that each is found.",
+        "gate": "Run the release gate; give one verdict.",
+        "compare": "Compare two configurations or versions.",
+        "runs": "List past runs and how their speed changed.",
+        "check": "Tell which isolation levels histories satisfy.",
+        "verify": "Check theorems on all small histories.",
+        "explain": "Show plan, change query and row ids of a query.",
+        "operators": "List what is maintained incrementally, and how.",
     }
 )
+"""The line of each command in `dvs --help`. The command NAME is `campaign.cli.NAME.command`."""
 
 DOMAIN_ERRORS = frozenset(
     {
         "campaign.errors.CampaignError",
         "dvs_model.errors.HistoryError",
         "dynamic_tables.errors.DynamicTablesError",
+        "engines.errors.EngineError",
         "workload.errors.WorkloadError",
     }
 )
-"""Base classes of the errors that are for the user. By name: importing them would load their packages."""
+"""Base classes of the errors that are shown to the user as one line.
+
+Given by name, because importing them would import their packages.
+"""
 
 
 class Misuse(click.ClickException):
-    """A domain error on its way to the user: one line on stderr, no traceback."""
+    """A domain error as the user sees it: one line on stderr, no traceback."""
 
     exit_code = ExitCode.MISUSE
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the line."""
+        """Prints the error in one line."""
         click.echo(f"error: {' '.join(self.format_message().split())}", file=file, err=True)
 
 
 class LazyGroup(click.Group):
-    """A group over `COMMANDS`. A command may return an `ExitCode`; domain errors become `Misuse`.
+    """The commands of `COMMANDS`. The `ExitCode` that a command returns is the exit status.
 
-    Any other exception is a bug and keeps its traceback.
+    Domain errors become `Misuse`; any other exception is a bug and keeps its traceback.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
+        """The names of the commands, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one command, or None if there is no such name."""
-        entry = COMMANDS.get(cmd_name)
-        return entry.load() if entry else None
+        """The command of a name, imported; None where there is no such command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(f"campaign.cli.{cmd_name}").command
+        assert isinstance(command, click.Command), cmd_name
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, so that asking for help loads none of them."""
+        """Lists the commands from the table, so that `dvs --help` imports none of them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; its result is the exit status."""
+        """Runs the command and exits with the status that it returns. Raises Misuse for a domain error."""
         try:
             result = super().invoke(ctx)
         except Exception as error:
@@ -106,15 +92,15 @@ class LazyGroup(click.Group):
 
 
 def is_domain_error(error: BaseException) -> bool:
-    """Whether an error is meant for the user's eyes."""
+    """Whether an error is shown to the user as one line."""
     return any(f"{base.__module__}.{base.__qualname__}" in DOMAIN_ERRORS for base in type(error).__mro__)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dvs-harness", prog_name="dvs")
 def main() -> None:
-    """Hunt for wrong refreshes of dynamic tables, and prove what was found.
+    """Find wrong refreshes of dynamic tables, and show what causes them.
 
-    Exit status: 0 nothing wrong, 1 something wrong was found, 2 the request or the set-up is at fault,
+    Exit status: 0 nothing is wrong; 1 something wrong was found; 2 the options or the set-up are wrong;
     3 undecided.
     """

@@ -1,12 +1,14 @@
-"""`dvs explain`: what the engine makes of one query."""
+"""`dvs explain`: shows the plan, the change query and the row ids that the engine gives one query."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 import click
 
+from campaign.cli import options
 from campaign.exit_codes import ExitCode
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
@@ -24,16 +26,15 @@ DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, 
     "--dialect",
     type=click.Choice(list(DIALECTS)),
     default=SPARK.name,
-    show_default=True,
-    help="Of the SQL that is printed; QUERY and views are Spark SQL.",
+    help="Dialect of the printed SQL. QUERY and views are always Spark SQL.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@options.as_json
 def command(
     query: str, tables: tuple[str, ...], views: tuple[str, ...], dialect: str, as_json: bool
 ) -> ExitCode:
     """Show the plan, the row ids and the change query of the dynamic table that QUERY would define.
 
-    A query that only a FULL refresh can maintain is explained too, with the reason.
+    For a query that only a FULL refresh can maintain, the reason is shown.
     """
     explanation = explain(query, declare(tables, views), dialect=DIALECTS[dialect])
     if as_json:
@@ -44,31 +45,13 @@ def command(
 
 
 def as_object(explanation: Explanation) -> dict[str, object]:
-    """An explanation as a JSON object."""
-    return {
-        "incremental": explanation.incremental,
-        "reason": explanation.reason,
-        "operators": list(explanation.operators),
-        "columns": [{"name": name, "type": str(type_)} for name, type_ in explanation.columns],
-        "plan": None if explanation.plan is None else tree_object(explanation.plan),
-        "change_query": explanation.change_query,
-        "row_id": explanation.row_id,
-        "sources": list(explanation.sources),
-    }
-
-
-def tree_object(tree: PlanTree) -> dict[str, object]:
-    """An operator and those below it as a JSON object."""
-    return {
-        "operator": tree.operator,
-        "detail": tree.detail,
-        "row_id": list(tree.row_id),
-        "children": [tree_object(child) for child in tree.children],
-    }
+    """The explanation as JSON data."""
+    columns = [{"name": name, "type": str(type_)} for name, type_ in explanation.columns]
+    return {**asdict(explanation), "columns": columns, "operators": explanation.operators}
 
 
 def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
-    """An explanation for reading."""
+    """The explanation as lines of text."""
     yield f"incremental: {str(explanation.incremental).lower()}"
     if explanation.reason is not None:
         yield f"reason: {explanation.reason}"
@@ -82,7 +65,7 @@ def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
 
 
 def tree_lines(tree: PlanTree, depth: int) -> Iterator[str]:
-    """An operator, its row id, and what is below it, indented."""
+    """An operator, its row ids, and the operators below it, indented by depth."""
     indent = "  " * depth
     yield f"{indent}{tree.operator}{': ' if tree.detail else ''}{tree.detail}"
     for expression in tree.row_id:

@@ -1,4 +1,4 @@
-"""`dvs gate`: one table, one JUnit file, one JSON file, one exit status."""
+"""`dvs gate`: runs the release gate and writes its table, one JUnit file and one JSON file."""
 
 from __future__ import annotations
 
@@ -6,33 +6,29 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from campaign.baseline import GATE_FILE, read_baseline
-from campaign.cli.known import known_failures, known_failures_option, shrink_budget_option, shrink_option
-from campaign.cli.options import Duration, interruptible
-from campaign.exit_codes import ExitCode
-from campaign.failures import ShrinkBudget
+from campaign.cli import options
+from campaign.cli.terminal import print_table
+from campaign.exit_codes import EXIT_CODES, ExitCode
+from campaign.failures.folders import ensure_writable
+from campaign.failures.report import ShrinkBudget
 from campaign.faults import FAULTS
 from campaign.files import write_text
-from campaign.folders import ensure_writable
-from campaign.gate import GatePlan, Stage, run_gate, verdict_of
-from campaign.gate_object import gate_object
-from campaign.gate_profiles import GATES, GateProfile
-from campaign.journal import JOURNAL_FILE, read_head
-from campaign.lock import locked
-from campaign.mutation import core_faults, known_faults
-from reports.junit import Case, CaseVerdict, Suite, junit_xml
+from campaign.gate.baseline import GATE_FILE, read_baseline
+from campaign.gate.document import gate_object
+from campaign.gate.profiles import GATES, GateProfile
+from campaign.gate.stages import GatePlan, Stage, run_gate
+from campaign.mutants.hunt import core_faults, known_faults
+from campaign.runs.journal import JOURNAL_FILE, read_head
+from campaign.runs.lock import locked
+from reports.junit import Suite, junit_xml
+from workload.run_verdict import Decision, worst
 
-WORDS = {
-    ExitCode.OK: "[green]passed[/]",
-    ExitCode.FAILED: "[bold red]failed[/]",
-    ExitCode.UNKNOWN: "[yellow]undecided[/]",
-}
+STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECIDED: "yellow"}
 
 
 @click.command()
@@ -40,128 +36,113 @@ WORDS = {
     "--profile",
     type=click.Choice(list(GATES)),
     default="pr",
-    show_default=True,
     help="; ".join(f"{gate.name}: {gate.meant_for}" for gate in GATES.values()) + ".",
 )
-@click.option("--seed", type=int, help="Which scenarios there are.  [pr: 1; others: the day, as 20261121]")
-@click.option("--budget", type=Duration(), help="For all campaigns, shared as the profile shares it.")
-@click.option("--fault-budget", type=Duration(), help="For the planted faults.")
-@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
+@click.option(
+    "--seed", type=int, help="Decides which scenarios run.  [pr: 1; others: the day, such as 20261121]"
+)
+@click.option("--budget", type=options.Duration(), help="Time of all campaigns together.  [by profile]")
+@click.option(
+    "--fault-budget", type=options.Duration(), help="Time to hunt the planted faults.  [by profile]"
+)
+@options.workers
 @click.option(
     "--corpus",
     type=click.Path(path_type=Path),
     default=Path("corpus"),
-    show_default=True,
-    help="Folder of kept scenarios.",
+    help="Folder of kept scenarios, which must all pass.",
 )
-@click.option("--fault", "names", multiple=True, help="Hunt this fault; may be repeated.  [the core faults]")
+@options.hunted_fault
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
-    help="An earlier gate or run: coverage lost, speed lost and faults alive again shut the gate.",
+    help="Folder of an earlier gate or run; lost coverage, lost speed and surviving faults shut the gate.",
 )
 @click.option(
     "--slowdown",
     type=click.FloatRange(0, 1),
     default=0.3,
-    show_default=True,
-    help="The share of the baseline's dynamic tables per second that may be lost.",
+    help="Share of the baseline's speed (dynamic tables per second) that may be lost.",
 )
 @click.option(
-    "--resume", is_flag=True, help="Go on with the campaigns that a gate of this seed began in --out."
+    "--resume", is_flag=True, help="Continue the campaigns that an earlier gate of this seed began in --out."
 )
-@known_failures_option
-@shrink_option
-@shrink_budget_option
-@click.option("--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), show_default=True)
+@options.ignore
+@options.shrink
+@options.shrink_budget
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path(".dvs/gate"), help="Folder for the results."
+)
 def command(
     profile: str,
     seed: int | None,
     budget: float | None,
     fault_budget: float | None,
-    workers: int,
-    corpus: Path,
-    names: tuple[str, ...],
+    faults: tuple[str, ...],
     baseline: Path | None,
-    slowdown: float,
-    resume: bool,
-    ignore: Path | None,
+    ignore: str | None,
     shrink: int,
     shrink_budget: float,
     out: Path,
+    **values: Any,
 ) -> ExitCode:
-    """Replay kept scenarios, run campaigns, see that planted faults are found, compare with a baseline.
+    """Replay kept scenarios, run campaigns, hunt planted faults, and compare all with a baseline.
 
-    Exit status 0: the gate is open; 1: it is shut; 3: something could not be decided.
+    Exit status 0: the gate is open; 1: it is shut; 2: the options or the set-up are wrong; 3: a stage is
+    undecided.
     """
     now = datetime.now(UTC)
     gate = with_budgets(GATES[profile], budget, fault_budget)
     plan = GatePlan(
         gate=gate,
-        seed=seed if seed is not None else usual_seed(gate, out if resume else None, now),
-        workers=workers,
-        corpus=corpus,
+        seed=seed if seed is not None else usual_seed(gate, out if values["resume"] else None, now),
         out=out,
-        faults=known_faults(names) or tuple(core_faults() if gate.core_only else FAULTS),
-        # Read before anything runs, and before this gate's result may take its place.
+        faults=known_faults(faults) or tuple(core_faults() if gate.core_only else FAULTS),
+        # Read before anything runs: this gate's result may replace the file of the baseline.
         baseline=None if baseline is None else read_baseline(baseline),
-        slowdown=slowdown,
-        resume=resume,
-        ignored=known_failures(ignore),
+        ignored=options.known_failures(ignore),
         shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
+        **values,
     )
     ensure_writable(out)
     with locked(out):
-        stages = stages_of(plan)
-        verdict = verdict_of(stages)
-        write_text(out / "junit.xml", junit_xml(Suite(stage.name, stage.cases) for stage in stages))
+        stages = run_interruptibly(plan)
+        verdict = worst(stage.verdict for stage in stages)
+        write_text(out / "junit.xml", junit_xml(Suite(stage.name, stage.junit_cases) for stage in stages))
         content = gate_object(plan, stages, verdict, now.isoformat(timespec="seconds"))
         write_text(out / GATE_FILE, json.dumps(content, indent=2) + "\n")
-    show(plan, stages)
-    return verdict
+    rows = [(stage.name, Text(stage.verdict.value, STYLES[stage.verdict]), stage.message) for stage in stages]
+    print_table(f"gate {gate.name}, seed {plan.seed}", ("stage", "verdict", "result"), rows)
+    click.echo(f"JUnit: {out / 'junit.xml'}\nJSON: {out / GATE_FILE}")
+    for report in sorted(out.glob("*/report.html")):
+        click.echo(f"report: {report}")
+    return EXIT_CODES[verdict]
 
 
-def usual_seed(gate: GateProfile, begun: Path | None, now: datetime) -> int:
-    """The seed of the campaigns that go on in `begun`; else the day's, or 1."""
-    for path in [] if begun is None else sorted(begun.glob(f"*/{JOURNAL_FILE}")):
+def usual_seed(gate: GateProfile, resumed: Path | None, now: datetime) -> int:
+    """The seed without --seed: that of the campaigns in the folder `resumed`; else the day's, or 1."""
+    for path in [] if resumed is None else sorted(resumed.glob(f"*/{JOURNAL_FILE}")):
         return int(read_head(path.parent)["seed"])
     return int(f"{now:%Y%m%d}") if gate.daily else 1
 
 
 def with_budgets(gate: GateProfile, budget: float | None, fault_budget: float | None) -> GateProfile:
-    """The profile with other budgets; the campaigns keep their shares."""
+    """The profile with other budgets in seconds; the campaigns keep their shares of the time."""
     if budget is not None:
         scale = budget / gate.budget
-        campaigns = tuple(replace(one, budget=one.budget * scale) for one in gate.campaigns)
+        campaigns = tuple(replace(campaign, budget=campaign.budget * scale) for campaign in gate.campaigns)
         gate = replace(gate, campaigns=campaigns)
     return gate if fault_budget is None else replace(gate, fault_budget=fault_budget)
 
 
-def stages_of(plan: GatePlan) -> list[Stage]:
-    """Runs the gate; Ctrl-C and SIGTERM leave it undecided."""
-    errors = Console(stderr=True)
+def run_interruptibly(plan: GatePlan) -> list[Stage]:
+    """The stages of a gate; after Ctrl-C or SIGTERM, those that ended by then and an undecided one."""
     stages: list[Stage] = []
     try:
-        with interruptible():
-            for stage in run_gate(plan, lambda text: errors.print(f"{text} ...", highlight=False)):
-                stages.append(stage)  # noqa: PERF402  # kept one by one: an interruption leaves the others
+        with options.interruptible():
+            for stage in run_gate(plan, lambda name: click.echo(f"{name} ...", err=True)):
+                stages.append(stage)  # noqa: PERF402  # one by one, so that an interrupt keeps the others
     except KeyboardInterrupt:
-        said = "interrupted: what follows did not run"
-        case = Case("interrupted", 0.0, CaseVerdict.ERROR, said)
-        stages.append(Stage("interrupted", ExitCode.UNKNOWN, said, (case,)))
+        message = "interrupted: the remaining stages did not run"
+        stages.append(Stage("interrupted", Decision.UNDECIDED, message))
     return stages
-
-
-def show(plan: GatePlan, stages: list[Stage]) -> None:
-    """The table, and where the files are."""
-    table = Table(title=f"gate {plan.gate.name}, seed {plan.seed}")
-    for name in ("stage", "verdict", "said"):
-        table.add_column(name)
-    for stage in stages:
-        table.add_row(stage.name, WORDS[stage.verdict], escape(stage.said))
-    console = Console()
-    console.print(table)
-    for label, path in (("JUnit", plan.out / "junit.xml"), ("JSON", plan.out / GATE_FILE)):
-        console.print(f"{label}: {path}", highlight=False, soft_wrap=True)
-    for report in sorted(plan.out.glob("*/report.html")):
-        console.print(f"report: {report}", highlight=False, soft_wrap=True)

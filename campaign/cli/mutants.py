@@ -1,62 +1,95 @@
-"""`dvs mutants`: are planted faults found?"""
+"""`dvs mutants`: plants faults in the engine, or in the analysis of histories, and shows which are found."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
-from campaign.cli.model_mutants import MODEL, ModelOptions, hunt_model, list_model
-from campaign.cli.options import Duration
+from campaign.cli import options
+from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
+from campaign.failures.folders import SCENARIO_FILE
 from campaign.faults import FAULTS
+from campaign.faults.histories import HISTORY_FAULTS
 from campaign.faults.missing import MISSING
 from campaign.files import write_text
-from campaign.folders import SCENARIO_FILE
-from campaign.lanes import TIERS
-from campaign.mutation import Verdict, hunt_all, known_faults
+from campaign.mutants.histories import HistoryHuntResult, hunt_histories, known_history_faults
+from campaign.mutants.hunt import HuntResult, hunt_all, known_faults
+from engines.registry import TIERS
 from generators.profiles import load_profile
 from workload.codec import scenario_to_json
 
-TABLE_WIDTH = 130
-"""Columns that the longest fault, its killer and all figures need."""
+MODEL = "model"
+"""The tier without an engine: it checks checkers of histories against the definitions."""
+
+
+Score = dict[str, Any]
+"""The result for one planted fault as JSON data; the tables print it too."""
+
+
+def engine_score(result: HuntResult) -> Score:
+    """The result for a fault in the engine. `expected`: the checks that should find the fault."""
+    kill, fault = result.kill, FAULTS[result.fault]
+    return {
+        "fault": result.fault,
+        "area": fault.area,
+        "verdict": "survived" if kill is None else "killed",
+        "seconds": round(result.seconds, 2),
+        "scenarios": result.scenarios,
+        "killer": None if kill is None else kill.killer.value,
+        "expected": [check.value for check in fault.caught_by],
+        "reproduction": None if kill is None else asdict(kill.size),
+        "note": result.note,
+    }
+
+
+def history_score(result: HistoryHuntResult) -> Score:
+    """The result for a fault in the analysis of histories."""
+    kill = result.kill
+    return {
+        "fault": result.fault,
+        "area": "histories",
+        "verdict": "survived" if kill is None else "killed",
+        "seconds": round(result.seconds, 2),
+        "histories": result.histories,
+        "killer": None if kill is None else kill.killer.value,
+        "reproduction": None if kill is None else {"events": kill.events, "history": kill.reproduction},
+        "note": "",
+    }
 
 
 @click.command()
-@click.option("--fault", "names", multiple=True, help="Only this fault; may be repeated.")
+@options.hunted_fault
 @click.option(
     "--tier",
     type=click.Choice([*TIERS, MODEL]),
     default="rules",
-    show_default=True,
-    help="`model`: faults of the analysis of histories, against the definitions.",
+    help=f"The engine with the fault; {MODEL}: faults in the analysis of histories.",
 )
-@click.option("--budget", type=Duration(), default="10m", show_default=True, help="In total.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True)
-@click.option("--profile", default="smoke", show_default=True)
+@click.option("--budget", type=options.Duration(), default="10m", help="Time for all faults together.")
+@options.seed
+@options.workers
+@options.profile
 @click.option(
-    "--attempts",
-    type=click.IntRange(0),
-    default=300,
-    show_default=True,
-    help="Runs that shrinking one kill may take.",
+    "--attempts", type=click.IntRange(0), default=300, help="How many runs shrinking one kill may take."
 )
 @click.option(
     "--validations/--no-validations",
     default=False,
-    show_default=True,
-    help="The engine's own validations; off proves ours.",
+    help="Whether the engine validates its own change sets; without, only our checks can find a fault.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the shrunk reproductions.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the shrunk scenarios or histories.")
 @click.option("--list", "listing", is_flag=True, help="List the planted faults and stop.")
-@click.option("--json", "as_json", is_flag=True)
+@options.as_json
 def command(
-    names: tuple[str, ...],
+    faults: tuple[str, ...],
     tier: str,
     budget: float,
     seed: int,
@@ -68,120 +101,95 @@ def command(
     listing: bool,
     as_json: bool,
 ) -> ExitCode:
-    """Run the campaign against engines with one planted fault each.
+    """Plant one fault at a time in the engine, and run scenarios until a check finds it.
 
-    Exit status 0: every fault was killed; 1: one survived.
+    Exit status 0: every fault was killed (found); 1: one survived; 2: the options or the set-up are wrong.
     """
-    if tier == MODEL:
-        options = ModelOptions(seed=seed, budget=budget, attempts=attempts, out=out, as_json=as_json)
-        return list_model() if listing else hunt_model(names, options)
     if listing:
-        for fault in FAULTS.values():
-            click.echo(f"{fault.name}: {fault.wrong}")
-        for name, reason in MISSING.items():
-            click.echo(f"not planted: {name}: {reason}")
+        list_faults(tier)
         return ExitCode.OK
-    console = Console(stderr=True)
-    verdicts = hunt_all(
-        known_faults(names) or tuple(FAULTS),
-        tier=tier,
-        seed=seed,
-        profile=load_profile(profile),
-        budget=budget,
-        workers=workers,
-        attempts=attempts,
-        validations=validations,
-        progress=lambda verdict: console.print(line(verdict), highlight=False, markup=False, soft_wrap=True),
-    )
-    for verdict in verdicts:
-        if out is not None and verdict.kill is not None:
-            write_text(out / verdict.fault / SCENARIO_FILE, scenario_to_json(verdict.kill.reproduction))
-    if as_json:
-        faults = [as_object(verdict) for verdict in verdicts]
-        click.echo(json.dumps({"faults": faults, "missing": {} if names else dict(MISSING)}))
+    unit = "histories" if tier == MODEL else "scenarios"
+    if tier == MODEL:
+        histories = hunt_histories(
+            known_history_faults(faults),
+            seed=seed,
+            budget=budget,
+            attempts=attempts,
+            progress=lambda result: print_line(history_score(result), unit),
+        )
+        scores = [history_score(result) for result in histories]
+        files = {f"{r.fault}.adya": f"{r.kill.reproduction}\n" for r in histories if r.kill is not None}
     else:
-        # A name cut short to fit a pipe's 80 columns helps nobody.
-        console = Console(width=max(Console().width, TABLE_WIDTH))
-        console.print(as_table(verdicts))
-        console.print(by_area(verdicts))
-        if not names:
-            console.print(f"not planted: {len(MISSING)} (`dvs mutants --list` says why)", highlight=False)
-    return ExitCode.OK if all(verdict.kill is not None for verdict in verdicts) else ExitCode.FAILED
-
-
-def line(verdict: Verdict) -> str:
-    """One line of progress."""
-    work = f"({verdict.scenarios} scenarios, {verdict.seconds:.1f} s)"
-    if verdict.kill is None:
-        return f"survived {verdict.fault} {work} {verdict.note}"
-    return f"killed   {verdict.fault} by {verdict.kill.killer.value} {work}"
-
-
-def as_object(verdict: Verdict) -> dict[str, object]:
-    """A verdict as a JSON object."""
-    kill = verdict.kill
-    size = (
-        None
-        if kill is None
-        else {"operators": kill.size.operators, "rows": kill.size.rows, "dml": kill.size.dml}
-    )
-    return {
-        "fault": verdict.fault,
-        "area": FAULTS[verdict.fault].area,
-        "verdict": "survived" if kill is None else "killed",
-        "seconds": round(verdict.seconds, 2),
-        "scenarios": verdict.scenarios,
-        "killer": None if kill is None else kill.killer.value,
-        "expected": [check.value for check in FAULTS[verdict.fault].caught_by],
-        "reproduction": size,
-        "note": verdict.note,
-    }
-
-
-def by_area(verdicts: list[Verdict]) -> Table:
-    """The score of each area, with what a kill took in the median."""
-    areas: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        areas.setdefault(FAULTS[verdict.fault].area, []).append(verdict)
-    table = Table(title="score by area")
-    for name in ("area", "killed", "planted", "median scenarios", "median seconds"):
-        table.add_column(name, justify="left" if name == "area" else "right")
-    for area, found in areas.items():
-        kills = [verdict for verdict in found if verdict.kill is not None]
-        medians = (
-            ("", "")
-            if not kills
-            else (f"{median(v.scenarios for v in kills):g}", f"{median(v.seconds for v in kills):.1f}")
+        results = hunt_all(
+            known_faults(faults) or tuple(FAULTS),
+            tier=tier,
+            seed=seed,
+            profile=load_profile(profile),
+            budget=budget,
+            workers=workers,
+            attempts=attempts,
+            validations=validations,
+            progress=lambda result: print_line(engine_score(result), unit),
         )
-        table.add_row(area, str(len(kills)), str(len(found)), *medians)
-    return table
+        scores = [engine_score(result) for result in results]
+        kills = {result.fault: result.kill for result in results if result.kill is not None}
+        files = {f"{f}/{SCENARIO_FILE}": scenario_to_json(kill.reproduction) for f, kill in kills.items()}
+    if out is not None:
+        for name, content in files.items():
+            write_text(out / name, content)
+    missing = {} if faults or tier == MODEL else dict(MISSING)
+    if as_json:
+        click.echo(json.dumps({"faults": scores, "missing": missing}))
+    else:
+        print_scores(scores, unit)
+        if missing:
+            click.echo(f"not planted: {len(missing)} (`dvs mutants --list` says why)")
+    return ExitCode.OK if all(score["killer"] for score in scores) else ExitCode.FAILED
 
 
-def as_table(verdicts: list[Verdict]) -> Table:
-    """All verdicts with the score."""
-    killed = sum(verdict.kill is not None for verdict in verdicts)
-    table = Table(title=f"{killed} of {len(verdicts)} planted faults killed")
-    for name in ("fault", "verdict", "killer", "scenarios", "seconds", "operators", "rows", "DML"):
-        named = name in ("fault", "verdict", "killer")
-        table.add_column(name, justify="left" if named else "right", no_wrap=named)
-    for verdict in verdicts:
-        kill = verdict.kill
-        if kill is None:
-            table.add_row(
-                verdict.fault,
-                "[bold red]survived[/]",
-                verdict.note,
-                str(verdict.scenarios),
-                f"{verdict.seconds:.1f}",
-            )
-            continue
-        sizes = (str(kill.size.operators), str(kill.size.rows), str(kill.size.dml))
-        table.add_row(
-            verdict.fault,
-            "killed",
-            kill.killer.value,
-            str(verdict.scenarios),
-            f"{verdict.seconds:.1f}",
-            *sizes,
+def list_faults(tier: str) -> None:
+    """Prints one line for each planted fault, and for each known bug that cannot be planted."""
+    for fault in (HISTORY_FAULTS if tier == MODEL else FAULTS).values():
+        click.echo(f"{fault.name}: {fault.wrong}")
+    for name, reason in () if tier == MODEL else MISSING.items():
+        click.echo(f"not planted: {name}: {reason}")
+
+
+def print_line(score: Score, unit: str) -> None:
+    """Prints the result for one fault as a line of progress."""
+    reason = f"by {score['killer']}" if score["killer"] else score["note"]
+    work = f"({score[unit]} {unit}, {score['seconds']:.1f} s)"
+    click.echo(f"{score['verdict']:8} {score['fault']} {reason} {work}", err=True)
+
+
+def print_scores(scores: Sequence[Score], unit: str) -> None:
+    """Prints all faults in one table, and the score of each area in another."""
+    killed = sum(score["verdict"] == "killed" for score in scores)
+    sizes = list(next((score["reproduction"] for score in scores if score["reproduction"]), ()))
+    rows = [
+        (
+            score["fault"],
+            Text(score["verdict"], "" if score["killer"] else "bold red"),
+            score["killer"] or score["note"],
+            str(score[unit]),
+            f"{score['seconds']:.1f}",
+            *(str((score["reproduction"] or {}).get(size, "")) for size in sizes),
         )
-    return table
+        for score in scores
+    ]
+    columns = ("fault", "verdict", "killer", unit, "seconds", *sizes)
+    title = f"{killed} of {len(scores)} planted faults killed"
+    numbers = set(columns[3:]) - {"history"}
+    print_table(title, columns, rows, numbers=numbers, one_line=("fault", "verdict"))
+    columns = ("area", "killed", "planted", f"median {unit}", "median seconds")
+    print_table("score by area", columns, area_rows(scores, unit), numbers=columns[1:])
+
+
+def area_rows(scores: Sequence[Score], unit: str) -> Iterator[Sequence[str]]:
+    """The score of each area, and the median work for a kill."""
+    for area in dict.fromkeys(score["area"] for score in scores):
+        of_area = [score for score in scores if score["area"] == area]
+        kills = [score for score in of_area if score["killer"]]
+        cases = f"{median(score[unit] for score in kills):g}" if kills else ""
+        seconds = f"{median(score['seconds'] for score in kills):.1f}" if kills else ""
+        yield area, str(len(kills)), str(len(of_area)), cases, seconds

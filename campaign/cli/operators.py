@@ -1,4 +1,4 @@
-"""`dvs operators`: what can be maintained incrementally, how, and what cannot."""
+"""`dvs operators`: lists what the engine maintains incrementally and how, and what it does not."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from campaign.cli import options
+from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS
 from dynamic_tables.plan.bind_expression import AGGREGATES
 from dynamic_tables.plan.functions import CASE, CASTS, FULL_ONLY, FUNCTIONS, IN
 
+HEADINGS = ("operator", "incremental", "row id", "change set", "source")
+
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One row of the matrix. `reason`: why it is not incremental; empty where it is."""
+    """One operator. `reason`: why it is not maintained incrementally; empty where it is."""
 
     operator: str
     incremental: bool
@@ -27,10 +29,15 @@ class Support:
     source: str = ""
     reason: str = ""
 
+    def cells(self) -> Sequence[str]:
+        """The operator as a row of the Markdown table."""
+        incremental = "yes" if self.incremental else f"no: {self.reason}"
+        return (self.operator, incremental, self.row_id, self.change_set, self.source)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Everything a defining query may or may not hold, as the engine's registries have it."""
+    """Everything that a defining query may contain. `full_only`: functions that force a FULL refresh."""
 
     operators: tuple[Support, ...]
     functions: tuple[str, ...]
@@ -38,13 +45,20 @@ class Matrix:
     aggregates: tuple[str, ...]
     full_only: tuple[str, ...]
 
+    def lists(self) -> Iterator[tuple[str, str]]:
+        """The heading and the text of each list below the table of operators."""
+        yield "Scalar functions", ", ".join(self.functions)
+        yield "Casts", "; ".join(self.casts)
+        yield "Aggregates", f"{', '.join(self.aggregates)}, each also with DISTINCT"
+        yield "Functions of FULL tables only", ", ".join(self.full_only)
+
 
 def matrix() -> Matrix:
-    """The matrix, read off the registries."""
-    known = (Support(r.operator, True, r.row_id, r.algebra, r.source) for r in OPERATORS.values())
-    unknown = (Support(name, False, reason=reason) for name, reason in NOT_YET.items())
+    """The matrix, read from the registries of the engine."""
+    supported = (Support(r.operator, True, r.row_id, r.algebra, r.source) for r in OPERATORS.values())
+    unsupported = (Support(name, False, reason=reason) for name, reason in NOT_YET.items())
     return Matrix(
-        operators=(*known, *unknown),
+        operators=(*supported, *unsupported),
         functions=(*FUNCTIONS, CASE, IN),
         casts=tuple(
             f"{of.value} to {', '.join(sorted(kind.value for kind in to))}" for of, to in CASTS.items()
@@ -55,61 +69,39 @@ def matrix() -> Matrix:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown, as in the README.")
+@options.as_json
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown instead of text.")
 def command(as_json: bool, as_markdown: bool) -> ExitCode:
     """List the operators with their row ids and change sets, and the functions and aggregates."""
     if as_json and as_markdown:
-        raise click.UsageError("--json and --markdown: choose one")
+        raise click.UsageError("--json and --markdown exclude each other: give one of them")
     if as_json:
         click.echo(json.dumps(asdict(matrix()), indent=2))
     elif as_markdown:
         click.echo("\n".join(markdown(matrix())))
     else:
-        show(matrix(), Console())
+        show(matrix())
     return ExitCode.OK
 
 
-HEADINGS = ("operator", "incremental", "row id", "change set", "source")
-
-
-def cells(support: Support) -> Sequence[str]:
-    """A row of the matrix as text."""
-    if not support.incremental:
-        return (support.operator, f"no: {support.reason}", "", "", "")
-    return (support.operator, "yes", support.row_id, support.change_set, support.source)
-
-
-def lists(of: Matrix) -> Iterator[tuple[str, str]]:
-    """What is not a table: heading and text."""
-    yield "Scalar functions", ", ".join(of.functions)
-    yield "Casts", "; ".join(of.casts)
-    yield "Aggregates", f"{', '.join(of.aggregates)}, each also with DISTINCT"
-    yield "Functions of FULL tables only", ", ".join(of.full_only)
-
-
-def markdown(of: Matrix) -> Iterator[str]:
-    """The matrix for the README."""
+def markdown(support: Matrix) -> Iterator[str]:
+    """The lines of the matrix in Markdown."""
     yield f"| {' | '.join(HEADINGS)} |"
     yield f"|{'---|' * len(HEADINGS)}"
-    for support in of.operators:
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells(support))} |"
-    for heading, text in lists(of):
-        yield ""
-        # As code, so that `*` and `<` stay what they are.
-        yield f"**{heading}**: `{text}`"
+    for operator in support.operators:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in operator.cells())} |"
+    for heading, text in support.lists():
+        # As code, so that Markdown does not read `*` and `<` as markup.
+        yield f"\n**{heading}**: `{text}`"
 
 
-def show(of: Matrix, console: Console) -> None:
-    """The matrix on a terminal."""
-    table = Table("operator", "row id", "change set", "source", show_edge=False, pad_edge=False)
-    for support in of.operators:
-        if support.incremental:
-            table.add_row(support.operator, support.row_id, support.change_set, support.source)
-    console.print(table, markup=False)
-    console.print("\nNot incremental")
-    for support in of.operators:
-        if not support.incremental:
-            console.print(f"  {support.operator}: {support.reason}", markup=False, highlight=False)
-    for heading, text in lists(of):
-        console.print(f"\n{heading}: {text}", markup=False, highlight=False)
+def show(support: Matrix) -> None:
+    """Prints the matrix on the terminal."""
+    rows = [(o.operator, o.row_id, o.change_set, o.source) for o in support.operators if o.incremental]
+    print_table("", ("operator", "row id", "change set", "source"), rows)
+    click.echo("\nNot incremental")
+    for operator in support.operators:
+        if not operator.incremental:
+            click.echo(f"  {operator.operator}: {operator.reason}")
+    for heading, text in support.lists():
+        click.echo(f"\n{heading}: {text}")

@@ -1,29 +1,34 @@
-"""Option types that several commands share."""
+"""Option types, options and the handling of SIGTERM that several commands share."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from campaign.exit_codes import ExitCode
-from workload.results import OutcomeClass, RunSummary
+from campaign.errors import CampaignError
+from generators.profiles import PROFILES
+
+if TYPE_CHECKING:
+    from campaign.failures.ignore import IgnoreRules
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 class Duration(click.ParamType[float]):
-    """A duration such as 90, 90s, 10m or 2h, in seconds."""
+    """A duration such as 90, 90s, 10m or 2h; its value is in seconds."""
 
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds; fails with one line."""
+        """The seconds of a text. Raises click.BadParameter: the text is no duration."""
         if isinstance(value, float | int):
             return float(value)
         match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
@@ -33,7 +38,7 @@ class Duration(click.ParamType[float]):
 
 
 class TierName(click.ParamType[str]):
-    """A tier of `campaign.lanes`, `adapter:NAME`, or one of `more` names."""
+    """The name of a tier, `adapter:NAME`, or one of some more names."""
 
     name = "tier"
 
@@ -41,29 +46,90 @@ class TierName(click.ParamType[str]):
         self.more = more
 
     def names(self) -> tuple[str, ...]:
-        """Every name but the adapters'."""
-        # Imported here: other commands share this module and do without what lanes load.
-        from campaign.lanes import TIERS
+        """Every name but those of adapters."""
+        # Imported here, because commands that need no tier share this module and must start fast.
+        from engines.registry import TIERS
 
         return (*TIERS, *self.more)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """For the help."""
+        """The names as the help shows them."""
         return f"[{'|'.join(self.names())}|adapter:NAME]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name as it is; fails with one line."""
-        from campaign.lanes import ADAPTER
+        """The name itself. Raises click.BadParameter: there is no such tier."""
+        from engines.registry import ADAPTER
 
         text = str(value)
         if text not in self.names() and not text.startswith(ADAPTER):
-            self.fail(f"{text!r} is no tier; there are: {', '.join(self.names())}, adapter:NAME", param, ctx)
+            self.fail(f"{text!r} is no tier; choose {', '.join(self.names())} or adapter:NAME", param, ctx)
         return text
+
+
+tier = click.option("--tier", type=TierName(), default="rules", help="The engine that runs the scenario.")
+fault = click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    help="Plant this fault in the engine (`dvs mutants --list` lists them); may be repeated.",
+)
+validations = click.option(
+    "--validations/--no-validations", default=True, help="Whether the engine validates its own change sets."
+)
+seed = click.option("--seed", type=int, default=1, help="Decides which random scenarios run.")
+first = click.option("--first", type=click.IntRange(0), default=0, help="Index of the first scenario.")
+budget = click.option("--budget", type=Duration(), help="How long to run, such as 90s, 10m or 2h.")
+profile = click.option(
+    "--profile", default="smoke", help=f"Kind of random scenarios: {', '.join(PROFILES)}, or a TOML file."
+)
+hunted_fault = click.option(
+    "--fault",
+    "faults",
+    multiple=True,
+    help="Hunt only this planted fault (`dvs mutants --list` lists them); may be repeated.",
+)
+workers = click.option("--workers", type=click.IntRange(1, 64), default=2, help="Number of worker processes.")
+ignore = click.option(
+    "--ignore",
+    type=click.Path(),
+    help="TOML file with rules for known failures, each with an issue and an expiry date.",
+)
+shrink = click.option(
+    "--shrink",
+    type=click.IntRange(0),
+    default=24,
+    help="How many failures to shrink. --ignore covers only failures that were shrunk to the end.",
+)
+shrink_budget = click.option(
+    "--shrink-budget", type=Duration(), default="2m", help="How long to shrink failures after each campaign."
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of text.")
+
+
+def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:
+    """The number of scenarios to run; None where a time budget ends the run.
+
+    Raises CampaignError where both options are given.
+    """
+    if scenarios is not None and budget is not None:
+        raise CampaignError(
+            "--scenarios and --budget exclude each other: one says how many scenarios run, the other how "
+            "long; give one of them"
+        )
+    return default if scenarios is None and budget is None else scenarios
+
+
+def known_failures(file: str | None) -> IgnoreRules:
+    """The rules of an --ignore file as they apply today; none without a file. Raises CampaignError."""
+    from campaign.failures.ignore import IgnoreRules, read_ignore_file
+
+    rules = () if file is None else read_ignore_file(Path(file))
+    return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """SIGTERM ends a run as Ctrl-C does: what has been judged is written down."""
+    """Lets SIGTERM end a run as Ctrl-C does (KeyboardInterrupt), so that its results so far are written."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -73,26 +139,3 @@ def interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """The exit status of several runs: a failure outweighs a doubt, and a doubt a clean run."""
-    order = (ExitCode.FAILED, ExitCode.MISUSE, ExitCode.UNKNOWN, ExitCode.OK)
-    return min(codes, key=order.index)
-
-
-def exit_code(summary: RunSummary) -> ExitCode:
-    """What a run's summary means for a script: only a clean run that met its floors is 0."""
-    outcomes = summary.outcomes
-    if outcomes[OutcomeClass.PRODUCT_FAILURE.value]:
-        return ExitCode.FAILED
-    doubtful = (
-        OutcomeClass.DIVERGENCE,
-        OutcomeClass.FLAKY,
-        OutcomeClass.INFRASTRUCTURE_FAILURE,
-        OutcomeClass.GENERATOR_INVALID,
-    )
-    partial = summary.interrupted or not summary.coverage.floors_met
-    if partial or any(outcomes[outcome.value] for outcome in doubtful):
-        return ExitCode.UNKNOWN
-    return ExitCode.OK if outcomes[OutcomeClass.PASSED.value] else ExitCode.UNKNOWN

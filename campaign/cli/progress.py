@@ -1,4 +1,4 @@
-"""A run's progress on the terminal: count, rate, time left, failures."""
+"""The progress of a campaign on stderr: counts, speed, time left, failures."""
 
 from __future__ import annotations
 
@@ -11,74 +11,63 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from campaign.tally import Tally
-from workload.results import OutcomeClass
+from campaign.runs.tally import Tally
+from workload.run_verdict import spoiled
 
-LINE_EVERY = 10.0
-"""Seconds between lines where there is no terminal to draw on."""
+LINE_EVERY_S = 10.0
+"""Seconds between lines of progress where stderr is no terminal."""
 
 
-def failures(tally: Tally) -> int:
-    """Scenarios that did not pass, declared gaps aside."""
-    fine = tally.outcomes[OutcomeClass.PASSED.value] + tally.outcomes[OutcomeClass.UNSUPPORTED.value]
-    return tally.scenarios - fine
+COLUMNS = (
+    TextColumn("{task.description}"),
+    BarColumn(),
+    TextColumn("{task.fields[figures]}"),
+    TimeElapsedColumn(),
+    TextColumn("left"),
+    TimeRemainingColumn(),
+)
 
 
 @contextmanager
 def progress_of(
     scenarios: int | None, budget: float | None, quiet: bool
 ) -> Iterator[Callable[[Tally], None]]:
-    """A function to be told of every step; draws on stderr, so that stdout stays clean."""
+    """The function to call with the counters after every scenario; it prints nothing where `quiet`.
+
+    A terminal gets a bar with the time left, other outputs a line every LINE_EVERY_S seconds.
+    """
+    start = last = time.monotonic()
+    # Dynamic tables of earlier sessions, which the first call reports; they do not count for the speed.
+    before: int | None = None
+
+    def figures(tally: Tally) -> str:
+        nonlocal before
+        before = tally.definitions if before is None else before
+        seconds = time.monotonic() - start
+        rate = (tally.definitions - before) / seconds if seconds else 0.0
+        return (
+            f"{tally.scenarios} scenarios, {tally.definitions} dynamic tables ({rate:.1f}/s), "
+            f"{tally.refreshes} refreshes, {tally.checks} checks, {spoiled(tally.outcomes)} failures"
+        )
+
+    def line(tally: Tally) -> None:
+        nonlocal last
+        text, now = figures(tally), time.monotonic()
+        if now - last >= LINE_EVERY_S:
+            last = now
+            click.echo(f"  {text}", err=True)
+
     if quiet:
         yield lambda tally: None
-    elif sys.stderr.isatty():
-        yield from _drawn(scenarios, budget)
+    elif not sys.stderr.isatty():
+        yield line
     else:
-        yield from _lines(scenarios)
+        with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("fuzzing", total=scenarios or budget, figures="starting")
 
+            def update(tally: Tally) -> None:
+                seconds = time.monotonic() - start
+                done = tally.scenarios if scenarios else min(seconds, budget or seconds)
+                bar.update(task, completed=done, figures=figures(tally))
 
-def _drawn(scenarios: int | None, budget: float | None) -> Iterator[Callable[[Tally], None]]:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[figures]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    start = time.monotonic()
-    before: list[int] = []
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("fuzzing", total=scenarios or budget, figures="starting")
-
-        def update(tally: Tally) -> None:
-            seconds = time.monotonic() - start
-            done = tally.scenarios if scenarios else min(seconds, budget or seconds)
-            before[:] = before or [tally.definitions]
-            bar.update(task, completed=done, figures=_figures(tally, seconds, before[0]))
-
-        yield update
-
-
-def _lines(scenarios: int | None) -> Iterator[Callable[[Tally], None]]:
-    start = last = time.monotonic()
-    before: list[int] = []
-
-    def update(tally: Tally) -> None:
-        nonlocal last
-        before[:] = before or [tally.definitions]
-        now = time.monotonic()
-        if now - last >= LINE_EVERY:
-            last = now
-            click.echo(f"  {_figures(tally, now - start, before[0])}", err=True)
-
-    yield update
-
-
-def _figures(tally: Tally, seconds: float, before: int) -> str:
-    """`before`: dynamic tables of an earlier session, which say nothing about the speed of this one."""
-    rate = (tally.definitions - before) / seconds if seconds else 0.0
-    return (
-        f"{tally.scenarios} scenarios, {tally.definitions} dynamic tables ({rate:.1f}/s), "
-        f"{tally.refreshes} refreshes, {tally.checks} checks, {failures(tally)} failures"
-    )
+            yield update

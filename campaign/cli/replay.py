@@ -1,4 +1,4 @@
-"""`dvs replay`: one stored scenario, run and judged again."""
+"""`dvs replay`: runs one stored scenario again and judges it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 
 import click
-from rich.console import Console
 
-from campaign.cli.options import TierName
+from campaign.cli import options
 from campaign.exit_codes import ExitCode
-from campaign.folders import read_scenario
-from campaign.lanes import LaneSpec
-from campaign.settling import asked_elsewhere, settled
+from campaign.failures.attribution import attributed_outcome
+from campaign.failures.folders import read_scenario
+from campaign.lanes.spec import LaneSpec
 from reports.difference import diff_block
 from reports.findings import by_diagnosis, summary_text
+from reports.json_summary import finding_object
 from workload.results import Outcome, OutcomeClass
 
 CODES = {
@@ -26,23 +26,19 @@ CODES = {
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--tier", type=TierName(), default="rules", show_default=True)
-@click.option("--fault", multiple=True, help="Plant a fault first (see `dvs mutants --list`).")
-@click.option(
-    "--validations/--no-validations", default=True, help="The engine's own validations of change sets."
-)
-@click.option("--json", "as_json", is_flag=True)
-def command(path: Path, tier: str, fault: tuple[str, ...], validations: bool, as_json: bool) -> ExitCode:
-    """Run the scenario of a file or failure folder again.
+@options.tier
+@options.fault
+@options.validations
+@options.as_json
+def command(path: Path, tier: str, faults: tuple[str, ...], validations: bool, as_json: bool) -> ExitCode:
+    """Run the scenario of a file or failure folder again, and show what fails.
 
-    Exit status 0: it passes; 1: a product failure; 2: the file makes no sense; 3: it could not be judged.
+    Exit status 0: it passes; 1: a product failure; 2: the scenario is invalid, or the options or the set-up
+    are wrong; 3: it could not be judged.
     """
     scenario = read_scenario(path)
-    spec = LaneSpec(tier=tier, faults=fault, validations=validations, fresh_percent=100)
-    outcome = spec.build().judge(scenario)
-    ask = asked_elsewhere(spec) if outcome.outcome is OutcomeClass.DIVERGENCE else None
-    if ask is not None:
-        outcome = settled(outcome, ask(scenario, outcome))
+    spec = LaneSpec(tier=tier, faults=faults, validations=validations, fresh_percent=100)
+    outcome = attributed_outcome(scenario, spec.build().judge(scenario), spec)
     if as_json:
         click.echo(json.dumps(as_object(outcome)))
     else:
@@ -51,7 +47,7 @@ def command(path: Path, tier: str, fault: tuple[str, ...], validations: bool, as
 
 
 def as_object(outcome: Outcome) -> dict[str, object]:
-    """The outcome as one JSON object."""
+    """The outcome as JSON data; campaign.failures.attribution reads it too."""
     return {
         "scenario": outcome.scenario,
         "outcome": outcome.outcome.value,
@@ -59,30 +55,14 @@ def as_object(outcome: Outcome) -> dict[str, object]:
         "killer": None if outcome.killer is None else outcome.killer.value,
         "refreshes": outcome.refreshes,
         "checks": outcome.checks,
-        "findings": [
-            {
-                "check": f.check.value,
-                "table": f.table,
-                "step": f.step,
-                "timestamp": f.timestamp,
-                "message": f.message,
-                "votes": dict(f.votes),
-            }
-            for f in by_diagnosis(outcome)
-        ],
+        "findings": [finding_object(finding) for finding in by_diagnosis(outcome)],
     }
 
 
 def show(outcome: Outcome) -> None:
-    """The outcome for a person: what failed, and the rows that differ."""
-    console = Console()
-    console.print(summary_text(outcome), highlight=False, markup=False, soft_wrap=True)
+    """Prints the outcome: each failed check, and the rows that differ."""
+    click.echo(summary_text(outcome))
     for finding in by_diagnosis(outcome):
-        console.print(
-            f"\n{finding.check.value}: {finding.table} at {finding.timestamp}: {finding.message}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        click.echo(f"\n{finding.check.value}: {finding.table} at {finding.timestamp}: {finding.message}")
         if finding.difference is not None:
-            console.print(diff_block(finding.difference), highlight=False, markup=False, soft_wrap=True)
+            click.echo(diff_block(finding.difference))

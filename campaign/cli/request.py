@@ -1,4 +1,4 @@
-"""What `dvs fuzz` was asked for, as one value; and what a run that goes on had been asked for."""
+"""The options of `dvs fuzz` as one value, and the options that a resumed run had before."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.cli.options import scenario_count
 from campaign.errors import CampaignError
-from campaign.journal import JOURNAL_FILE, read_head
-from campaign.lanes import TIERS, LaneSpec, Lifting, within_limits
-from campaign.mutation import known_faults
-from campaign.runner import Plan
-from campaign.spread import ALL, parts
+from campaign.lanes.spec import LaneSpec, within_limits
+from campaign.mutants.hunt import known_faults
+from campaign.runs.journal import JOURNAL_FILE, read_head
+from campaign.runs.plan import CampaignPlan
+from campaign.runs.spread import ALL, parts
+from engines.registry import TIERS
 from generators.profiles import PROFILES, load_profile
+from workload.lift.kind import Lifting
 
-ON_CLUSTER = 16
-"""Chunks that are under way on a cluster at once, unless `--workers` says otherwise."""
-
-EXTENT = ("scenarios", "budget")
-"""One excludes the other, also where one is given and the other was."""
+CHUNKS_ON_CLUSTER = 16
+"""Chunks of scenarios under way at once on a cluster, unless --workers gives another number."""
 
 DEFAULT_SCENARIOS = 200
-"""How many run where neither a number nor a time is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The options of `dvs fuzz` but for `--out`, `--resume` and `--json`, by their names there."""
+    """The options of `dvs fuzz` by their names, but for `--out`, `--resume` and `--json`."""
 
     tier: str
     lift: str | None
@@ -39,77 +38,69 @@ class Request:
     profile: str
     first: int
     master: str
-    fault: tuple[str, ...]
+    faults: tuple[str, ...]
     validations: bool
     shrink: int
     shrink_budget: float
     ignore: str | None
 
-    @property
-    def words(self) -> Mapping[str, Any]:
-        """The request as JSON holds it; files by paths that hold in any folder."""
+    def as_json(self) -> Mapping[str, Any]:
+        """The options as JSON data; paths are absolute, so that they hold in any working folder."""
         return {
             **asdict(self),
             "profile": self.profile if self.profile in PROFILES else str(Path(self.profile).resolve()),
             "ignore": None if self.ignore is None else str(Path(self.ignore).resolve()),
         }
 
-    def campaigns(self) -> Sequence[tuple[Plan, LaneSpec]]:
+    def campaigns(self) -> Sequence[tuple[CampaignPlan, LaneSpec]]:
         """The campaigns: one, or one for each tier of the profile. Raises CampaignError."""
-        plan = self._plan()
-        shares = parts(plan) if self.tier == ALL else [(self.tier, plan)]
-        return [self._campaign(tier, part) for tier, part in shares]
-
-    def _plan(self) -> Plan:
-        if self.scenarios is not None and self.budget is not None:
-            raise CampaignError(
-                "--scenarios and --budget exclude each other: one says how many, the other how long"
-            )
-        unbounded = self.scenarios is None and self.budget is None
-        return Plan(
+        plan = CampaignPlan(
             seed=self.seed,
             profile=within_limits(load_profile(self.profile), self.tier),
-            scenarios=DEFAULT_SCENARIOS if unbounded else self.scenarios,
+            scenarios=scenario_count(self.scenarios, self.budget, DEFAULT_SCENARIOS),
             budget=self.budget,
             first=self.first,
             master=self.master,
         )
+        shares = parts(plan) if self.tier == ALL else [(self.tier, plan)]
+        return [self._campaign(tier, part) for tier, part in shares]
 
-    def _campaign(self, tier: str, plan: Plan) -> tuple[Plan, LaneSpec]:
+    def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
         lifting = None if self.lift is None else Lifting(self.lift)
         spec = LaneSpec(
             tier=tier,
             lifting=lifting,
             worlds=self.worlds if lifting is Lifting.DATABASES else 1,
-            faults=known_faults(self.fault),
+            faults=known_faults(self.faults),
             validations=self.validations,
             fresh_percent=plan.profile.fresh_percent,
         )
-        usual = ON_CLUSTER if self.master else spec.kind.workers
-        return replace(plan, workers=self.workers or usual), spec
+        default = CHUNKS_ON_CLUSTER if self.master else spec.engine_tier.workers
+        return replace(plan, workers=self.workers or default), spec
 
 
 def resumed(request: Request, out: Path, given: Callable[[str], bool]) -> Request:
-    """The request of the run in a folder; what is `given` anew, by the option's name, is as it is now.
+    """The request of the run in a folder, changed by the options that are `given` now.
 
-    Raises CampaignError: there is no run, or not one that `dvs fuzz` began.
+    Raises CampaignError: the folder holds no run, or none that `dvs fuzz` began.
     """
-    head = read_head(begun_in(out))
+    options = read_head(journal_folder(out))["options"]
     try:
-        found = Request(**{**head["asked"], "fault": tuple(head["asked"]["fault"])})
+        before = Request(**{**options, "faults": tuple(options["faults"])})
     except (KeyError, TypeError) as error:
         raise CampaignError(
-            f"{out} holds a run that `dvs fuzz` did not begin; go on with what did"
+            f"{out} holds a run that `dvs fuzz` did not begin; resume it with the command that began it"
         ) from error
-    anew = {field.name: getattr(request, field.name) for field in fields(Request) if given(field.name)}
-    if anew.keys() & EXTENT:
-        anew |= {name: getattr(request, name) for name in EXTENT}
-    return replace(found, **anew)
+    changes = {field.name: getattr(request, field.name) for field in fields(Request) if given(field.name)}
+    if changes.keys() & {"scenarios", "budget"}:
+        # They exclude each other, so the one given now replaces the other one of before.
+        changes |= {"scenarios": request.scenarios, "budget": request.budget}
+    return replace(before, **changes)
 
 
-def begun_in(out: Path) -> Path:
-    """Where the journal is: in the folder; of a run over several tiers, in that of the first tier."""
-    if (out / JOURNAL_FILE).exists():
-        return out
-    tiers = [out / tier for tier in TIERS if (out / tier / JOURNAL_FILE).exists()]
-    return tiers[0] if tiers else out
+def journal_folder(out: Path) -> Path:
+    """The folder with the journal of a run: `out`, or the folder of its first tier for `--tier all`."""
+    folders = (
+        folder for folder in (out, *(out / tier for tier in TIERS)) if (folder / JOURNAL_FILE).exists()
+    )
+    return next(folders, out)

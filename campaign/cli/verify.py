@@ -1,4 +1,4 @@
-"""`dvs verify`: the theory checked against itself."""
+"""`dvs verify`: the theorems of the DVS paper checked on many histories."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import click
 from campaign.exit_codes import ExitCode
 from dvs_model import enumeration
 from dvs_model.enumeration import small_histories
-from dvs_model.history import History
-from dvs_model.notation import render
 from dvs_model.reading import DEFAULT, Predicates, Reading
 from dvs_model.theorems import Tally
 from generators.histories import SMALL, HistoryShape, history_at
+from reports.history.text import indented
 
 LARGER = HistoryShape(transactions=(3, 7), operations=(2, 6), base=(2, 3), derived=(1, 2))
-"""Above the exhaustive bound: more operations, aborts, intermediate versions, predicates."""
+"""Beyond the exhaustive part: more operations, aborts, intermediate versions, predicates."""
 
 
 @click.group()
@@ -31,16 +30,21 @@ def command() -> None:
     type=click.IntRange(1, 6),
     default=4,
     show_default=True,
-    help="Bound of the exhaustive part.",
+    help="Most operations of a small history.",
 )
 @click.option(
-    "--random", "count", type=click.IntRange(0), default=5000, show_default=True, help="Larger ones."
+    "--random",
+    "count",
+    type=click.IntRange(0),
+    default=5000,
+    show_default=True,
+    help="Number of larger ones.",
 )
 @click.option("--seed", type=int, default=1, show_default=True)
 def theorems(operations: int, count: int, seed: int) -> ExitCode:
     """Theorem 1 (transaction invariance) and corollary 2 (encapsulation) of the DVS paper.
 
-    Exit status 0: no counterexample; 1: there is one, and it is shown.
+    Exit status 0: no counterexample; 1: there is one, which is shown.
     """
     start = time.perf_counter()
     click.echo(
@@ -65,16 +69,17 @@ def theorems(operations: int, count: int, seed: int) -> ExitCode:
 
 
 def reading_of(index: int) -> Reading:
-    """Readings in turn."""
+    """Returns the reading of predicates for a history: both in turn."""
     return Reading(predicates=Predicates.THESIS) if index % 2 else DEFAULT
 
 
 def report(tally: Tally) -> None:
-    """The counts, or the counterexample."""
+    """Prints the counts, or the counterexample."""
     if tally.failure is not None:
         claim, before, after = tally.failure
         click.echo(
-            f"  {claim} is FALSE of this history:\n{shown(before)}\n  dependencies differ in:\n{shown(after)}"
+            f"  {claim} is FALSE of this history:\n{indented(before)}\n"
+            f"  dependencies differ in:\n{indented(after)}"
         )
         return
     click.echo(f"  {tally.histories:,} histories")
@@ -87,8 +92,3 @@ def report(tally: Tally) -> None:
         f"  corollary 2 as worded: {tally.as_worded:,} more derivations, "
         f"{tally.false_as_worded:,} of them change dependencies"
     )
-
-
-def shown(history: History) -> str:
-    """A history, indented."""
-    return "\n".join(f"    {line}" for line in render(history).splitlines())

@@ -1,10 +1,11 @@
-"""Faults in the analysis of histories: entries of its rules or detectors replaced."""
+"""Faults in the analysis of histories (`dvs mutants --tier model`): a rule or a detector is replaced."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from campaign.faults.fault import sentence
 from dvs_model.analysis import Analysis, Rules
 from dvs_model.check import Checked, check
 from dvs_model.dsg import dsg
@@ -12,14 +13,15 @@ from dvs_model.facts import Facts
 from dvs_model.graph import Graph
 from dvs_model.history import Derive, Event, History, PredicateRead
 from dvs_model.names import Phenomenon
-from dvs_model.phenomena.registry import DETECTORS, Detector
+from dvs_model.phenomena.cycles import Detector
+from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
 from dvs_model.verdict import ABSENT, DirtyRead, Finding, Present
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryFault:
-    """A real bug of some checker, planted in ours."""
+    """A real bug of some checker of histories, planted in ours. `wrong`: what the checker then does wrong."""
 
     name: str
     wrong: str
@@ -27,17 +29,17 @@ class HistoryFault:
     detectors: Mapping[Phenomenon, Detector] = field(default_factory=lambda: DETECTORS)
 
     def check(self, history: History, reading: Reading = DEFAULT) -> Checked:
-        """The verdicts of the checker with the fault."""
+        """Returns the verdicts of the checker with the fault."""
         return check(history, reading, rules=self.rules, detectors=self.detectors)
 
 
 def without_derivations(facts: Facts, reading: Reading) -> Graph:
-    """Derived versions have nothing behind them."""
+    """Reading a derived version gives no dependency on the versions that it was derived from."""
     return dsg(replace(facts, sources=dict.fromkeys(facts.sources, ())), reading)
 
 
 def ordered_by_commits(history: History) -> History:
-    """Version orders read off the commits, whatever the history says."""
+    """Version orders follow the order of commits, though the history states others."""
     place = {event.txn: number for number, event in enumerate(history.events)}
     orders = {
         obj: tuple(sorted(versions, key=lambda version: place[version.txn]))
@@ -49,112 +51,79 @@ def ordered_by_commits(history: History) -> History:
 def derived_ordered_by_commits(history: History) -> History:
     """The order of refresh commits is taken for the version order of derived objects."""
     derived = {event.version.obj for event in history.events if isinstance(event, Derive)}
-    orders = {
-        **history.orders,
-        **{o: v for o, v in ordered_by_commits(history).orders.items() if o in derived},
-    }
+    by_commits = ordered_by_commits(history).orders
+    orders = {obj: by_commits[obj] if obj in derived else order for obj, order in history.orders.items()}
     return replace(history, orders=orders)
 
 
 def matching_members_only(facts: Facts, reading: Reading) -> Graph:
     """Predicate reads that match nothing give no edges."""
     events: list[Event] = []
+    relations = dict(facts.relations)
     for event in facts.history.events:
-        if isinstance(event, PredicateRead) and _matches_nothing(facts, event):
-            # The place stays: events are named by their number.
-            events.append(
-                PredicateRead(event.txn, f"{event.predicate} nothing", (), event.matched, event.writes)
-            )
-        else:
-            events.append(event)
-    relations = {**facts.relations}
-    for event in events:
         if isinstance(event, PredicateRead):
+            if not any(facts.matches(event.predicate, version) for version in facts.version_set(event)):
+                # The event is replaced and not left out: events are named by their number.
+                name = f"{event.predicate} nothing"
+                event = PredicateRead(event.txn, name, (), event.matched, event.writes)
             relations.setdefault(event.predicate, ())
-    return dsg(
-        replace(facts, history=replace(facts.history, events=tuple(events)), relations=relations), reading
-    )
+        events.append(event)
+    history = replace(facts.history, events=tuple(events))
+    return dsg(replace(facts, history=history, relations=relations), reading)
 
 
-def _matches_nothing(facts: Facts, event: Event) -> bool:
-    return isinstance(event, PredicateRead) and not any(
-        facts.matches(event.predicate, version) for version in facts.version_set(event)
-    )
+def direct(analysis: Analysis, read: DirtyRead) -> bool:
+    """Whether the version was read itself, and not a version derived from it."""
+    return len(read.path) == 1
 
 
-def without_aborted(analysis: Analysis) -> Finding:
-    """Aborted transactions and their versions are removed before the search: nobody reads from them."""
-    return ABSENT
+def not_derived(analysis: Analysis, read: DirtyRead) -> bool:
+    """Whether the version at the end of the read was written, not derived by a refresh."""
+    return read.path[-1].obj not in analysis.facts.derived
 
 
-def direct_only(detector: Detector) -> Detector:
-    """Only what is read directly counts as read."""
+def _rule_fault(name: str, part: str, faulty: Callable[..., object]) -> HistoryFault:
+    rules = replace(Rules(), **{part: faulty})  # type: ignore[arg-type]  # `faulty` is what the part takes
+    return HistoryFault(name=name, wrong=sentence(faulty), rules=rules)
+
+
+def _reads_fault(
+    name: str, wrong: str, phenomenon: Phenomenon, counts: Callable[[Analysis, DirtyRead], bool]
+) -> HistoryFault:
+    """A fault that overlooks all evidence of a phenomenon but dirty reads for which `counts` is true."""
 
     def detect(analysis: Analysis) -> Finding:
-        finding = detector(analysis)
+        finding = DETECTORS[phenomenon](analysis)
         if not isinstance(finding, Present):
             return finding
-        direct = tuple(e for e in finding.evidence if isinstance(e, DirtyRead) and len(e.path) == 1)
-        return Present(direct) if direct else ABSENT
+        reads = tuple(e for e in finding.evidence if isinstance(e, DirtyRead) and counts(analysis, e))
+        return Present(reads) if reads else ABSENT
 
-    return detect
-
-
-def refreshes_never_abort(analysis: Analysis) -> Finding:
-    """Reads of what an aborted refresh derived are overlooked."""
-    finding = DETECTORS[Phenomenon.G1A](analysis)
-    if not isinstance(finding, Present):
-        return finding
-    derived = analysis.facts.derived
-    kept = tuple(e for e in finding.evidence if isinstance(e, DirtyRead) and e.path[-1].obj not in derived)
-    return Present(kept) if kept else ABSENT
+    return HistoryFault(name=name, wrong=wrong, detectors={**DETECTORS, phenomenon: detect})
 
 
-P = Phenomenon
+G1A, G1B = Phenomenon.G1A, Phenomenon.G1B
 
 HISTORY_FAULTS: Mapping[str, HistoryFault] = {
     fault.name: fault
     for fault in (
-        HistoryFault(
-            name="derivation-edges-missing",
-            wrong="reading a derived version gives no dependency on what is behind it",
-            rules=Rules(graph=without_derivations),
-        ),
-        HistoryFault(
-            name="version-order-by-events",
-            wrong="the version order is read off the commits though the history states another",
-            rules=Rules(prepare=ordered_by_commits),
-        ),
-        HistoryFault(
-            name="refresh-order-for-version-order",
-            wrong="the order of refresh commits is taken for the version order of derived objects",
-            rules=Rules(prepare=derived_ordered_by_commits),
-        ),
-        HistoryFault(
-            name="predicate-read-vacuous",
-            wrong="a predicate read that matches nothing gives no edges",
-            rules=Rules(graph=matching_members_only),
-        ),
+        _rule_fault("derivation-edges-missing", "graph", without_derivations),
+        _rule_fault("version-order-by-events", "prepare", ordered_by_commits),
+        _rule_fault("refresh-order-for-version-order", "prepare", derived_ordered_by_commits),
+        _rule_fault("predicate-read-vacuous", "graph", matching_members_only),
         HistoryFault(
             name="aborted-read-ignored",
-            wrong="aborted transactions and their versions are removed before the search",
-            detectors={**DETECTORS, P.G1A: without_aborted},
+            wrong="Aborted transactions are removed before the search, so nobody is seen to read from them.",
+            detectors={**DETECTORS, G1A: lambda analysis: ABSENT},
         ),
-        HistoryFault(
-            name="aborted-read-direct-only",
-            wrong="an aborted read through a derivation is overlooked",
-            detectors={**DETECTORS, P.G1A: direct_only(DETECTORS[P.G1A])},
-        ),
-        HistoryFault(
-            name="aborted-refresh-ignored",
-            wrong="a read of what an aborted refresh derived is overlooked",
-            detectors={**DETECTORS, P.G1A: refreshes_never_abort},
-        ),
-        HistoryFault(
-            name="intermediate-read-direct-only",
-            wrong="an intermediate read through a derivation is overlooked",
-            detectors={**DETECTORS, P.G1B: direct_only(DETECTORS[P.G1B])},
+        _reads_fault("aborted-read-direct-only", "Aborted reads through derivation are missed.", G1A, direct),
+        _reads_fault("aborted-refresh-ignored", "Reads of an aborted refresh are missed.", G1A, not_derived),
+        _reads_fault(
+            "intermediate-read-direct-only",
+            "Intermediate reads through derivations are missed.",
+            G1B,
+            direct,
         ),
     )
 }
-"""Every fault of the history area that is planted in the analysis, by name."""
+"""Every fault that is planted in the analysis of histories, by name."""

@@ -2,105 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 
-from campaign.faults.fault import Fault, in_operator, in_rules
-from campaign.faults.pieces import (
-    among,
-    below_filters,
-    deletes,
-    full_delta,
-    ids,
-    inserts,
-    negated,
-    without_id,
-)
+from campaign.faults.fault import Fault, in_row_ids, rule_fault
+from campaign.faults.pieces import among, below_filters, deletes, ids, inserts, without_id
 from dynamic_tables.differentiate import linear
 from dynamic_tables.differentiate.differentiation import Differentiation
-from dynamic_tables.plan.expressions import Col, Expr
+from dynamic_tables.plan.expressions import Col, Expr, Fn
 from dynamic_tables.plan.nodes import Aggregate, Filter, Join, Plan, Project, UnionAll, columns
+from dynamic_tables.plan.types import BOOLEAN
 from workload.results import Check
 
 
 def filter_drops_old_half(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
-    """The DELETE of a row whose new version fails the predicate is dropped."""
-    changes = full_delta(node.child, d)
-    failing = ids(Filter(inserts(changes), negated(node.predicate)))
-    kept = Filter(changes, node.predicate)
-    return without_id(UnionAll((inserts(kept), among(deletes(kept), failing, anti=True))), want_ids)
+    """When an update makes a row fail a filter, the DELETE of the row is lost."""
+    changes = d.delta(node.child, True)
+    # `is true`: a predicate that is NULL fails too.
+    failing = ids(Filter(inserts(changes), Fn("not", (Fn("is true", (node.predicate,), BOOLEAN),), BOOLEAN)))
+    passing = Filter(changes, node.predicate)
+    return without_id(UnionAll((inserts(passing), among(deletes(passing), failing, anti=True))), want_ids)
 
 
 def having_existing_groups_only(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
-    """A group that crosses the HAVING threshold neither enters nor leaves."""
+    """A group that crosses the HAVING threshold neither enters nor leaves the result."""
     if not isinstance(below_filters(node), Aggregate):
         return linear.delta_filter(node, want_ids, d)
-    kept = Filter(full_delta(node.child, d), node.predicate)
-    entering, leaving = inserts(kept), deletes(kept)
+    passing = Filter(d.delta(node.child, True), node.predicate)
+    entering, leaving = inserts(passing), deletes(passing)
     return without_id(UnionAll((among(entering, ids(leaving)), among(leaving, ids(entering)))), want_ids)
 
 
 def project_swaps_columns(node: Project, want_ids: bool, d: Differentiation) -> Plan:
-    """Above a join, two right-hand columns of one type change places in the change set."""
+    """Above a join, two columns of the right side that have one type change places in the change set."""
     below = below_filters(node.child)
     if isinstance(below, Join):
         right = {column.name for column in columns(below.right)}
-        swapped = _swapped(node.items, right)
-        if swapped is not None:
-            return linear.delta_project(Project(node.child, swapped), want_ids, d)
+        node = Project(node.child, _swapped(node.items, right))
     return linear.delta_project(node, want_ids, d)
 
 
-def _swapped(items: tuple[tuple[str, Expr], ...], right: set[str]) -> tuple[tuple[str, Expr], ...] | None:
+def _swapped(items: tuple[tuple[str, Expr], ...], right: set[str]) -> tuple[tuple[str, Expr], ...]:
+    """The items with the first two exchanged that are different columns of `right` and of one type."""
     places = [i for i, (_, expr) in enumerate(items) if isinstance(expr, Col) and expr.name in right]
     for first in places:
         for second in places:
-            if (
-                first < second
-                and items[first][1].type == items[second][1].type
-                and items[first][1] != items[second][1]
-            ):
+            (name, one), (other_name, other) = items[first], items[second]
+            if first < second and one.type == other.type and one != other:
                 changed = list(items)
-                changed[first] = (items[first][0], items[second][1])
-                changed[second] = (items[second][0], items[first][1])
+                changed[first], changed[second] = (name, other), (other_name, one)
                 return tuple(changed)
-    return None
+    return items
 
 
-FAULTS: Mapping[str, Fault] = {
-    fault.name: fault
-    for fault in (
-        Fault(
-            name="filter-drops-old-half",
-            area="filter, project",
-            wrong="an updated row that leaves the filter yields no DELETE",
-            plant=in_operator("filter", delta=filter_drops_old_half),
-            caught_by=(Check.EQUALITY, Check.ROW_IDS),
-            core=False,
-        ),
-        Fault(
-            name="project-swaps-columns",
-            area="filter, project",
-            wrong="above a join two columns of one type change places in the change set",
-            plant=in_operator("projection", delta=project_swaps_columns),
-            caught_by=(Check.EQUALITY, Check.INVARIANT_2),
-            core=False,
-        ),
-        Fault(
-            name="having-existing-groups-only",
-            area="aggregates",
-            wrong="a group that crosses the HAVING threshold neither enters nor leaves",
-            plant=in_operator("filter", delta=having_existing_groups_only),
-            caught_by=(Check.EQUALITY,),
-        ),
-        Fault(
-            name="union-branch-not-in-id",
-            area="set operations",
-            wrong="the row id of UNION ALL does not name the branch",
-            plant=in_rules(
-                lambda rules: replace(rules, row_ids=replace(rules.row_ids, branch=lambda _, child: child))
-            ),
-            caught_by=(Check.ROW_IDS, Check.INVARIANT_1),
-        ),
-    )
-}
+_fault = partial(rule_fault, area="filter, project", operators=("filter",), core=False)
+
+FAULTS = (
+    _fault("filter-drops-old-half", filter_drops_old_half, Check.EQUALITY, Check.ROW_IDS),
+    _fault(
+        "project-swaps-columns",
+        project_swaps_columns,
+        Check.EQUALITY,
+        Check.INVARIANT_2,
+        operators=("projection",),
+    ),
+    _fault(
+        "having-existing-groups-only",
+        having_existing_groups_only,
+        Check.EQUALITY,
+        area="aggregates",
+        core=True,
+    ),
+    Fault(
+        name="union-branch-not-in-id",
+        area="set operations",
+        wrong="The row id of UNION ALL does not name the branch that the row comes from.",
+        plant=in_row_ids(branch=lambda branch, child: child),
+        caught_by=(Check.ROW_IDS, Check.INVARIANT_1),
+    ),
+)

@@ -1,8 +1,13 @@
-"""Real bugs of other engines that are not planted yet, and why: a score that hides them would be too good."""
+"""Real bugs of other engines that are not planted yet, each with the reason.
+
+`dvs mutants` lists them beside its score: a score that hides what is not planted would look too good.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from campaign.faults import FAULTS
 
 _SUBQUERIES = "semi and anti joins and subqueries are not maintained incrementally yet"
 _WINDOWS = "windows, ORDER BY and LIMIT are not maintained incrementally yet"
@@ -10,7 +15,7 @@ _SCHEDULER = "there is no scheduler yet: refreshes are manual"
 _CRASHES = "a refresh cannot be stopped between two commits in a run yet"
 _PROTOCOLS = "there are no protocol models yet"
 
-MISSING: Mapping[str, str] = {
+REASONS: Mapping[str, str] = {
     "flatten-without-position": "flatten is not maintained incrementally yet",
     "anti-distinct-on-pair": _SUBQUERIES,
     "semi-join-loses-duplicates": _SUBQUERIES,
@@ -39,4 +44,7 @@ MISSING: Mapping[str, str] = {
     "dirty-statement-read": _PROTOCOLS,
     "intents-one-pass": _PROTOCOLS,
 }
-"""Name -> what stands in the way."""
+"""Name of the fault -> what the engine or the harness lacks to have it planted."""
+
+MISSING: Mapping[str, str] = {name: reason for name, reason in REASONS.items() if name not in FAULTS}
+"""The faults that are not planted yet, each with the reason."""

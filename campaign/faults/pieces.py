@@ -1,10 +1,11 @@
-"""Small plan pieces that several faults are built from."""
+"""Small parts of plans that several faults are built from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import reduce
 
-from dynamic_tables.differentiate.differentiation import ACT, ID, Differentiation
+from dynamic_tables.differentiate.differentiation import ACT, ID
 from dynamic_tables.plan.expressions import Col, Expr, Fn, text
 from dynamic_tables.plan.nodes import (
     DELETE,
@@ -23,73 +24,74 @@ from dynamic_tables.plan.nodes import (
 from dynamic_tables.plan.types import BOOLEAN, STRING
 
 OTHER = Col("$FAULT_ID", STRING)
+"""The row id of a second plan, renamed so that it can be compared with `$ROW_ID`."""
+
 OUTER = frozenset({JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL})
 
 
-def both(left: Expr, right: Expr) -> Expr:
-    """AND."""
-    return Fn("and", (left, right), BOOLEAN)
-
-
-def all_of(parts: list[Expr]) -> Expr:
-    """AND over some."""
-    return reduce(both, parts)
-
-
-def negated(expr: Expr) -> Expr:
-    """NOT, for a condition that may be NULL: true where it is not true."""
-    return Fn("not", (Fn("is true", (expr,), BOOLEAN),), BOOLEAN)
+def all_of(parts: Iterable[Expr]) -> Expr:
+    """The conjunction of one or more conditions."""
+    return reduce(lambda left, right: Fn("and", (left, right), BOOLEAN), parts)
 
 
 def equal(left: Expr, right: Expr) -> Expr:
-    """`=`."""
+    """`left = right`, which is NULL where either side is NULL."""
     return Fn("=", (left, right), BOOLEAN)
 
 
-def with_action(changes: Plan, action: str) -> Plan:
-    """The rows of one action."""
-    return Filter(changes, equal(ACT, text(action)))
+def same_value(left: Expr, right: Expr) -> Expr:
+    """The null-safe equality: NULL has the same value as NULL, and NaN as NaN."""
+    return Fn("is not distinct from", (left, right), BOOLEAN)
+
+
+def is_null(expr: Expr) -> Expr:
+    """Whether an expression is NULL."""
+    return Fn("is null", (expr,), BOOLEAN)
 
 
 def inserts(changes: Plan) -> Plan:
-    """INSERTs."""
-    return with_action(changes, INSERT)
+    """The rows of a change set that are INSERTs."""
+    return Filter(changes, equal(ACT, text(INSERT)))
 
 
 def deletes(changes: Plan) -> Plan:
-    """DELETEs."""
-    return with_action(changes, DELETE)
+    """The rows of a change set that are DELETEs."""
+    return Filter(changes, equal(ACT, text(DELETE)))
 
 
 def ids(changes: Plan) -> Plan:
-    """The distinct ids, under another name."""
+    """The distinct row ids of a plan, as the column OTHER."""
     return Distinct(Project(changes, ((OTHER.name, ID),)))
 
 
 def among(changes: Plan, others: Plan, *, anti: bool = False) -> Plan:
-    """The rows whose id is (anti: is not) one of `ids(...)`."""
+    """The rows whose id is (anti: is not) one of `others`, which come from `ids`."""
     return SemiJoin(changes, others, equal(ID, OTHER), anti)
 
 
 def without_id(plan: Plan, wanted: bool) -> Plan:
-    """A plan made with ids, for a caller that may not want them."""
+    """The plan without its row ids, unless they are wanted."""
     if wanted:
         return plan
     return Project(plan, tuple((c.name, c) for c in columns(plan) if c.name != ROW_ID))
 
 
+def recomputed(plan: Plan, changed: Mapping[str, Expr], outputs: Iterable[Col] | None = None) -> Plan:
+    """The plan with some columns computed by other expressions.
+
+    `outputs`: the columns of the result, in order; by default all columns of the plan.
+    """
+    outputs = columns(plan) if outputs is None else outputs
+    return Project(plan, tuple((c.name, changed.get(c.name, c)) for c in outputs))
+
+
 def joins_in(plan: Plan, kinds: frozenset[JoinKind]) -> list[Join]:
-    """The joins of some kinds in a plan."""
+    """The joins of some kinds in a plan, at any depth."""
     return [node for node in walk(plan) if isinstance(node, Join) and node.kind in kinds]
 
 
 def below_filters(plan: Plan) -> Plan:
-    """The node under any filters."""
+    """The first node of a plan, from the top, that is no filter."""
     while isinstance(plan, Filter):
         plan = plan.child
     return plan
-
-
-def full_delta(plan: Plan, d: Differentiation) -> Plan:
-    """The changes of a node with their ids."""
-    return d.delta(plan, True)

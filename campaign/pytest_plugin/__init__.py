@@ -1,6 +1,6 @@
-"""Tests of other engines in pytest: an assertion, seeded scenarios within a budget, a conformance class.
+"""Tests of any engine in pytest: an assertion, a fixture with random scenarios, and a conformance class.
 
-Nothing is loaded before it is used: the plugin is active in every pytest run of its environment.
+A module is imported only when it is used, because pytest loads the plugin in every run.
 """
 
 from __future__ import annotations

@@ -1,31 +1,33 @@
-"""`assert_delayed_view_semantics`: one scenario on one engine, and a message that a person can act on."""
+"""`assert_delayed_view_semantics`: runs one scenario on one engine; explains a failure in its message."""
 
 from __future__ import annotations
 
 from hypothesis import assume, currently_in_test_context
 
-from campaign.adapters.contract import Capabilities
-from campaign.adapters.tier import AdapterTier, Open, opened
-from campaign.engine import Engine
-from campaign.lanes import Lane
-from campaign.triage import smallest
+from campaign.failures.triage import smallest
+from campaign.judging.lane import Lane
+from engines.adapter import Capabilities
+from engines.engine import Engine, Open, opened
 from generators.fitting import fit
-from generators.limits import Limits
 from reports.describe import definition_head, query_sql, table_sql, timeline
 from reports.difference import diff_block
 from reports.figures import plural
 from reports.findings import first_finding
+from workload.limits import Limits
 from workload.query import names_read
 from workload.results import Outcome, OutcomeClass
 from workload.scenario import Scenario
 from workload.sql import Dialect
 
-SHRINK = 120
-"""Runs that making a failure smaller may take."""
+SHRINK_ATTEMPTS = 120
+"""Smaller scenarios that may run to shrink a failure."""
 
 
 class DelayedViewViolated(AssertionError):
-    """A table does not hold its defining query at its data timestamp. `scenario` is the smallest found."""
+    """A dynamic table does not hold its defining query as of its data timestamp.
+
+    `scenario`: the smallest scenario found that shows it; `outcome`: its outcome.
+    """
 
     def __init__(self, message: str, scenario: Scenario, outcome: Outcome) -> None:
         super().__init__(message)
@@ -33,42 +35,44 @@ class DelayedViewViolated(AssertionError):
 
 
 def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: int | None = None) -> Outcome:
-    """Runs a scenario on an engine and judges every refresh; returns the outcome, which is a pass.
+    """Runs a scenario on an engine and judges every refresh; returns the outcome of a pass.
 
-    `engine`: an Adapter class, or a function that makes one: each run needs an empty database. The scenario
-    is cut down to the engine's limits first. `shrink`: runs that a failure may take to get smaller, 120
-    unless given; none under Hypothesis, which shrinks by itself. Raises DelayedViewViolated; TypeError for
-    an engine that is neither; whatever the engine raises that its contract does not name.
+    `engine`: an Adapter class, or a function that returns an Adapter: each run needs an empty database. The
+    scenario is first cut to the limits of the engine. `shrink`: how many smaller scenarios may run after a
+    failure, by default 120, and none under Hypothesis, which shrinks itself. Raises DelayedViewViolated: a
+    check failed; TypeError: `engine` is neither; ValueError: nothing of the scenario is within the limits;
+    and any error of the engine that the contract of Adapter does not allow.
     """
     __tracebackhide__ = True
     if not callable(engine):
         raise TypeError(f"engine is {engine!r}; give the Adapter class: each run needs an empty database")
-    lane = Lane(tier=AdapterTier(engine))
+    lane = Lane(engine=Engine.of(engine))
     within = fit(scenario, _limits(engine))
     in_hypothesis = currently_in_test_context()
     if not within.dynamic_tables:
         if in_hypothesis:
             assume(False)
-        raise ValueError(f"{scenario.name}: nothing of it is within the limits of {_name(engine)}")
+        raise ValueError(
+            f"{scenario.name}: nothing of it is within the limits of {_name(engine)}; take another one"
+        )
     outcome = lane.judge(within)
-    attempts = (0 if in_hypothesis else SHRINK) if shrink is None else shrink
+    attempts = (0 if in_hypothesis else SHRINK_ATTEMPTS) if shrink is None else shrink
     match outcome.outcome:
         case OutcomeClass.PASSED:
             return outcome
         case OutcomeClass.INFRASTRUCTURE_FAILURE:
-            # Once more, so that the engine's own exception and its traceback are seen.
-            lane.tier.run(within, Engine(), lambda step, table: False)
+            # Runs again, so that the test fails with the exception and the traceback of the engine.
+            lane.engine.run(within)
         case OutcomeClass.PRODUCT_FAILURE | OutcomeClass.DIVERGENCE if attempts:
-            found = smallest(lane, within, outcome, attempts)
-            told = message(found.scenario, found.outcome, engine, scenario.name)
-            raise DelayedViewViolated(told, found.scenario, found.outcome)
+            reduced = smallest(lane, within, outcome, attempts)
+            within, outcome = reduced.scenario, reduced.outcome
         case _:
             pass
     raise DelayedViewViolated(message(within, outcome, engine, scenario.name), within, outcome)
 
 
 def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str) -> str:
-    """Table, data timestamp, query, what happened before, and the rows that differ."""
+    """The text of a failure: table, data timestamp, query, the steps before, and the rows that differ."""
     finding = first_finding(outcome)
     if finding is None:
         return f"{_name(engine)}, {origin}: {outcome.outcome.value}: {outcome.reason}"
@@ -80,8 +84,8 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str) -> 
             sql = query_sql(definition.query, Dialect.SPARK).replace("\n", "\n  ")
             parts.append(f"{definition_head(definition)} AS\n  {sql}")
     steps = [entry for entry in timeline(scenario) if entry.number <= finding.step]
-    listed = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
-    parts.append("\n".join(["what happened:", *(f"  {table_sql(t)}" for t in scenario.tables), *listed]))
+    lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]
+    parts.append("\n".join(["what happened:", *(f"  {table_sql(t)}" for t in scenario.tables), *lines]))
     if finding.difference is not None:
         parts.append(f"expected (-) and found (+):\n{diff_block(finding.difference)}")
     if finding.votes:
@@ -94,7 +98,7 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str) -> 
 
 
 def _upstream(scenario: Scenario, name: str, known: set[str]) -> set[str]:
-    """The definitions that a definition reads, at any depth."""
+    """The names of the definitions that a definition reads, directly or through others."""
     if name not in known:
         return set()
     direct = {source for source in names_read(scenario.definition(name).query) if source in known}

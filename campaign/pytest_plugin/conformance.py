@@ -1,4 +1,4 @@
-"""What every adapter must do, as a test class: subclass it and name the adapter.
+"""The test class that every adapter must pass. Subclass it and name the adapter:
 
 class TestMyEngine(AdapterConformance):
     adapter = MyAdapter
@@ -6,7 +6,6 @@ class TestMyEngine(AdapterConformance):
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -14,20 +13,20 @@ from typing import ClassVar
 
 import pytest
 
-from campaign.adapters.contract import Adapter, Capabilities, Transaction
-from campaign.adapters.tier import AdapterTier, opened
-from campaign.engine import Engine
-from campaign.lanes import Lane
-from campaign.tally import covered
+from campaign.judging.lane import Lane
+from campaign.runs.tally import covered
+from engines.adapter import Adapter, Capabilities, Transaction
+from engines.engine import Engine, opened
 from generators import domains
 from generators.choices import SeededChoices
 from generators.dml import DmlGenerator
 from generators.fitting import fit, fitted, refused
 from generators.generate import scenario_at
-from generators.limits import NO_LIMITS, OPERATORS, no_gap
 from generators.profiles import QUICK, SMOKE, Profile
 from oracle.compare import compare
 from workload.dml import Insert
+from workload.limits import NO_LIMITS, no_gap
+from workload.operators import OPERATORS
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Scenario
 from workload.schema import Column, Table
@@ -36,8 +35,8 @@ from workload.trace import Action, Refreshed, Shown
 from workload.types import Kind, Row, SqlType, Value
 
 SEED = 7
-SEARCHED = 400
-"""Scenarios looked through for one that has an operator."""
+MAX_SEARCHED = 1000
+"""Random scenarios that are searched for one with an operator."""
 
 VALUES: Mapping[SqlType, Sequence[Value]] = {
     **{
@@ -48,11 +47,11 @@ VALUES: Mapping[SqlType, Sequence[Value]] = {
     },
     domains.WIDE_DECIMAL: domains.WIDE_DECIMALS.values,
 }
-"""The values of each type that campaigns use."""
+"""The values of each type that random scenarios use."""
 
 
 def _statements(kind: str, number: int) -> Scenario:
-    """One table with rows, then two statements of a kind."""
+    """A scenario of one table with rows, and then two statements of a kind."""
     choices = SeededChoices(SEED, kind, number)
     sketch = domains.table(choices, "r0", 5)
     dml = DmlGenerator(choices, weights={kind: 1})
@@ -62,7 +61,7 @@ def _statements(kind: str, number: int) -> Scenario:
 
 
 def _shown(refreshed: Refreshed) -> set[Shown]:
-    """What a refresh shows."""
+    """The parts of a refresh that the engine shows."""
     evidence = {
         Shown.COLUMNS: bool(refreshed.columns),
         Shown.ROW_IDS: any(stored.row_id is not None for stored in refreshed.contents),
@@ -71,37 +70,44 @@ def _shown(refreshed: Refreshed) -> set[Shown]:
         Shown.FRONTIER: bool(refreshed.versions),
         Shown.ACTIONS: refreshed.action is not Action.FULL,
     }
-    return {part for part, there in evidence.items() if there}
+    return {part for part, is_shown in evidence.items() if is_shown}
 
 
 class AdapterConformance:
-    """The tests. Each runs on databases of its own; what the engine does not claim is skipped by name."""
+    """The tests. Each uses new databases; nothing is tested that the adapter does not claim."""
 
     adapter: ClassVar[type[Adapter]]
 
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """One test for each statement and each operator that the engine claims."""
+        limits = self.capabilities.limits
+        for name, claimed in (("kind", limits.statements), ("operator", limits.operators)):
+            if name in metafunc.fixturenames:
+                metafunc.parametrize(name, sorted(claimed))
+
     @property
     def capabilities(self) -> Capabilities:
-        """The adapter's."""
+        """The capabilities that the adapter claims."""
         return self.adapter.capabilities
 
     @property
     def lane(self) -> Lane:
-        """Where its scenarios are judged."""
-        return Lane(tier=AdapterTier(self.adapter))
+        """The lane that judges scenarios on the adapter."""
+        return Lane(engine=Engine.of(self.adapter))
 
     def within(self, profile: Profile) -> Profile:
-        """The profile that the engine can be asked."""
+        """The profile cut to the limits of the adapter."""
         limits = self.capabilities.limits
         return profile if limits == NO_LIMITS else fitted(profile, limits)
 
     def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> None:
-        """Asserts that a scenario passes, or comes to another outcome that is allowed."""
+        """Asserts that a scenario passes, or has another outcome that is allowed."""
         outcome = self.lane.judge(scenario)
         assert outcome.outcome in (OutcomeClass.PASSED, *allowed), f"{scenario.name}: {outcome.reason}"
 
     @pytest.mark.parametrize("type_", VALUES, ids=str)
     def test_values_of_every_type_come_back_as_they_were_written(self, type_: SqlType) -> None:
-        """NULL, the awkward values, and duplicates."""
+        """Writes and reads NULL, edge cases, and duplicates."""
         table = Table("r0", (Column("k", SqlType(Kind.INT)), Column("a", type_)))
         rows: tuple[Row, ...] = ((1, None), (1, None), *((2, value) for value in VALUES[type_]))
         found = self.written(table, rows)
@@ -109,11 +115,11 @@ class AdapterConformance:
         assert difference is None, difference
 
     def test_a_table_is_empty_at_first(self) -> None:
-        """Also for a reader that comes before the first transaction."""
+        """A reader before the first transaction sees no rows."""
         assert list(self.written(Table("r0", (Column("k", SqlType(Kind.INT)),)), ())) == []
 
     def test_databases_are_separate(self) -> None:
-        """Two that are open at once, and one after the other."""
+        """Neither sees the other, open at once or one after the other."""
         table = Table("r0", (Column("k", SqlType(Kind.INT)),))
         with opened(self.adapter) as other:
             other.create_table(table, create_table_text(table, self.capabilities.dialect))
@@ -121,68 +127,59 @@ class AdapterConformance:
             assert list(self.written(table, ((1,),))) == [(1,)]
             assert list(other.rows("r0", table.columns)) == []
 
-    @pytest.mark.parametrize("kind", sorted(NO_LIMITS.statements))
     def test_every_statement_it_claims_does_what_the_oracle_computes(self, kind: str) -> None:
-        """Ten random ones, on rows with NULLs and duplicates."""
-        if kind not in self.capabilities.limits.statements:
-            pytest.skip(f"{kind} is not among the statements it claims")
+        """Judges ten random statements on rows with NULLs and duplicates."""
         for number in range(10):
             self.judge(_statements(kind, number))
 
-    @pytest.mark.parametrize("operator", sorted(OPERATORS))
     def test_every_operator_it_claims_is_maintained(self, operator: str) -> None:
-        """Over the first two random scenarios that have it."""
-        if operator not in self.capabilities.limits.operators:
-            pytest.skip(f"{operator} is not among the operators it claims")
+        """Judges the first two random scenarios with the operator."""
         profile = self.within(SMOKE)
-        found = 0
-        for index in range(SEARCHED):
+        judged = 0
+        for index in range(MAX_SEARCHED):
             scenario = scenario_at(SEED, profile, index)
             if covered(scenario)[f"operator: {operator}"]:
                 self.judge(scenario)
-                found += 1
-            if found == 2:
+                judged += 1
+            if judged == 2:
                 return
-        if not found:
+        if not judged:
             pytest.fail(
-                f"none of {SEARCHED} scenarios within its limits has a {operator}: is `gap` too wide?"
+                f"none of {MAX_SEARCHED} scenarios within its limits has a {operator}; "
+                "does its `gap` refuse too much?"
             )
 
     def test_random_scenarios_pass(self) -> None:
-        """A few small ones, before a campaign runs many."""
+        """Judges ten small random scenarios."""
         for index in range(10):
             self.judge(scenario_at(SEED, self.within(QUICK), index))
 
     def test_what_is_beyond_its_limits_is_refused_and_not_wrong(self) -> None:
-        """The first definitions outside its limits: refused as unsupported, or right all the same."""
+        """Definitions beyond its limits are refused as unsupported, or maintained correctly.
+
+        An engine without limits, or with some that random scenarios do not meet, has nothing to refuse.
+        """
         limits = self.capabilities.limits
         anything = replace(limits, operators=OPERATORS, gap=no_gap, views=True, layered=True)
-        scenarios = (fit(scenario_at(SEED, QUICK, index), anything) for index in range(SEARCHED))
-        found = list(islice((scenario for scenario in scenarios if refused(scenario, limits)), 3))
-        if not found:
-            pytest.skip("no definition is beyond its limits")
-        for scenario in found:
+        scenarios = (fit(scenario_at(SEED, QUICK, index), anything) for index in range(MAX_SEARCHED))
+        for scenario in islice((scenario for scenario in scenarios if refused(scenario, limits)), 3):
             self.judge(scenario, OutcomeClass.UNSUPPORTED)
 
-    @pytest.mark.parametrize("part", Shown)
-    def test_what_it_claims_to_show_is_there(self, part: Shown) -> None:
-        """Over some scenarios, at least once."""
-        if part not in self.capabilities.shown:
-            pytest.skip(f"it does not claim to show {part.value}")
-        seen: Counter[Shown] = Counter()
+    def test_what_it_claims_to_show_is_there(self) -> None:
+        """Some refresh of five scenarios shows each part that it claims."""
+        missing = set(self.capabilities.shown)
         for index in range(5):
             scenario = scenario_at(SEED, self.within(QUICK), index)
-            trace = self.lane.tier.run(scenario, Engine(), lambda step, table: True)
-            for refreshed in trace.refreshes:
-                seen.update(_shown(refreshed))
-        assert seen[part], f"no refresh shows {part.value}"
+            for refreshed in self.lane.engine.run(scenario, lambda step, table: True).refreshes:
+                missing -= _shown(refreshed)
+        assert not missing, f"no refresh shows {', '.join(sorted(part.value for part in missing))}"
 
     def written(self, table: Table, rows: tuple[Row, ...]) -> Sequence[Row]:
-        """The rows of a table after one INSERT (none where there is nothing to insert)."""
+        """The rows of a new table after one INSERT, or after none where there are no rows."""
         with opened(self.adapter) as adapter:
             dialect = self.capabilities.dialect
             adapter.create_table(table, create_table_text(table, dialect))
             adapter.advance(10)
             if rows:
                 adapter.commit(Transaction(10, (Insert(table.name, rows),), {table.name: table}, dialect))
-            return [tuple(found) for found in adapter.rows(table.name, table.columns)]
+            return [tuple(row) for row in adapter.rows(table.name, table.columns)]

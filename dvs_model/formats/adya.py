@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import MAX_BYTES, Found, Item, Refused, decoded, too_long
+from dvs_model.formats.reader import MAX_BYTES, Item, Parsed, Refused, decoded, too_long
 from dvs_model.notation import parse
 
 
 def read(file: BinaryIO, name: str) -> Iterator[Item]:
-    """The one history of a file."""
+    """Yields the one history of a file, or what is wrong with it."""
     data = file.read(MAX_BYTES + 1)
     try:
         if len(data) > MAX_BYTES:
@@ -22,4 +22,4 @@ def read(file: BinaryIO, name: str) -> Iterator[Item]:
     except HistoryError as error:
         yield Refused(name, error)
     else:
-        yield Found(history, 1)
+        yield Parsed(history, 1)

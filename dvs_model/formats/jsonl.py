@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import MAX_BYTES, Found, Item, Refused, decoded, too_long
+from dvs_model.formats.reader import MAX_BYTES, Item, Parsed, Refused, decoded, too_long
 from dvs_model.history import History
 from dvs_model.notation import parse
 from dvs_model.notation.scan import Scanner
@@ -26,28 +26,28 @@ KEYS = ("name", "text", "events", "orders", "matches", "sessions", "precedes")
 
 
 def read(file: BinaryIO, name: str) -> Iterator[Item]:
-    """The histories of a file, in its order; a bad line is refused and the next one read."""
-    number, found = 0, False
+    """Yields the histories of a file in its order; after a refused line the next one is read."""
+    number, any_line = 0, False
     while data := file.readline(MAX_BYTES + 1):
         number += 1
         if not data.strip():
             continue
-        found = True
+        any_line = True
         label = f"{name}:{number}"
         try:
             if len(data) > MAX_BYTES:
                 while data and not data.endswith(b"\n"):
                     data = file.readline(MAX_BYTES)
                 raise too_long(number)
-            yield Found(line(decoded(data, number), label, number), number)
+            yield Parsed(line(decoded(data, number), label, number), number)
         except HistoryError as error:
             yield Refused(label, error)
-    if not found:
+    if not any_line:
         yield Refused(name, HistoryError('no history in it; a line looks like {"text": "w1(x1) c1"}', 1, 1))
 
 
 def line(text: str, name: str, number: int) -> History:
-    """The history of one line. Raises HistoryError: the line of the file, and the column where known."""
+    """Returns the history of one line. Raises HistoryError with the line of the file."""
     value = loaded(text, number)
     try:
         given = value.get("name", name)
@@ -63,7 +63,7 @@ def line(text: str, name: str, number: int) -> History:
 
 
 def loaded(text: str, number: int) -> dict[str, Any]:
-    """The object of a line. Raises HistoryError."""
+    """Returns the JSON object of a line. Raises HistoryError: it is none, or has an unknown key."""
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -107,26 +107,23 @@ def _shown(value: object) -> str:
 
 
 class Arrays:
-    """A draft from arrays."""
+    """Reads a draft from arrays. Every method raises HistoryError."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.names = Scanner("", name)
 
     def draft(self, value: dict[str, Any]) -> Draft:
-        """All of it."""
-        draft = Draft(self.name, locate=lambda at: (None, None))
+        """Returns the draft of a line."""
+        draft = Draft(self.name)
         draft.events = [self.event(number, event) for number, event in enumerate(value["events"])]
         for chain in self.array(value.get("orders", []), "orders"):
-            names = self.versions(chain, "orders")
-            if not names:
+            draft.chains.append(Chain(self.versions(chain, "orders")))
+            if not chain:
                 raise HistoryError("orders: an empty version order")
-            draft.chains.append(Chain(names))
         for predicate, versions in self.mapping(value, "matches"):
-            self.named(predicate, "matches")
             draft.matches.append(Matches(predicate, self.versions(versions, "matches")))
         for session, txns in self.mapping(value, "sessions"):
-            self.named(session, "sessions")
             if not txns:
                 raise HistoryError(f"session {session}: no transaction in it")
             numbers = tuple(self.txn(txn, f"session {session}") for txn in self.array(txns, "sessions"))
@@ -137,7 +134,7 @@ class Arrays:
         return draft
 
     def event(self, number: int, event: object) -> DraftEvent:
-        """One event."""
+        """Returns the event of an array such as `["w", 1, "x1"]`."""
         what = f"event {number}, {_shown(event)}"
         items = self.sized(event, 2, 5, what)
         kind, txn = items[0], self.txn(items[1], what)
@@ -160,42 +157,44 @@ class Arrays:
         raise HistoryError(f'{what}: no event; write ["w", 1, "x1"], ["d", 3, "y3", ["x1"]], or ["c", 1]')
 
     def txn(self, value: object, what: str) -> int:
-        """The number of a transaction."""
+        """Returns the number of a transaction."""
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**18:
             return value
         raise HistoryError(f"{what}: a transaction is a number from 0, of 18 digits at most")
 
     def named(self, text: str, what: str) -> None:
-        """A name or value that the notation can hold too."""
+        """Checks a name or value: the notation must be able to hold it too."""
         if _NAME.fullmatch(text) is None:
             raise HistoryError(f"{what}: {_shown(text)} is empty, has blanks around it, or ( ) [ ] : ; , |")
 
     def version(self, value: object, what: str) -> Name:
-        """A version."""
+        """Returns the version of a text such as `x1`."""
         if not isinstance(value, str):
             raise HistoryError(f"{what}: a version is text such as x1, not {_shown(value)}")
         return self.names.version(value, -1)
 
     def versions(self, value: object, what: str) -> tuple[Name, ...]:
-        """An array of versions."""
+        """Returns an array of versions."""
         return tuple(self.version(item, what) for item in self.array(value, what))
 
     def array(self, value: object, what: str) -> list[Any]:
-        """An array."""
+        """Checks that a value is an array, and returns it."""
         if isinstance(value, list):
             return value
-        raise HistoryError(f"{what}: an array is due here, not {_shown(value)}")
+        raise HistoryError(f"{what}: expected an array, not {_shown(value)}")
 
     def sized(self, value: object, low: int, high: int, what: str) -> list[Any]:
-        """An array of some length."""
+        """Returns an array of `low` to `high` items."""
         items = self.array(value, what)
         if not low <= len(items) <= high:
-            raise HistoryError(f"{what}: {low} to {high} items are due, not {len(items)}")
+            raise HistoryError(f"{what}: expected {low} to {high} items, not {len(items)}")
         return items
 
     def mapping(self, value: dict[str, Any], key: str) -> list[tuple[str, Any]]:
-        """The items of an object."""
+        """Returns the items of an object, which are names with something."""
         inner = value.get(key, {})
         if not isinstance(inner, dict):
             raise HistoryError(f"{key} is an object, not {_shown(inner)}")
+        for name in inner:
+            self.named(name, key)
         return list(inner.items())

@@ -1,4 +1,4 @@
-"""What a reader of a history format gives, and what it refuses."""
+"""What readers of history formats share: their results and their limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.history import History
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Longest text of one history. A longer one is refused: it would take more memory than most machines have."""
+"""The longest text of one history. A longer one would need more memory than most machines have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +22,20 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Parsed:
     """A history, and the line of the file at which it begins."""
 
     history: History
     line: int
 
 
-Item = Found | Refused
+Item = Parsed | Refused
 Read = Callable[[BinaryIO, str], Iterator[Item]]
-"""From an open file and a name for what has none to its histories, one by one."""
+"""From an open file, and a name for histories without one, to the histories in it."""
 
 
 def decoded(data: bytes, line: int = 1) -> str:
-    """UTF-8 text. Raises HistoryError naming line and column."""
+    """Returns bytes as UTF-8 text. Raises HistoryError with line and column: they are not UTF-8."""
     try:
         return data.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -47,5 +47,5 @@ def decoded(data: bytes, line: int = 1) -> str:
 
 
 def too_long(line: int) -> HistoryError:
-    """The error about a text beyond MAX_BYTES."""
+    """Returns the error about a text longer than MAX_BYTES."""
     return HistoryError(f"more than {MAX_BYTES >> 20} MB in one history; split it into several", line, 1)

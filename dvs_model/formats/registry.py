@@ -11,7 +11,7 @@ from dvs_model.formats.reader import Read
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: how it is read, which file names end so, and the first byte that gives it away."""
+    """A format: its reader, its file name suffixes, and the first byte by which it is recognised."""
 
     read: Read
     suffixes: tuple[str, ...]
@@ -22,13 +22,13 @@ FORMATS: Mapping[str, Format] = {
     "jsonl": Format(jsonl.read, (".jsonl", ".ndjson", ".json"), b"{"),
     "adya": Format(adya.read, (".adya", ".txt")),
 }
-"""The last one is what an unknown file is taken for."""
+"""The formats. A file that none of them recognises is read as adya."""
 
 
 def recognised(name: str, head: bytes) -> Format:
-    """The format of a file by its name, else by how it begins."""
-    for found in FORMATS.values():
-        if name.endswith(found.suffixes):
-            return found
+    """Returns the format of a file by its name, else by its first byte."""
+    for known in FORMATS.values():
+        if name.endswith(known.suffixes):
+            return known
     begin = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return next((f for f in FORMATS.values() if f.first and f.first == begin), FORMATS["adya"])

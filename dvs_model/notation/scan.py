@@ -1,12 +1,11 @@
-"""From text to a draft: what stands there, not yet whether it makes sense."""
+"""From text to a draft, which may still break the rules of well-formed histories."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 
-from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session, Special
+from dvs_model.draft import Chain, Draft, DraftEvent, Locate, Matches, Name, Precedes, Session, Special
 from dvs_model.errors import HistoryError
 
 _VERSION = r"[A-Za-z][A-Za-z0-9_]*(?:\.[0-9]+)?"
@@ -31,12 +30,12 @@ _OPENING = re.compile(r"(?:[rwd][0-9]+\s*\(|\[)")
 
 
 def scan(text: str, name: str = "") -> Draft:
-    """The events and clauses of a text. Raises HistoryError with line and column."""
+    """Returns the events and clauses of a text. Raises HistoryError with line and column."""
     return Scanner(text, name).draft()
 
 
 class Scanner:
-    """One pass over a text. Names are read once and kept: histories repeat them."""
+    """Reads a text in one pass. `names`: the versions read so far, because histories repeat them."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
@@ -44,7 +43,7 @@ class Scanner:
         self.names: dict[str, Name] = {}
 
     def draft(self) -> Draft:
-        """Reads everything."""
+        """Returns the draft of the whole text."""
         text, events = self.text, self.result.events
         token, space = _TOKEN.match, _SPACE.match
         position, length = 0, len(text)
@@ -53,61 +52,40 @@ class Scanner:
             position = position if gap is None else gap.end()
             if position >= length:
                 return self.result
-            found = token(text, position)
-            if found is None:
+            element = token(text, position)
+            if element is None:
                 raise self.error(self.diagnosis(position), position)
-            match found.lastgroup:
-                case "end_txn":
-                    kind = found["end"]
-                    events.append(
-                        DraftEvent(
-                            "s" if kind == "b" else kind, self.number(found["end_txn"], position), at=position
-                        )
-                    )
-                case "version" | "value":
-                    version = self.version(found["version"], found.start("version"))
-                    value = found["value"]
-                    txn = self.number(found["item_txn"], position)
-                    events.append(
-                        DraftEvent(
-                            found["item"],
-                            txn,
-                            (version,),
-                            None,
-                            "",
-                            None if value is None else value.strip(),
-                            position,
-                        )
-                    )
-                case "sources":
-                    derived = self.version(found["derived"], found.start("derived"))
-                    sources = self.versions(found["sources"], found.start("sources"))
-                    events.append(
-                        DraftEvent(
-                            "d", self.number(found["derive"], position), (derived,), sources, at=position
-                        )
-                    )
-                case "vset" | "matched":
-                    events.append(self.predicate(found, position))
-                case _:
-                    self.clause(found["clause"], found.start("clause"))
-            position = found.end()
+            if element.lastgroup == "clause":
+                self.clause(element["clause"], element.start("clause"))
+            else:
+                events.append(self.event(element, position))
+            position = element.end()
 
-    def predicate(self, found: re.Match[str], position: int) -> DraftEvent:
-        """A predicate read or write."""
-        matched = found["matched"]
-        return DraftEvent(
-            found["pred"].upper(),
-            self.number(found["pred_txn"], position),
-            self.versions(found["vset"], found.start("vset")),
-            None if matched is None else self.versions(matched, found.start("matched")),
-            found["name"].rstrip(),
-            None,
-            position,
-        )
+    def event(self, token: re.Match[str], at: int) -> DraftEvent:
+        """Returns the event of a token."""
+        match token.lastgroup:
+            case "end_txn":
+                kind = "s" if token["end"] == "b" else token["end"]
+                return DraftEvent(kind, self.number(token["end_txn"], at), at=at)
+            case "version" | "value":
+                names = (self.version(token["version"], token.start("version")),)
+                value = None if token["value"] is None else token["value"].strip()
+                return DraftEvent(
+                    token["item"], self.number(token["item_txn"], at), names, None, "", value, at
+                )
+            case "sources":
+                names = (self.version(token["derived"], token.start("derived")),)
+                sources = self.versions(token["sources"], token.start("sources"))
+                return DraftEvent("d", self.number(token["derive"], at), names, sources, at=at)
+            case _:
+                selected = self.versions(token["vset"], token.start("vset"))
+                matched = token["matched"]
+                members = None if matched is None else self.versions(matched, token.start("matched"))
+                txn, predicate = self.number(token["pred_txn"], at), token["name"].rstrip()
+                return DraftEvent(token["pred"].upper(), txn, selected, members, predicate, None, at)
 
     def clause(self, inside: str, at: int) -> None:
-        """What stands between square brackets."""
+        """Adds what is between square brackets to the draft."""
         text = inside.strip()
         place = at + len(inside) - len(inside.lstrip())
         words = list(_MATCHES.finditer(text))
@@ -127,7 +105,7 @@ class Scanner:
                 position += len(part) + 1
 
     def session(self, text: str, at: int) -> None:
-        """`session NAME: T, T`."""
+        """Adds a session, `session NAME: T, T`."""
         head, colon, tail = text.partition(":")
         name = head[len("session") :].strip()
         if not colon or not name or any(mark in name for mark in ";,|"):
@@ -136,7 +114,7 @@ class Scanner:
         self.result.sessions.append(Session(name, tuple(numbers), at))
 
     def item(self, part: str, at: int) -> None:
-        """A version order or a time-precedes item."""
+        """Adds a version order or a time-precedes item."""
         at += len(part) - len(part.lstrip())
         part = part.strip()
         precedes = _PRECEDES.fullmatch(part)
@@ -151,7 +129,7 @@ class Scanner:
             self.result.chains.append(Chain(names, at))
 
     def versions(self, inside: str, at: int) -> tuple[Name, ...]:
-        """A version set."""
+        """Returns the versions of a version set."""
         if not inside or inside.isspace():
             return ()
         position, names = 0, []
@@ -161,20 +139,16 @@ class Scanner:
         return tuple(names)
 
     def version(self, text: str, at: int) -> Name:
-        """A version's name."""
+        """Returns the version of a name."""
         known = self.names.get(text)
         if known is not None:
             return known
-        plain = _PLAIN.fullmatch(text)
-        marked = None if plain is not None else _MARKED.fullmatch(text)
-        if plain is not None:
-            number = None if plain[3] is None else self.number(plain[3], at)
-            name = Name(plain[1], self.number(plain[2], at), number)
-        elif marked is not None and marked[4] is not None:
-            name = Name(marked[1], Special(marked[4]))
-        elif marked is not None:
-            number = None if marked[3] is None else self.number(marked[3], at)
-            name = Name(marked[1], self.number(marked[2], at), number)
+        parts = _PLAIN.fullmatch(text) or _MARKED.fullmatch(text)
+        if parts is not None and parts[2] is None:
+            name = Name(parts[1], Special(parts[4]))
+        elif parts is not None:
+            number = None if parts[3] is None else self.number(parts[3], at)
+            name = Name(parts[1], self.number(parts[2], at), number)
         else:
             hint = "write object and transaction, such as x1, x1.2, x_init, or my_table_1"
             raise self.error(f"{_shown(text)} is no version; {hint}", at)
@@ -182,13 +156,13 @@ class Scanner:
         return name
 
     def number(self, text: str, at: int) -> int:
-        """The number of a transaction or modification."""
+        """Returns the number of a transaction or modification."""
         if _DIGITS.fullmatch(text) is None:
             raise self.error(f"{_shown(text)} is no transaction number", at)
         return int(text)
 
     def diagnosis(self, position: int) -> str:
-        """Why no event and no clause starts here."""
+        """Returns why no event and no clause starts at a position."""
         text = self.text
         opening = _OPENING.match(text, position)
         if opening is not None:
@@ -201,11 +175,11 @@ class Scanner:
                 return f"{_shown(inside)} is no derivation; write d1(x1 | y2, z3)"
             return f"{_shown(inside)} is no event; write w1(x1), r2(x1), or r2(P: x1, y0; x1)"
         word = re.match(r"\S{1,24}", text[position : position + 24])
-        found = _shown(word[0] if word else text[position : position + 24])
-        return f"{found} is neither an event, as w1(x1), d3(y3 | x1), c1, nor a clause, as [x1 << x2]"
+        shown = _shown(word[0] if word else text[position : position + 24])
+        return f"{shown} is neither an event, as w1(x1), d3(y3 | x1), c1, nor a clause, as [x1 << x2]"
 
     def error(self, fact: str, at: int) -> HistoryError:
-        """An error that names its place."""
+        """Returns an error with its place."""
         return HistoryError(fact, *self.result.locate(at))
 
 
@@ -213,8 +187,8 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def locator(text: str) -> Callable[[int], tuple[int | None, int | None]]:
-    """From an offset to line and column, both from 1. The line starts are found when first asked for."""
+def locator(text: str) -> Locate:
+    """Returns the function from offsets of a text to line and column. It lists the lines on first use."""
     starts: list[int] = []
 
     def locate(at: int) -> tuple[int | None, int | None]:
@@ -222,7 +196,7 @@ def locator(text: str) -> Callable[[int], tuple[int | None, int | None]]:
             return None, None
         if not starts:
             starts.append(0)
-            starts.extend(found.end() for found in re.finditer("\n", text))
+            starts.extend(line_end.end() for line_end in re.finditer("\n", text))
         line = bisect_right(starts, at)
         return line, at - starts[line - 1] + 1
 

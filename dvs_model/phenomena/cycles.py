@@ -1,169 +1,119 @@
-"""G0, G1c, G2-item, G2, G-single, and the same with session or real-time edges.
+"""The interpreter of the table `CYCLES`: a detector for every phenomenon that is a cycle of the DSG.
 
-Adya 1999, definitions 1 (G0), 4 (G1c), 5 (G2), section 4.1 (G-single), 3.3 (G2-item).
+A search runs first over the certain edges and then, where predicates leave edges open, over all of them: a
+cycle of the second search alone makes the phenomenon unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import assert_never
 
 from dvs_model.analysis import Analysis
-from dvs_model.edges import BudgetSpent, Edge
-from dvs_model.graph import Kind
-from dvs_model.scope import DEPENDENCIES, Scope
-from dvs_model.search import Web, reaches, smallest_cycle, web
+from dvs_model.definitions import CYCLES, CycleSpec, Subject
+from dvs_model.edges import BudgetSpent, Edge, doubt
+from dvs_model.graph import DEPENDENCIES, Kind
+from dvs_model.names import Phenomenon
+from dvs_model.phenomena.monotonic import unfolded_cycles
+from dvs_model.phenomena.update import update_cycles
+from dvs_model.scope import Scope
+from dvs_model.search import promising, smallest_cycle, web
 from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
-
-Search = Callable[[Scope, bool], tuple[Edge, ...] | None]
-"""The smallest cycle of a sort found, over certain edges or all; () where none can be shown."""
 
 SPENT = "the step budget is used up, or a knot of the graph has too many edges"
 
-
-def write_cycle(scope: Scope, certain: bool) -> tuple[Edge, ...] | None:
-    """Write dependencies only."""
-    return _knot(scope, (Kind.WW,), certain)
+Detector = Callable[[Analysis], Finding]
 
 
-def information_cycle(scope: Scope, certain: bool) -> tuple[Edge, ...] | None:
-    """Write and read dependencies only."""
-    return _knot(scope, (Kind.WW, Kind.WR), certain)
-
-
-def _knot(scope: Scope, kinds: tuple[Kind, ...], certain: bool) -> tuple[Edge, ...] | None:
-    found = scope.knots(kinds, certain=certain)
-    if not found.knots:
-        return None
-    knots = set(found.knots)
-    place = {txn: found.labels[vertex] for vertex, txn in enumerate(scope.graph.transactions)}
-    try:
-        edges = [
-            edge
-            for edge in usable(scope, certain)
-            if edge.kind in (*kinds, *scope.added)
-            and place[edge.source] == place[edge.target]
-            and place[edge.source] in knots
-        ]
-        return smallest_cycle(edges, web(edges, scope.clock), scope.budget) or ()
-    except BudgetSpent:
-        return ()
-
-
-def usable(scope: Scope, certain: bool) -> Iterator[Edge]:
-    """The edges in knots of a scope: the certain ones, or all."""
-    return (edge for edge in scope.edges() if edge.certain or not certain)
-
-
-def anti_dependency_cycle(scope: Scope, certain: bool) -> tuple[Edge, ...] | None:
-    """At least one anti-dependency."""
-    return _with_anti_dependency(scope, certain, lambda edge: True)
-
-
-def item_anti_dependency_cycle(scope: Scope, certain: bool) -> tuple[Edge, ...] | None:
-    """At least one item anti-dependency."""
-    return _with_anti_dependency(scope, certain, lambda edge: edge.predicate is None)
-
-
-def _with_anti_dependency(
-    scope: Scope, certain: bool, wanted: Callable[[Edge], bool]
-) -> tuple[Edge, ...] | None:
-    edges = list(usable(scope, certain))
-    found = scope.knots(DEPENDENCIES, certain=certain)
-    place = {txn: found.labels[vertex] for vertex, txn in enumerate(scope.graph.transactions)}
-    # Both ends in one knot: there is a way back.
-    inside = [
-        edge
-        for edge in edges
-        if edge.kind is Kind.RW and wanted(edge) and place[edge.source] == place[edge.target]
-    ]
-    if not inside:
-        return None
-    return smallest_cycle(inside, web(edges, scope.clock), scope.budget) or ()
-
-
-def single_cycle(scope: Scope, certain: bool) -> tuple[Edge, ...] | None:
-    """Exactly one anti-dependency."""
-    closing, _, made = single_edges(scope, certain)
-    return (smallest_cycle(closing, made, scope.budget) or ()) if closing else None
-
-
-def single_edges(scope: Scope, certain: bool) -> tuple[list[Edge], list[Edge], Web]:
-    """The anti-dependencies that a way back without others closes; all edges that are none; the ways."""
-    edges = list(usable(scope, certain))
-    others = [edge for edge in edges if edge.kind is not Kind.RW]
-    # Where time counts, a way back may consist of moments alone.
-    made = web(others, scope.clock, {txn for edge in edges for txn in (edge.source, edge.target)})
-    candidates = [edge for edge in edges if edge.kind is Kind.RW]
-    pairs = [(made.number[edge.target], made.number[edge.source]) for edge in candidates]
-    answers = reaches(made, pairs, scope.budget) if pairs else []
-    return [edge for edge, found in zip(candidates, answers, strict=True) if found], others, made
-
-
-def found_in(analysis: Analysis, scope: Scope, search: Search) -> Finding:
-    """The finding of a search: certain edges first, then those that are only possible."""
+def detect(phenomenon: Phenomenon, analysis: Analysis) -> Finding:
+    """Returns the finding of a phenomenon in `CYCLES`, with one cycle for each of its subjects."""
+    spec = CYCLES[phenomenon]
+    scope = analysis.scope(spec.order, unfolded=spec.subject is Subject.TRANSACTION)
+    if scope is None:
+        assert spec.order is not None
+        assert spec.without_order is not None
+        implied = analysis.once(CYCLE_DETECTORS[spec.without_order])
+        return implied if isinstance(implied, Present) else Unknown(spec.order.value)
     if not scope.knots(DEPENDENCIES, certain=False).knots:
         return ABSENT
     try:
-        cycle = search(scope, True)
-        if cycle is not None:
-            return Present((Cycle(cycle),))
-        if not scope.graph.uncertain:
-            return ABSENT
-        possible = search(scope, False)
-    except BudgetSpent:
-        return Unknown(SPENT)
-    if possible is None:
-        return ABSENT
-    return Unknown(why_possible(analysis, possible), (Cycle(possible),))
-
-
-def found_each(analysis: Analysis, scope: Scope, search: Callable[[bool], tuple[Cycle, ...]]) -> Finding:
-    """The finding of a search that gives a cycle per subject: over certain edges first, then over all."""
-    if not scope.knots(DEPENDENCIES, certain=False).knots:
-        return ABSENT
-    try:
-        if certain := search(True):
+        if certain := find_cycles(analysis, scope, spec, certain=True):
             return Present(certain)
-        possible = search(False) if scope.graph.uncertain else ()
+        possible = find_cycles(analysis, scope, spec, certain=False) if scope.graph.uncertain else ()
     except BudgetSpent:
         return Unknown(SPENT)
-    return Unknown(why_possible(analysis, possible[0].edges), possible) if possible else ABSENT
+    return Unknown(doubt(possible[0].edges), possible) if possible else ABSENT
 
 
-def why_possible(analysis: Analysis, edges: Iterable[Edge]) -> str:
-    """What is not said about a possible cycle."""
-    doubtful = next((edge for edge in edges if not edge.certain), None)
-    return "it is not said what matches" if doubtful is None else analysis.missing_match(doubtful)
+CYCLE_DETECTORS: Mapping[Phenomenon, Detector] = {
+    phenomenon: partial(detect, phenomenon) for phenomenon in CYCLES
+}
 
 
-Detect = Callable[[Analysis], Finding]
+def find_cycles(analysis: Analysis, scope: Scope, spec: CycleSpec, *, certain: bool) -> tuple[Cycle, ...]:
+    """Returns a cycle for each subject that has one, the shortest first. Raises BudgetSpent.
+
+    A cycle without edges stands for one that exists and that the step budget does not suffice to show.
+    """
+    match spec.subject:
+        case Subject.HISTORY if spec.rw_max == 1:
+            edges_by_subject = {"": scope.edges(certain=certain)}
+        case Subject.HISTORY:
+            return knot_cycle(scope, spec, certain=certain)
+        case Subject.OBJECT:
+            edges_by_subject = {}
+            for edge in scope.edges(certain=certain):
+                edges_by_subject.setdefault(edge.obj, []).append(edge)
+        case Subject.TRANSACTION:
+            return unfolded_cycles(analysis, scope, scope.edges(certain=certain))
+        case Subject.READER:
+            return update_cycles(scope.edges(certain=certain), analysis.facts.updates, scope.budget)
+        case _:
+            assert_never(spec.subject)
+    cycles = [
+        Cycle(cycle, subject)
+        for subject, edges in edges_by_subject.items()
+        if (cycle := single_cycle(edges, scope, spec)) is not None
+    ]
+    return tuple(sorted(cycles, key=lambda cycle: (len(cycle.edges), cycle.subject)))
 
 
-def in_plain(search: Search) -> Detect:
-    """A detector over dependencies alone."""
-    return lambda analysis: found_in(analysis, analysis.plain, search)
+def single_cycle(edges: Sequence[Edge], scope: Scope, spec: CycleSpec) -> tuple[Edge, ...] | None:
+    """Returns a cycle with exactly one anti-dependency, with which it begins; None: there is none."""
+    anti = [edge for edge in edges if counts(edge, spec)]
+    kinds = [kind for kind in (*spec.edges, *scope.added) if kind is not Kind.RW]
+    back = [edge for edge in edges if edge.kind in kinds]
+    # Where time counts, a way back may consist of moments alone: so all transactions are vertices.
+    ways = web(back, scope.clock, {txn for edge in edges for txn in (edge.source, edge.target)})
+    return smallest_cycle(promising(ways, anti, scope.budget), ways, scope.budget)
 
 
-WRITE_CYCLE = in_plain(write_cycle)
-INFORMATION_CYCLE = in_plain(information_cycle)
-SINGLE_CYCLE = in_plain(single_cycle)
-ITEM_ANTI_DEPENDENCY_CYCLE = in_plain(item_anti_dependency_cycle)
-ANTI_DEPENDENCY_CYCLE = in_plain(anti_dependency_cycle)
+def knot_cycle(scope: Scope, spec: CycleSpec, *, certain: bool) -> tuple[Cycle, ...]:
+    """Returns a cycle with any number of anti-dependencies from `rw_min` on: it lies inside a knot.
+
+    Without anti-dependencies, knots alone decide whether there is a cycle, so a spent budget hides none.
+    """
+    components = scope.knots(spec.edges, certain=certain)
+    if not components.knots:
+        return ()
+    kinds = (*spec.edges, *scope.added)
+    knot = {txn: components.labels[vertex] for vertex, txn in enumerate(scope.graph.transactions)}
+    try:
+        inside = [
+            edge
+            for edge in scope.edges(certain=certain)
+            if edge.kind in kinds and knot[edge.source] == knot[edge.target]
+        ]
+        through = [edge for edge in inside if counts(edge, spec)] if spec.rw_min else inside
+        cycle = smallest_cycle(through, web(inside, scope.clock), scope.budget) if through else None
+    except BudgetSpent:
+        if spec.rw_min:
+            raise
+        return (Cycle(()),)
+    return () if cycle is None else (Cycle(cycle),)
 
 
-def in_realtime(search: Search, plain: Detect) -> Detect:
-    """A detector with the real-time order added; without one, what is there in any case."""
-    missing = "not every committed transaction has a start event"
-    return lambda analysis: _in(analysis, analysis.realtime, search, plain, missing)
-
-
-def in_sessions(search: Search, plain: Detect) -> Detect:
-    """A detector with session order added; without one, what is there in any case."""
-    return lambda analysis: _in(analysis, analysis.sessions, search, plain, "no session is named")
-
-
-def _in(analysis: Analysis, scope: Scope | None, search: Search, plain: Detect, missing: str) -> Finding:
-    if scope is not None:
-        return found_in(analysis, scope, search)
-    finding = analysis.once(plain)
-    return finding if isinstance(finding, Present) else Unknown(missing)
+def counts(edge: Edge, spec: CycleSpec) -> bool:
+    """Whether an edge is one of the anti-dependencies that a specification counts."""
+    return edge.kind is Kind.RW and not (spec.items_only and edge.predicate is not None)

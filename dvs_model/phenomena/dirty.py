@@ -1,4 +1,4 @@
-"""G1a and G1b, also through derivations (Adya 1999, definitions 2 and 3; DVS paper, section 4.1)."""
+"""G1a and G1b, also through derivations (Adya 1999, section 3.2.2; DVS paper, section 4.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dvs_model.history import Derive, PredicateRead, Read, Version
 from dvs_model.verdict import ABSENT, DirtyRead, Finding, Present
 
 Bad = Callable[[Version], int | None]
-"""The transaction that makes a version a dirty one, or None."""
+"""From a version to the transaction that makes it a dirty one; None: it is clean."""
 
 
 def aborted_read(analysis: Analysis) -> Finding:
@@ -18,7 +18,7 @@ def aborted_read(analysis: Analysis) -> Finding:
     facts = analysis.facts
     if not facts.aborts:
         return ABSENT
-    return _found(facts, lambda version: version.txn if version.txn in facts.aborts else None)
+    return _finding(facts, lambda version: version.txn if version.txn in facts.aborts else None)
 
 
 def intermediate_read(analysis: Analysis) -> Finding:
@@ -26,10 +26,10 @@ def intermediate_read(analysis: Analysis) -> Finding:
     facts = analysis.facts
     if all(number == 1 for number in facts.last.values()):
         return ABSENT
-    return _found(facts, lambda version: version.txn if facts.intermediate(version) else None)
+    return _finding(facts, lambda version: version.txn if facts.intermediate(version) else None)
 
 
-def _found(facts: Facts, bad: Bad) -> Finding:
+def _finding(facts: Facts, bad: Bad) -> Finding:
     behind = _behind(facts, bad)
     evidence: dict[int, DirtyRead] = {}
     for number, event in enumerate(facts.history.events):
@@ -55,25 +55,25 @@ def _seen(event: object) -> tuple[Version, ...]:
 
 
 def _behind(facts: Facts, bad: Bad) -> dict[Version, dict[int, Version | None]]:
-    """Per version up to two guilty makers at or behind it, with the next version on the way to theirs.
+    """Maps a version to up to two guilty transactions at or behind it, with the next version towards each.
 
-    Two are enough to find one that is not the reader itself.
+    Two are enough to have one that is not the reader itself.
     """
-    found: dict[Version, dict[int, Version | None]] = {}
+    behind: dict[Version, dict[int, Version | None]] = {}
     for version in facts.created:
         maker = bad(version)
         if maker is not None:
-            found[version] = {maker: None}
+            behind[version] = {maker: None}
     for event in facts.history.events:
         if isinstance(event, Derive):
-            mine = found.get(event.version, {})
+            mine = behind.get(event.version, {})
             for source in event.sources:
-                for maker in found.get(source, {}):
+                for maker in behind.get(source, {}):
                     if maker not in mine and len(mine) < 2:
                         mine = {**mine, maker: source}
             if mine:
-                found[event.version] = mine
-    return found
+                behind[event.version] = mine
+    return behind
 
 
 def _path(

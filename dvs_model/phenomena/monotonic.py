@@ -1,80 +1,68 @@
-"""G-monotonic(T) and G-MSRb(T): what T has seen does not go back while it reads.
+"""G-monotonic(T) and G-MSRb(T): T misses an effect that it has seen, or that was committed in time.
 
-Adya 1999, section 4.2.1 (PL-2L, the unfolded graph USG) and 4.3.2 (PL-MSR, the same with starts). The reads
-and writes of T become nodes in their order; a cycle has exactly one anti-dependency, which leaves a read of
-T. So: from that read over the anti-dependency, then without any other, back to that read or an earlier one.
+Adya 1999, section 4.2.1 (PL-2L, the unfolded graph USG) and 4.3.2 (PL-MSR, the same with start edges). The
+reads and writes of T become nodes in their order; a cycle has exactly one anti-dependency, which leaves a
+read of T. So a search goes from that read over the anti-dependency, then along other edges, back to that read
+or an earlier one.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
 from dvs_model.analysis import Analysis
 from dvs_model.clock import Clock
-from dvs_model.edges import Edge
+from dvs_model.edges import Budget, Edge
 from dvs_model.graph import Kind
-from dvs_model.phenomena.cycles import found_each, single_edges
 from dvs_model.scope import Scope
-from dvs_model.search import Web, reaches, web
-from dvs_model.verdict import Cycle, Finding, Present, Unknown
+from dvs_model.search import CHEAP, Web, promising, reaches, web
+from dvs_model.verdict import Cycle
 
 SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""
 
-NO_STARTS = "not every committed transaction has a start event"
 
-
-def monotonic(analysis: Analysis) -> Finding:
-    """G-monotonic, one piece of evidence per transaction."""
-    return _found(analysis, analysis.plain)
-
-
-def monotonic_with_starts(analysis: Analysis) -> Finding:
-    """G-MSRb; without start events only what is G-monotonic already."""
-    if analysis.unfolded is not None:
-        return _found(analysis, analysis.unfolded)
-    plain = analysis.once(monotonic)
-    return plain if isinstance(plain, Present) else Unknown(NO_STARTS)
-
-
-def _found(analysis: Analysis, scope: Scope) -> Finding:
-    return found_each(analysis, scope, lambda certain: _cycles(analysis, scope, certain=certain))
-
-
-def _cycles(analysis: Analysis, scope: Scope, *, certain: bool) -> tuple[Cycle, ...]:
-    leaving, others, _ = single_edges(scope, certain)
-    candidates = _promising(analysis, scope, leaving, others)
+def unfolded_cycles(analysis: Analysis, scope: Scope, edges: Sequence[Edge]) -> tuple[Cycle, ...]:
+    """Returns a cycle with exactly one anti-dependency for each transaction whose unfolded graph has one."""
+    clock = analysis.text_clock if scope.clock is not None else None
+    others = [edge for edge in edges if edge.kind is not Kind.RW]
+    ways = web(others, scope.clock, {txn for edge in edges for txn in (edge.source, edge.target)})
+    leaving = promising(ways, [edge for edge in edges if edge.kind is Kind.RW], scope.budget)
+    candidates = _by_reader(analysis, clock, scope.budget, leaving, others)
     out: dict[int, list[Edge]] = {}
     for edge in others if candidates else ():
         out.setdefault(edge.source, []).append(edge)
-    clock = analysis.text_clock if scope.clock is not None else None
     starting = [] if clock is None else sorted(out, key=lambda txn: clock.starts[txn])
     starts = [] if clock is None else [clock.starts[txn] for txn in starting]
     cycles = []
-    for reader, edges in candidates.items():
-        unfolded = Unfolded(analysis, scope, reader, out, starting, starts)
-        found = (cycle for edge in edges if (cycle := unfolded.cycle(edge)) is not None)
-        best = min(islice(found, SHOWN_OF), key=len, default=None)
+    for reader, anti in candidates.items():
+        unfolded = Unfolded(analysis, clock, scope.budget, reader, out, starting, starts)
+        shown = (cycle for edge in anti if (cycle := unfolded.cycle(edge)) is not None)
+        best = min(islice(shown, SHOWN_OF), key=len, default=None)
         if best is not None:
             cycles.append(Cycle(best, f"T{reader}"))
     return tuple(sorted(cycles, key=lambda cycle: (len(cycle.edges), cycle.subject)))
 
 
-def _promising(
-    analysis: Analysis, scope: Scope, leaving: list[Edge], others: list[Edge]
+def _by_reader(
+    analysis: Analysis, clock: Clock | None, budget: Budget, leaving: Sequence[Edge], others: Sequence[Edge]
 ) -> dict[int, list[Edge]]:
-    """The anti-dependencies, by reader, that may close a cycle: all at once, and with T's nodes merged.
+    """Returns, by reader, the anti-dependencies that may close a cycle; found for all readers at once.
 
-    Beside each reader stands a chain of its entries: a way to the entry of a read is one that comes in there
-    or earlier. Ways through T itself are not unfolded here, so a few too many may be found.
+    Each reader gets a chain of its entries: a way to the entry of a read is one that comes in there or
+    earlier. Ways through the reader itself are not unfolded here, so that a few edges too many may be named.
+    Where there are few edges, all are named: then a search from each is cheaper.
     """
-    clock = analysis.text_clock if scope.clock is not None else None
-    txns = {txn for edge in (*leaving, *others) for txn in (edge.source, edge.target)}
-    made = web(others, clock, txns)
+    by_reader: dict[int, list[Edge]] = {}
+    if len(leaving) * len(others) <= CHEAP:
+        for edge in leaving:
+            by_reader.setdefault(edge.source, []).append(edge)
+        return by_reader
+    made = web(others, clock, {txn for edge in (*leaving, *others) for txn in (edge.source, edge.target)})
     entries = Entries(analysis, made, clock)
     wanted: dict[int, set[int]] = {}
     for edge in leaving:
@@ -90,17 +78,15 @@ def _promising(
         for event, vertex in entries.chain(reader, events, into.get(reader, [])).items()
     }
     pairs = [(made.number[edge.target], gates[edge.source, edge.event or 0]) for edge in leaving]
-    answers = reaches(made, pairs, scope.budget) if pairs else []
-    found: dict[int, list[Edge]] = {}
-    for edge, promising in zip(leaving, answers, strict=True):
-        if promising:
-            found.setdefault(edge.source, []).append(edge)
-    return found
+    for edge, reached in zip(leaving, reaches(made, pairs, budget), strict=True):
+        if reached:
+            by_reader.setdefault(edge.source, []).append(edge)
+    return by_reader
 
 
 @dataclass(slots=True)
 class Entries:
-    """Vertices for the entries of readers, in a web; and for the moments of events, where time counts."""
+    """Adds to a web vertices for the entries of readers and, where time counts, for the moments of events."""
 
     analysis: Analysis
     made: Web
@@ -122,7 +108,7 @@ class Entries:
                 self.made.ways[vertex].append((self.slots[place], None))
 
     def chain(self, reader: int, events: set[int], into: list[Edge]) -> dict[int, int]:
-        """A vertex per read: reached by whatever enters the reader there or earlier."""
+        """Maps each event to a vertex that is reached by whatever enters the reader there or earlier."""
         entered: dict[int, list[Edge]] = {}
         for edge in into:
             entered.setdefault(entry_node(self.analysis, edge), []).append(edge)
@@ -141,13 +127,13 @@ class Entries:
                 if place < len(self.slots) and self.moments[place] == event:
                     self.made.ways[self.slots[place]].append((vertex, None))
         if last is not None:
-            # Whatever has come in may go on from there.
+            # A way that has entered the reader may go on from it.
             self.made.ways[last].append((self.made.number[reader], None))
         return vertices
 
 
 def entry_node(analysis: Analysis, edge: Edge) -> int:
-    """The node of its target that an edge enters: the read, or the final write."""
+    """Returns the event of its target that an edge enters: the read, or the final write."""
     if edge.event is not None and not edge.event_at_source:
         return edge.event
     return analysis.facts.created[edge.versions[-1]]
@@ -155,32 +141,37 @@ def entry_node(analysis: Analysis, edge: Edge) -> int:
 
 @dataclass(slots=True)
 class Unfolded:
-    """The graph with the reads and writes of one transaction as nodes."""
+    """The graph with the reads and writes of one transaction T, the `reader`, as nodes.
+
+    `out`: edges other than anti-dependencies by source. `starting`: their sources by start, at `starts`.
+    `entered`: how many of these, counted from the first, no start edge of this search has entered yet.
+    """
 
     analysis: Analysis
-    scope: Scope
+    clock: Clock | None
+    budget: Budget
     reader: int
-    out: dict[int, list[Edge]]
+    out: Mapping[int, list[Edge]]
     starting: list[int]
     starts: list[float]
-    led: int = 0
+    entered: int = 0
 
     @property
     def nodes(self) -> list[int]:
-        """The reads and writes of T."""
+        """The reads and writes of T as event numbers, in ascending order."""
         return self.analysis.nodes.get(self.reader, [])
 
     def cycle(self, leaving: Edge) -> tuple[Edge, ...] | None:
-        """A shortest cycle that leaves T by an anti-dependency and comes back no later than there."""
+        """Returns a shortest cycle that leaves T by an anti-dependency and comes back there or earlier."""
         assert leaving.event is not None
-        self.led = len(self.starts)
-        # A state: another transaction, or T entered at an event. Of T the earliest entry is enough.
+        self.entered = len(self.starts)
+        # A state is another transaction (with -1), or T with the event at which it was entered.
         parent: dict[tuple[int, int], tuple[tuple[int, int], Edge] | None] = {(leaving.target, -1): None}
         queue = deque(parent)
         while queue:
             state = queue.popleft()
             for edge, entry in self.steps(state):
-                self.scope.budget.spend()
+                self.budget.spend()
                 if edge.target == self.reader and entry <= leaving.event:
                     return (leaving, *self._back(parent, state), edge)
                 after = edge.target, entry
@@ -190,19 +181,19 @@ class Unfolded:
         return None
 
     def steps(self, state: tuple[int, int]) -> Iterator[tuple[Edge, int]]:
-        """The edges out of a state, with the event at which they enter T (-1: another transaction)."""
+        """Yields the edges out of a state, with the event at which they enter T, or -1."""
         txn, entry = state
         for edge in self.out.get(txn, ()):
             if txn == self.reader and self.exit(edge) < entry:
                 continue
             yield edge, entry_node(self.analysis, edge) if edge.target == self.reader else -1
-        if self.scope.clock is not None and self.analysis.text_clock is not None:
-            yield from self.in_time(txn, self.analysis.text_clock)
+        if self.clock is not None:
+            yield from self.in_time(txn, self.clock)
 
     def in_time(self, txn: int, clock: Clock) -> Iterator[tuple[Edge, int]]:
-        """Start edges: to T's first read or write after a commit; between others; from T at its end.
+        """Yields start edges: to T's first event after a commit, between others, and from T at its commit.
 
-        Of others only those that no earlier commit led to: each is entered once in a search.
+        Other transactions are entered once in a search, so those that an earlier step entered are left out.
         """
         commit = clock.commits[txn]
         if txn != self.reader:
@@ -211,13 +202,13 @@ class Unfolded:
                 node = self.nodes[place]
                 yield Edge(Kind.TIME, txn, self.reader, event=node), node
         place = bisect_right(self.starts, commit)
-        for other in self.starting[place : self.led]:
+        for other in self.starting[place : self.entered]:
             if other not in (txn, self.reader):
                 yield Edge(Kind.TIME, txn, other), -1
-        self.led = min(self.led, place)
+        self.entered = min(self.entered, place)
 
     def exit(self, edge: Edge) -> int:
-        """The node of T that an edge leaves: its final write of the object behind it."""
+        """Returns the event of T that an edge leaves: the read, or the final write of the object."""
         if edge.event is not None and edge.event_at_source:
             return edge.event
         return self.analysis.facts.created[edge.versions[0]]

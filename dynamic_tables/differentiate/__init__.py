@@ -1,1 +1,1 @@
-"""From a plan to the plan of its changes: one rule per operator, in one visible registry."""
+"""From a plan to the plan of its changes: one rule per operator, all in `registry`."""

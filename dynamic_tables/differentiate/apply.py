@@ -1,10 +1,11 @@
-"""A change set against the stored contents: validated, folded to one row per id, applied."""
+"""Plans over a change set and the stored contents: validate, fold to one row per row id, apply."""
 
 from __future__ import annotations
 
-from dynamic_tables.differentiate.changes import Columns, stored
+from dynamic_tables.differentiate.changes import Columns, named, stored
 from dynamic_tables.differentiate.differentiation import ACT, ID
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
+from dynamic_tables.differentiate.linear import same
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, text
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     ACTION,
@@ -20,9 +21,8 @@ from dynamic_tables.plan.nodes import (
     Project,
     SemiJoin,
     UnionAll,
-    columns,
 )
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING
+from dynamic_tables.plan.types import BIGINT, STRING
 
 CHANGES = "change_set"
 CONTENTS = "contents"
@@ -39,42 +39,42 @@ PRESENT = "present"
 
 
 def change_leaf(schema: Columns) -> Leaf:
-    """The materialised change set."""
-    pairs = tuple((column, Col(column, type_)) for column, type_ in schema)
-    return Leaf(CHANGES, (*pairs, (ACTION, ACT), (ROW_ID, ID)))
+    """Returns the leaf of the materialised change set: the columns, `$ACTION`, `$ROW_ID`."""
+    return Leaf(CHANGES, (*named(schema), (ACTION, ACT), (ROW_ID, ID)))
 
 
 def having_action(changes: Plan, action: str) -> Plan:
-    """The rows of one action."""
-    return Filter(changes, Fn("=", (ACT, text(action)), BOOLEAN))
+    """Returns the rows of a change set with one action."""
+    return Filter(changes, boolean("=", ACT, text(action)))
 
 
 def other_ids(plan: Plan) -> Plan:
-    """The ids of a plan, named so that they can be compared with those of another."""
+    """Returns the row ids of a plan under another name, to compare them with the ids of a second plan."""
     return Project(plan, ((OTHER_ID.name, ID),))
 
 
-SAME_ID: Expr = Fn("=", (ID, OTHER_ID), BOOLEAN)
+# Row ids are never NULL, so plain equality compares them.
+SAME_ID: Expr = boolean("=", ID, OTHER_ID)
 
 
 def validate(schema: Columns) -> Plan:
-    """One query for the validations of the paper's section 6.1 and the size of a change set.
+    """Returns one query for the validations of a change set (DVS paper, section 6.1) and for its size.
 
-    Columns `check`, `rows`, `example`: a row per action, and a row per broken validation. Broken is: more
-    than one row with one `$ROW_ID` and `$ACTION`; a DELETE of an
-    absent row; and, beyond the paper, an INSERT of a row that is there and is not deleted by the same set.
+    Its columns are `check`, `rows`, `example`: a row for each action with its number of rows, and a row for
+    each validation that fails. The validations: at most one row per `$ROW_ID` and `$ACTION`; no DELETE of an
+    absent row; and, beyond the paper, no INSERT of a present row that the change set does not delete.
     """
     changes = change_leaf(schema)
     contents = stored(CONTENTS, schema)
     counted = Aggregate(
         changes, ((ROW_ID, ID), (ACTION, ACT)), (("$COUNT", Agg("COUNT", None, False, BIGINT)),)
     )
-    duplicated = Filter(counted, Fn(">", (Col("$COUNT", BIGINT), Lit(1, BIGINT)), BOOLEAN))
+    duplicated = Filter(counted, boolean(">", Col("$COUNT", BIGINT), Lit(1, BIGINT)))
     deletes, inserts = having_action(changes, DELETE), having_action(changes, INSERT)
     absent = SemiJoin(deletes, other_ids(contents), SAME_ID, anti=True)
-    kept = SemiJoin(contents, other_ids(deletes), SAME_ID, anti=True)
-    present = SemiJoin(inserts, other_ids(kept), SAME_ID)
-    broken = UnionAll(
+    remaining = SemiJoin(contents, other_ids(deletes), SAME_ID, anti=True)
+    present = SemiJoin(inserts, other_ids(remaining), SAME_ID)
+    checked = UnionAll(
         tuple(
             Project(rows, (("check", text(check)), ("example", ID)))
             for check, rows in (
@@ -88,29 +88,28 @@ def validate(schema: Columns) -> Plan:
     )
     count: tuple[str, Agg] = ("rows", Agg("COUNT", None, False, BIGINT))
     example: tuple[str, Agg] = ("example", Agg("MIN", Col("example", STRING), False, STRING))
-    return Aggregate(broken, (("check", Col("check", STRING)),), (count, example))
+    return Aggregate(checked, (("check", Col("check", STRING)),), (count, example))
 
 
 def fold(schema: Columns) -> Plan:
-    """One row per id with `$OPERATION`: a DELETE and an INSERT of one id are an UPDATE."""
+    """Returns one row per row id, with `$OPERATION`: a DELETE and an INSERT of one id become an UPDATE."""
     changes = change_leaf(schema)
     deletes, inserts = having_action(changes, DELETE), having_action(changes, INSERT)
     paired = Join(JoinKind.LEFT, inserts, other_ids(deletes), SAME_ID)
-    operation: Expr = Fn(CASE, (Fn("is null", (OTHER_ID,), BOOLEAN), text(INSERT), text(UPDATE)), STRING)
+    operation: Expr = Fn(CASE, (boolean("is null", OTHER_ID), text(INSERT), text(UPDATE)), STRING)
     written = Project(paired, _items(schema, operation))
     removed = Project(SemiJoin(deletes, other_ids(inserts), SAME_ID, anti=True), _items(schema, text(DELETE)))
     return UnionAll((written, removed))
 
 
 def _items(schema: Columns, operation: Expr) -> tuple[tuple[str, Expr], ...]:
-    return (*((name, Col(name, type_)) for name, type_ in schema), (ROW_ID, ID), (OPERATION.name, operation))
+    return (*named(schema), (ROW_ID, ID), (OPERATION.name, operation))
 
 
 def apply(schema: Columns) -> Plan:
-    """The contents after a folded change set: what MERGE does on Delta, as a plan."""
+    """Returns the contents after a folded change set is applied, as MERGE does it on Delta."""
     contents = stored(CONTENTS, schema)
     folded = Leaf(FOLDED, (*contents.columns, (OPERATION.name, OPERATION)))
     untouched = SemiJoin(contents, other_ids(folded), SAME_ID, anti=True)
-    kept = Filter(folded, Fn("<>", (OPERATION, text(DELETE)), BOOLEAN))
-    written = Project(kept, tuple((column.name, column) for column in columns(contents)))
+    written = Project(Filter(folded, boolean("<>", OPERATION, text(DELETE))), same(contents))
     return UnionAll((untouched, written))

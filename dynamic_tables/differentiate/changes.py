@@ -1,13 +1,12 @@
-"""Changes at the two borders of a plan: captured from a source's versions, consolidated at the root."""
+"""Change sets at both ends of a plan: captured from the versions of a source, consolidated at the root."""
 
 from __future__ import annotations
 
-from functools import reduce
-
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, leaf_name
+from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import RowIds
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     ACTION,
@@ -26,83 +25,71 @@ from dynamic_tables.plan.nodes import (
     Values,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, Type
-
-Columns = tuple[tuple[str, Type], ...]
+from dynamic_tables.plan.types import BIGINT, INT
+from dynamic_tables.plan.types import Columns as Columns
 
 OTHER = "$OTHER_"
 
 
-def conjunction(parts: list[Expr]) -> Expr:
-    """All of them."""
-    return reduce(lambda left, right: Fn("and", (left, right), BOOLEAN), parts)
+def named(schema: Columns) -> tuple[tuple[str, Col], ...]:
+    """Returns the columns of a schema, each with its name."""
+    return tuple((column, Col(column, type_)) for column, type_ in schema)
 
 
 def stored(name: str, schema: Columns) -> Leaf:
-    """A leaf with row ids."""
-    pairs = tuple((column, Col(column, type_)) for column, type_ in schema)
-    return Leaf(name, (*pairs, (ROW_ID, ID)))
+    """Returns a leaf for stored rows: the columns and `$ROW_ID`."""
+    return Leaf(name, (*named(schema), (ROW_ID, ID)))
 
 
 def capture(source: str, schema: Columns) -> Plan:
-    """The changes of a stored relation between two versions, from the rows themselves.
+    """Returns the changes of a stored relation between t0 and t1, from the rows of both versions.
 
-    An old image is a row at t0 without an equal row of the same id at t1; a new image the reverse. What
-    a commit touched does not matter: a no-op UPDATE, OPTIMIZE, or A -> B -> A inside the interval is no
-    change, and a RESTORE is one. At most one DELETE and one INSERT per id come out.
+    An old image is a row at t0 without an equal row of the same id at t1; a new image is the reverse. There
+    is at most one DELETE and one INSERT per row id.
     """
+    # Rows are compared, not Delta's row commit versions: a no-op UPDATE gives a row a new commit version,
+    # and RESTORE gives a row that it changes back its old one.
     ends = {at: stored(leaf_name(source, at), schema) for at in At}
-    opposite = {At.T0: At.T1, At.T1: At.T0}
 
-    def gone(at: At) -> Plan:
-        other = ends[opposite[at]]
+    def only_at(at: At) -> Plan:
+        other = ends[At.T1 if at is At.T0 else At.T0]
         renamed = Project(other, tuple((OTHER + column.name, column) for column in columns(other)))
-        equal: list[Expr] = [
-            Fn(
+        # Values are compared null-safely: with `=`, a row with a NULL would differ from itself.
+        equal = (
+            boolean(
                 "=" if column.name == ROW_ID else "is not distinct from",
-                (column, Col(OTHER + column.name, column.type)),
-                BOOLEAN,
+                column,
+                Col(OTHER + column.name, column.type),
             )
             for column in reversed(columns(other))
-        ]
+        )
         return SemiJoin(ends[at], renamed, conjunction(equal), anti=True)
 
-    return both_ends(gone)
+    return both_ends(only_at)
 
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
-    """The rows of a relation that keeps no ids (a FULL table): content and occurrence number."""
-    leaf = Leaf(
-        f"{leaf_name(source, at)}/rows", tuple((column, Col(column, type_)) for column, type_ in schema)
-    )
-    values = list(columns(leaf))
-    numbered = Numbered(leaf, tuple(values), "$OCCURRENCE")
-    items: tuple[tuple[str, Expr], ...] = tuple((column.name, column) for column in values)
-    return Project(numbered, (*items, (ROW_ID, row_ids.occurrence(values, Col("$OCCURRENCE", INT)))))
+    """Returns the rows of a FULL table, which stores no row ids, with ids made of content and occurrence."""
+    leaf = Leaf(f"{leaf_name(source, at)}/rows", named(schema))
+    numbered = Numbered(leaf, columns(leaf), "$OCCURRENCE")
+    row_id = row_ids.occurrence(columns(leaf), Col("$OCCURRENCE", INT))
+    return Project(numbered, (*same(leaf), (ROW_ID, row_id)))
 
 
 def consolidate(changes: Plan) -> Plan:
-    """Net changes: equal rows of one id count INSERT as +1 and DELETE as -1, and zero vanishes.
+    """Returns the net changes: among equal rows of one id, each INSERT cancels one DELETE.
 
-    Right changes net to at most one row per `$ROW_ID` and `$ACTION` (DVS paper, section 5.5). A larger
-    count comes out as two rows: enough for the validation to see it, whatever the count.
+    A correct change set nets to at most one row per `$ROW_ID` and `$ACTION` (DVS paper, section 5.5).
     """
-    weight: Expr = Fn(
-        CASE, (Fn("=", (ACT, Lit(INSERT, ACT.type)), BOOLEAN), Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT
-    )
+    weight: Expr = Fn(CASE, (boolean("=", ACT, text(INSERT)), Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT)
     keys: tuple[tuple[str, Expr], ...] = tuple((c.name, c) for c in columns(changes) if c.name != ACTION)
     net = Col("$NET", BIGINT)
     zero = Lit(0, BIGINT)
     summed = Aggregate(changes, keys, ((net.name, Agg("SUM", weight, False, BIGINT)),))
-    surviving = Filter(summed, Fn("<>", (net, zero), BOOLEAN))
-    copies = Values((Col("$COPY", BIGINT),), ((1,), (2,)))
-    repeated = Join(
-        JoinKind.INNER,
-        surviving,
-        copies,
-        Fn("<=", (Col("$COPY", BIGINT), Fn("abs", (net,), BIGINT)), BOOLEAN),
-    )
-    action: Expr = Fn(
-        CASE, (Fn(">", (net, zero), BOOLEAN), Lit(INSERT, ACT.type), Lit(DELETE, ACT.type)), ACT.type
-    )
+    surviving = Filter(summed, boolean("<>", net, zero))
+    # A net count above one shows a fault; it becomes two rows, enough for the validation to see it.
+    copy = Col("$COPY", BIGINT)
+    copies = Values((copy,), ((1,), (2,)))
+    repeated = Join(JoinKind.INNER, surviving, copies, boolean("<=", copy, Fn("abs", (net,), BIGINT)))
+    action: Expr = Fn(CASE, (boolean(">", net, zero), text(INSERT), text(DELETE)), ACT.type)
     return Project(repeated, tuple((c.name, action if c.name == ACTION else c) for c in columns(changes)))

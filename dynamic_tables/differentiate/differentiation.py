@@ -1,4 +1,4 @@
-"""The recursion that all rules share: states at either end of an interval, and the changes between them."""
+"""The recursion that all rules share: a node's rows at both ends of an interval, and its changes between."""
 
 from __future__ import annotations
 
@@ -23,32 +23,35 @@ from dynamic_tables.plan.nodes import (
     Project,
     Scan,
     SemiJoin,
-    UnionAll,
+    SetOperation,
     Values,
 )
 from dynamic_tables.plan.types import STRING
 
 
 class At(Enum):
-    """The two ends of a refresh interval."""
+    """The ends of a refresh interval: t0 is the frontier before the refresh, t1 the frontier after it."""
 
     T0 = "t0"
     T1 = "t1"
 
 
 StateRule = Callable[[Any, At, bool, "Differentiation"], Plan]
-"""(node, end, whether row ids are wanted, recursion) -> the node's rows at that end."""
+"""(node, end, whether to add `$ROW_ID`, recursion) -> the node's rows at that end."""
 
 DeltaRule = Callable[[Any, bool, "Differentiation"], Plan]
-"""(node, whether row ids are wanted, recursion) -> the node's changes: its columns, `$ACTION` [, `$ROW_ID`].
+"""(node, whether to add `$ROW_ID`, recursion) -> the node's changes: its columns, `$ACTION` [, `$ROW_ID`].
 
-A rule may yield a DELETE and an INSERT that cancel; one consolidation at the root removes them.
+The changes may hold a DELETE and an INSERT that cancel; one consolidation at the root removes them.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OperatorRule:
-    """How one operator is read at a point in time and differentiated."""
+    """How one operator is read at a point in time and differentiated.
+
+    `row_id`, `algebra` and `source` (section of the paper) document the rule; `dvs operators` prints them.
+    """
 
     operator: str
     state: StateRule
@@ -59,7 +62,7 @@ class OperatorRule:
 
 
 def operator_of(plan: Plan) -> str:
-    """The operator's name in the registry and in messages."""
+    """Returns the name of a node's operator in the registry and in messages."""
     match plan:
         case Scan():
             return "scan"
@@ -69,8 +72,8 @@ def operator_of(plan: Plan) -> str:
             return "filter"
         case Join(kind, _, _, _):
             return kind.value
-        case UnionAll():
-            return "union all"
+        case SetOperation():
+            return plan.operator
         case Distinct():
             return "distinct"
         case Aggregate(_, keys, _):
@@ -83,7 +86,11 @@ def operator_of(plan: Plan) -> str:
 
 @dataclass(slots=True)
 class Differentiation:
-    """One differentiation of one plan. Asking twice gives the same node, so sharing is real."""
+    """One differentiation of one plan.
+
+    The same question always gets the same node: shared nodes are rendered once, and a chain of outer joins
+    stays linear in size. Spark would compute a shared sub-plan that is merely equal twice.
+    """
 
     operators: Mapping[str, OperatorRule]
     row_ids: RowIds
@@ -91,21 +98,21 @@ class Differentiation:
     deltas: dict[tuple[int, bool], Plan] = field(default_factory=dict)
 
     def rule(self, plan: Plan) -> OperatorRule:
-        """The rule of a node. Raises UnsupportedError."""
+        """Returns the rule of a node. Raises UnsupportedError if its operator has none."""
         rule = self.operators.get(operator_of(plan))
         if rule is None:
             raise UnsupportedError(operator_of(plan), "no differentiation rule")
         return rule
 
     def state(self, plan: Plan, at: At, ids: bool) -> Plan:
-        """The rows of a node at one end of the interval, with `$ROW_ID` if wanted."""
+        """Returns the rows of a node at one end of the interval; with `ids`, `$ROW_ID` is added."""
         key = (id(plan), at, ids)
         if key not in self.states:
             self.states[key] = self.rule(plan).state(plan, at, ids, self)
         return self.states[key]
 
     def delta(self, plan: Plan, ids: bool) -> Plan:
-        """The changes of a node over the interval."""
+        """Returns the changes of a node between t0 and t1; with `ids`, `$ROW_ID` is added."""
         key = (id(plan), ids)
         if key not in self.deltas:
             self.deltas[key] = self.rule(plan).delta(plan, ids, self)
@@ -117,5 +124,5 @@ ACT = Col(ACTION, STRING)
 
 
 def leaf_name(source: str, end: At | None) -> str:
-    """The name of a leaf: `source@t0`, `source@t1`, or `source@delta` (end None)."""
+    """Returns the name of a leaf: `source@t0`, `source@t1`, or `source@delta` for end None."""
     return f"{source}@{'delta' if end is None else end.value}"

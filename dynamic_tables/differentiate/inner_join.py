@@ -1,4 +1,4 @@
-"""Inner and cross joins."""
+"""Inner and cross joins: each side's changes are joined with the other side."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ RIGHT_ID = Col("$RIGHT_ID", STRING)
 
 
 def with_id_as(plan: Plan, name: Col) -> Plan:
-    """A plan with its `$ROW_ID` renamed, so that it can be joined with another that has one."""
+    """Returns a plan with `$ROW_ID` renamed, to join it with another plan that also has a `$ROW_ID`."""
     return Project(
         plan, tuple((name.name if column.name == ROW_ID else column.name, column) for column in columns(plan))
     )
 
 
 def sides(left: Plan, right: Plan, ids: bool) -> tuple[Plan, Plan]:
-    """Both inputs of a join, their ids told apart."""
+    """Returns both inputs of a join, with different names for their row ids if they have any."""
     return (with_id_as(left, LEFT_ID), with_id_as(right, RIGHT_ID)) if ids else (left, right)
 
 
 def state_inner_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
-    """L join R, identified by the pair of ids."""
+    """Returns L join R at one end of the interval, identified by the pair of ids."""
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
     return Project(
         Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
@@ -33,9 +33,9 @@ def state_inner_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
 
 
 def delta_inner_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """Delta (L join R) = Delta L join R@t1 + L@t0 join Delta R.
+    """Returns Delta (L join R) = Delta L join R@t1 + L@t0 join Delta R (DVS paper, section 5.5).
 
-    One side is read at t1 and the other at t0, so that a pair new (or gone) on both sides counts once.
+    One side is read at t1 and the other at t0, so that a pair that is new on both sides counts once.
     Example: l and r are inserted together: Delta L join R@t1 gives the pair, L@t0 join Delta R nothing.
     """
     return UnionAll(
@@ -47,19 +47,8 @@ def delta_inner_join(node: Join, ids: bool, d: Differentiation) -> Plan:
 
 
 def changed_pairs(node: Join, left: Plan, right: Plan, ids: bool, d: Differentiation) -> Plan:
-    """The join of two inputs one of which is a change set; its `$ACTION` is that of the pair."""
+    """Returns the join of two inputs, one of which is a change set, whose `$ACTION` each pair takes."""
     kind = JoinKind.CROSS if node.on is None else JoinKind.INNER
     joined = Join(kind, *sides(left, right, ids), node.on)
     items = (*same(node), (ACTION, ACT), *id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
     return Project(joined, items)
-
-
-__all__ = [
-    "LEFT_ID",
-    "RIGHT_ID",
-    "changed_pairs",
-    "delta_inner_join",
-    "sides",
-    "state_inner_join",
-    "with_id_as",
-]

@@ -1,4 +1,4 @@
-"""Operators that commute with changes: scan, projection, filter, UNION ALL."""
+"""Linear operators, which commute with changes: scan, projection, filter, UNION ALL."""
 
 from __future__ import annotations
 
@@ -8,52 +8,55 @@ from dynamic_tables.plan.nodes import ACTION, ROW_ID, Filter, Leaf, Plan, Projec
 
 
 def same(plan: Plan) -> tuple[tuple[str, Expr], ...]:
-    """Projection items that keep the columns of a node as they are."""
+    """Returns projection items that pass on the columns of a node unchanged."""
     return tuple((column.name, column) for column in columns(plan))
 
 
 def id_item(ids: bool, expr: Expr = ID) -> tuple[tuple[str, Expr], ...]:
-    """The `$ROW_ID` item, where ids are wanted."""
+    """Returns the projection item for `$ROW_ID` if `ids`, else no item."""
     return ((ROW_ID, expr),) if ids else ()
 
 
 def state_scan(node: Scan, at: At, ids: bool, _: Differentiation) -> Plan:
-    """The source's rows as of one end."""
+    """Returns the rows of a source at one end of the interval."""
     return Leaf(leaf_name(node.source, at), node.columns + (((ROW_ID, ID),) if ids else ()))
 
 
 def delta_scan(node: Scan, ids: bool, _: Differentiation) -> Plan:
-    """The source's changes: old and new images, as captured between its two versions."""
+    """Returns the changes of a source: old and new images, captured between its versions at t0 and t1."""
     extra: tuple[tuple[str, Col], ...] = ((ACTION, ACT),)
     return Leaf(leaf_name(node.source, None), node.columns + extra + (((ROW_ID, ID),) if ids else ()))
 
 
 def state_project(node: Project, at: At, ids: bool, d: Differentiation) -> Plan:
-    """pi(Q): row ids pass through."""
+    """Returns pi(Q) at one end of the interval; row ids pass through."""
     return Project(d.state(node.child, at, ids), node.items + id_item(ids))
 
 
 def delta_project(node: Project, ids: bool, d: Differentiation) -> Plan:
-    """Delta pi(Q) = pi(Delta Q). Both images of an update are projected; equal ones cancel at the root."""
+    """Returns Delta pi(Q) = pi(Delta Q) (DVS paper, section 5.5).
+
+    Both images of an update are projected; if they become equal, they cancel at the root.
+    """
     return Project(d.delta(node.child, ids), (*node.items, (ACTION, ACT), *id_item(ids)))
 
 
 def state_filter(node: Filter, at: At, ids: bool, d: Differentiation) -> Plan:
-    """sigma_p(Q)."""
+    """Returns sigma_p(Q) at one end of the interval; row ids pass through."""
     return Filter(d.state(node.child, at, ids), node.predicate)
 
 
 def delta_filter(node: Filter, ids: bool, d: Differentiation) -> Plan:
-    """Delta sigma_p(Q) = sigma_p(Delta Q).
+    """Returns Delta sigma_p(Q) = sigma_p(Delta Q) (DVS paper, section 5.5).
 
-    A predicate that reads only the row itself commutes with the change set, so an update that crosses
-    it arrives as the DELETE or the INSERT alone (DVS paper, section 5.5).
+    A predicate that reads only the row itself commutes with the change set: of an update that makes it
+    true or false, only the INSERT or only the DELETE remains.
     """
     return Filter(d.delta(node.child, ids), node.predicate)
 
 
 def state_union_all(node: UnionAll, at: At, ids: bool, d: Differentiation) -> Plan:
-    """The branches side by side; an id names its branch, for the same row may come from two."""
+    """Returns the branches one after another; an id names its branch, because two may hold the same row."""
     return UnionAll(
         tuple(
             Project(d.state(branch, at, ids), same(branch) + id_item(ids, d.row_ids.branch(number, ID)))
@@ -63,7 +66,7 @@ def state_union_all(node: UnionAll, at: At, ids: bool, d: Differentiation) -> Pl
 
 
 def delta_union_all(node: UnionAll, ids: bool, d: Differentiation) -> Plan:
-    """Delta (Q1 + Q2) = Delta Q1 + Delta Q2."""
+    """Returns Delta (Q1 + Q2) = Delta Q1 + Delta Q2 (DVS paper, section 5.5)."""
     return UnionAll(
         tuple(
             Project(

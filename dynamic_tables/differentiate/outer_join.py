@@ -1,9 +1,9 @@
-"""LEFT, RIGHT and FULL joins: the direct derivative.
+"""LEFT, RIGHT and FULL joins: the direct derivative (DVS paper, section 5.5.1).
 
-Which rows of a side are affected is decided first: those that changed, and those that some changed row
-of the other side matches. For them the join is evaluated at both ends. Each child's changes occur once
-or twice in the plan and are shared, so that a chain of n outer joins has a plan of size O(n), where
-rewriting into inner and anti joins doubles it per join (DVS paper, section 5.5.1).
+First the affected rows of a side are computed: the rows that changed, and the rows that a changed row of
+the other side matches. Then the join is evaluated for them at both ends of the interval. Each child's
+changes occur once or twice in the plan and are shared, so that a chain of n outer joins has a plan of size
+O(n); rewriting into inner and anti joins would double the plan with each join.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
 from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, sides, with_id_as
 from dynamic_tables.differentiate.linear import id_item, same
-from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, text
+from dynamic_tables.plan.expressions import Col, Expr, Lit, boolean, text
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -27,20 +27,20 @@ from dynamic_tables.plan.nodes import (
     UnionAll,
     columns,
 )
-from dynamic_tables.plan.types import BOOLEAN, STRING
+from dynamic_tables.plan.types import STRING
 
 AFFECTED = Col("$AFFECTED", STRING)
 
 
 def condition(node: Join) -> Expr:
-    """The ON condition of an outer join."""
+    """Returns the ON condition of an outer join. Raises ValueError if it has none."""
     if node.on is None:
         raise ValueError(f"{node.kind.value} without a condition")
     return node.on
 
 
 def state_outer_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
-    """The outer join; a padded side is the NULL component of the pair's id."""
+    """Returns the outer join at one end; a side padded with NULLs is the NULL component of the pair's id."""
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
     return Project(
         Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
@@ -48,19 +48,19 @@ def state_outer_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
 
 
 def delta_left_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """Rows of affected left rows at t0 as DELETE, at t1 as INSERT; what did not change cancels."""
+    """Returns the results of affected left rows at t0 as DELETE, at t1 as INSERT; equal rows cancel."""
     affected = affected_rows(node, node.left, node.right, d)
     return both_ends(lambda at: preserved_part(node, node.left, node.right, affected, at, ids, d))
 
 
 def delta_right_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """The mirror image of the left join."""
+    """Returns the results of affected right rows at t0 as DELETE, at t1 as INSERT; equal rows cancel."""
     affected = affected_rows(node, node.right, node.left, d)
     return both_ends(lambda at: preserved_part(node, node.right, node.left, affected, at, ids, d))
 
 
 def delta_full_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """The left join's part, and the pads of affected right rows.
+    """Returns the left join's changes, and the changes of right rows without a match.
 
     A pair with an affected right row needs no term of its own: if the pair changed, one of its rows did,
     and then its left row is affected too.
@@ -76,10 +76,10 @@ def delta_full_join(node: Join, ids: bool, d: Differentiation) -> Plan:
 
 
 def affected_rows(node: Join, side: Plan, other: Plan, d: Differentiation) -> Plan:
-    """Ids of the rows of `side` whose part of the result may differ between the ends.
+    """Returns the ids of the rows of `side` whose part of the result may differ between the ends.
 
-    Rows that changed; and rows of t0 that a changed row of the other side matches (a row that is new at
-    t1 has changed itself, so t0 is enough). Both images of the other side's updates count.
+    They are the rows that changed, and the rows at t0 that a changed row of the other side matches (a row
+    that is new at t1 has changed itself, so t0 is enough). Both images of an update on the other side count.
     """
     changed = Project(d.delta(side, True), ((AFFECTED.name, ID),))
     before = with_id_as(d.state(side, At.T0, True), AFFECTED)
@@ -88,25 +88,23 @@ def affected_rows(node: Join, side: Plan, other: Plan, d: Differentiation) -> Pl
 
 
 def only_affected(plan: Plan, id_column: Col, affected: Plan) -> Plan:
-    """The rows whose id is among the affected ones."""
-    return SemiJoin(plan, affected, Fn("=", (id_column, AFFECTED), BOOLEAN))
+    """Returns the rows whose id is among the affected ids."""
+    return SemiJoin(plan, affected, boolean("=", id_column, AFFECTED))
 
 
 def preserved_part(
     node: Join, side: Plan, other: Plan, affected: Plan, at: At, ids: bool, d: Differentiation
 ) -> Plan:
-    """The outer join that preserves `side`, for its affected rows, at one end."""
-    is_left = side is node.left
-    own_id, other_id = (LEFT_ID, RIGHT_ID) if is_left else (RIGHT_ID, LEFT_ID)
-    preserved = only_affected(with_id_as(d.state(side, at, True), own_id), own_id, affected)
-    # The other side is read with its ids whenever they can end up in the pair's id.
+    """Returns, at one end, the outer join that preserves every row of `side`, for its affected rows."""
+    side_id, other_id = (LEFT_ID, RIGHT_ID) if side is node.left else (RIGHT_ID, LEFT_ID)
+    preserved = only_affected(with_id_as(d.state(side, at, True), side_id), side_id, affected)
     padded = with_id_as(d.state(other, at, ids), other_id)
     joined = Join(JoinKind.LEFT, preserved, padded, condition(node))
     return Project(joined, same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
 
 
 def right_pads(node: Join, affected: Plan, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Affected right rows without any match, extended with NULLs on the left."""
+    """Returns the affected right rows without a match, with NULLs for the left columns."""
     rows = only_affected(with_id_as(d.state(node.right, at, True), RIGHT_ID), RIGHT_ID, affected)
     unmatched = SemiJoin(rows, d.state(node.left, at, False), condition(node), anti=True)
     nulls: tuple[tuple[str, Expr], ...] = tuple((c.name, Lit(None, c.type)) for c in columns(node.left))
@@ -115,15 +113,12 @@ def right_pads(node: Join, affected: Plan, at: At, ids: bool, d: Differentiation
 
 
 def both_ends(part: Callable[[At], Plan]) -> Plan:
-    """A part of the result at t0 as DELETE and at t1 as INSERT."""
+    """Returns a part of the result at t0 as DELETE and at t1 as INSERT."""
     return UnionAll((marked(part(At.T0), DELETE), marked(part(At.T1), INSERT)))
 
 
 def marked(plan: Plan, action: str) -> Plan:
-    """The rows with `$ACTION` added (before `$ROW_ID`)."""
-    items: list[tuple[str, Expr]] = [
-        (column.name, column) for column in columns(plan) if column.name != ROW_ID
-    ]
-    items.append((ACTION, text(action)))
-    items.extend((column.name, column) for column in columns(plan) if column.name == ROW_ID)
-    return Project(plan, tuple(items))
+    """Returns the rows of a plan with `$ACTION` added before `$ROW_ID`, which comes last if there is one."""
+    values = tuple(item for item in same(plan) if item[0] != ROW_ID)
+    ids = tuple(item for item in same(plan) if item[0] == ROW_ID)
+    return Project(plan, (*values, (ACTION, text(action)), *ids))

@@ -1,137 +1,83 @@
-"""The registry: every operator with its rule, its row id and where the rule comes from."""
+"""The registry: every operator with its rule, its row id and the source of the rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dynamic_tables.differentiate import apply, changes, grouping, inner_join, linear, outer_join
+from dynamic_tables.differentiate import apply, changes, except_all, grouping, inner_join, linear, outer_join
 from dynamic_tables.differentiate.changes import Columns
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, OperatorRule
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
-from dynamic_tables.plan.expressions import Expr
+from dynamic_tables.errors import NO_RULE
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
 
-OPERATORS: Mapping[str, OperatorRule] = {
-    rule.operator: rule
-    for rule in (
-        OperatorRule(
-            operator="scan",
-            state=linear.state_scan,
-            delta=linear.delta_scan,
-            row_id="base table: row-tracking id; dynamic table: stored id, or content and occurrence",
-            algebra="old and new images between two versions",
-            source="DVS paper, section 5.5",
-        ),
-        OperatorRule(
-            operator="projection",
-            state=linear.state_project,
-            delta=linear.delta_project,
-            row_id="the child's",
-            algebra="pi(dQ)",
-            source="DVS paper, section 5.5",
-        ),
-        OperatorRule(
-            operator="filter",
-            state=linear.state_filter,
-            delta=linear.delta_filter,
-            row_id="the child's",
-            algebra="sigma(dQ); also HAVING",
-            source="DVS paper, section 5.5",
-        ),
-        OperatorRule(
-            operator="union all",
-            state=linear.state_union_all,
-            delta=linear.delta_union_all,
-            row_id="branch and id",
-            algebra="dQ1 + dQ2",
-            source="DVS paper, section 5.5",
-        ),
-        OperatorRule(
-            operator="inner join",
-            state=inner_join.state_inner_join,
-            delta=inner_join.delta_inner_join,
-            row_id="pair of ids",
-            algebra="dL x R@t1 + L@t0 x dR",
-            source="DVS paper, section 5.5",
-        ),
-        OperatorRule(
-            operator="cross join",
-            state=inner_join.state_inner_join,
-            delta=inner_join.delta_inner_join,
-            row_id="pair of ids",
-            algebra="dL x R@t1 + L@t0 x dR",
-            source="DVS paper, section 5.5",
-        ),
-        OperatorRule(
-            operator="left join",
-            state=outer_join.state_outer_join,
-            delta=outer_join.delta_left_join,
-            row_id="pair of ids, a padded side as its own tag",
-            algebra="affected left rows: join@t1 - join@t0",
-            source="DVS paper, section 5.5.1 (direct derivative)",
-        ),
-        OperatorRule(
-            operator="right join",
-            state=outer_join.state_outer_join,
-            delta=outer_join.delta_right_join,
-            row_id="pair of ids, a padded side as its own tag",
-            algebra="affected right rows: join@t1 - join@t0",
-            source="DVS paper, section 5.5.1 (direct derivative)",
-        ),
-        OperatorRule(
-            operator="full join",
-            state=outer_join.state_outer_join,
-            delta=outer_join.delta_full_join,
-            row_id="pair of ids, a padded side as its own tag",
-            algebra="affected rows of both sides: join@t1 - join@t0",
-            source="DVS paper, section 5.5.1 (direct derivative)",
-        ),
-        OperatorRule(
-            operator="distinct",
-            state=grouping.state_distinct,
-            delta=grouping.delta_distinct,
-            row_id="all values",
-            algebra="affected values: distinct@t1 - distinct@t0",
-            source="DVS paper, section 5.5.1 (as for window partitions)",
-        ),
-        OperatorRule(
-            operator="grouped aggregation",
-            state=grouping.state_aggregate,
-            delta=grouping.delta_aggregate,
-            row_id="the group's key",
-            algebra="affected groups: gamma@t1 - gamma@t0",
-            source="DVS paper, section 5.5.1 (as for window partitions)",
-        ),
-        OperatorRule(
-            operator="scalar aggregation",
-            state=grouping.state_aggregate,
-            delta=grouping.delta_scalar_aggregate,
-            row_id="one constant",
-            algebra="gamma@t1 - gamma@t0",
-            source="ours: the paper's engine refuses it (section 3.3.2)",
-        ),
-    )
-}
+LINEAR = "DVS paper, section 5.5"
+DIRECT = "DVS paper, section 5.5.1 (direct derivative)"
+WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
+
+STORED_ID = "base table: row-tracking id; dynamic table: stored id, or content and occurrence"
+PAIR = "dL x R@t1 + L@t0 x dR"
+PADDED = "pair of ids, a padded side as its own tag"
+
+# A table with one operator per row: name, state, changes, row id, change set, source.
+# fmt: off
+_RULES = (
+    ("scan", linear.state_scan, linear.delta_scan,
+     STORED_ID, "old and new images between two versions", LINEAR),
+    ("projection", linear.state_project, linear.delta_project,
+     "the child's", "pi(dQ)", LINEAR),
+    ("filter", linear.state_filter, linear.delta_filter,
+     "the child's", "sigma(dQ); also HAVING", LINEAR),
+    ("union all", linear.state_union_all, linear.delta_union_all,
+     "branch and id", "dQ1 + dQ2", LINEAR),
+    ("except all", except_all.state_except_all, except_all.delta_except_all,
+     "all values, and the number among equal rows", "affected values: leftover@t1 - leftover@t0", WINDOWS),
+    ("inner join", inner_join.state_inner_join, inner_join.delta_inner_join,
+     "pair of ids", PAIR, LINEAR),
+    ("cross join", inner_join.state_inner_join, inner_join.delta_inner_join,
+     "pair of ids", PAIR, LINEAR),
+    ("left join", outer_join.state_outer_join, outer_join.delta_left_join,
+     PADDED, "affected left rows: join@t1 - join@t0", DIRECT),
+    ("right join", outer_join.state_outer_join, outer_join.delta_right_join,
+     PADDED, "affected right rows: join@t1 - join@t0", DIRECT),
+    ("full join", outer_join.state_outer_join, outer_join.delta_full_join,
+     PADDED, "affected rows of both sides: join@t1 - join@t0", DIRECT),
+    ("distinct", grouping.state_distinct, grouping.delta_distinct,
+     "all values", "affected values: distinct@t1 - distinct@t0", WINDOWS),
+    ("grouped aggregation", grouping.state_aggregate, grouping.delta_aggregate,
+     "the group's key", "affected groups: gamma@t1 - gamma@t0", WINDOWS),
+    ("scalar aggregation", grouping.state_aggregate, grouping.delta_scalar_aggregate,
+     "one constant", "gamma@t1 - gamma@t0", "ours: the paper's engine refuses it (section 3.3.2)"),
+)
+# fmt: on
+
+OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _RULES}
+"""The rule of each operator, by its name in `differentiation.operator_of`."""
 
 NOT_YET: Mapping[str, str] = {
-    "window function": "no differentiation rule yet",
-    "semi join, anti join, EXISTS, IN (subquery)": "no differentiation rule yet",
-    "scalar subquery": "no differentiation rule yet",
-    "EXCEPT, INTERSECT": "no differentiation rule yet",
-    "ROLLUP, CUBE, GROUPING SETS": "no differentiation rule yet",
-    "LATERAL, explode": "no differentiation rule yet",
-    "ORDER BY, LIMIT": "no differentiation rule yet",
-    "recursive CTE": "no differentiation rule yet",
+    **dict.fromkeys(
+        (
+            "window function",
+            "semi join, anti join, EXISTS, IN (subquery)",
+            "scalar subquery",
+            "EXCEPT, INTERSECT",
+            "ROLLUP, CUBE, GROUPING SETS",
+            "LATERAL, explode",
+            "ORDER BY, LIMIT",
+            "recursive CTE",
+        ),
+        NO_RULE,
+    ),
     "float aggregate as join or group key": "its last bits depend on the order of summation",
     "AVG of DECIMAL": "its digits depend on the engine",
 }
-"""Constructs that resolve to FULL under AUTO, with the reason."""
+"""Constructs for which AUTO resolves to FULL, with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Everything the algebra consists of, as one argument: a test replaces an entry, never a module."""
+    """All parts of the algebra in one argument, so that a test can replace one part."""
 
     operators: Mapping[str, OperatorRule] = field(default_factory=lambda: OPERATORS)
     row_ids: RowIds = ROW_IDS
@@ -146,23 +92,19 @@ RULES = Rules()
 
 
 def ensure_supported(query: BoundQuery, rules: Rules) -> None:
-    """Raises UnsupportedError naming the first operator without a rule."""
+    """Raises UnsupportedError for the first operator of a query that has no rule."""
     differentiation = Differentiation(rules.operators, rules.row_ids)
     for node in walk(query.plan):
         differentiation.rule(node)
 
 
 def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
-    """The defining query at t1, with row ids if the table keeps them."""
+    """Returns the plan of a query's rows at t1, with `$ROW_ID` if `ids`."""
     plan = Differentiation(rules.operators, rules.row_ids).state(query.plan, At.T1, ids)
-    return Project(plan, _outputs(query) + linear.id_item(ids))
+    return Project(plan, query.outputs + linear.id_item(ids))
 
 
 def change_plan(query: BoundQuery, rules: Rules) -> Plan:
-    """The consolidated changes of the defining query between t0 and t1."""
+    """Returns the plan of a query's consolidated changes between t0 and t1, with `$ACTION`, `$ROW_ID`."""
     plan = Differentiation(rules.operators, rules.row_ids).delta(query.plan, True)
-    return rules.consolidate(Project(plan, (*_outputs(query), (ACTION, ACT), (ROW_ID, ID))))
-
-
-def _outputs(query: BoundQuery) -> tuple[tuple[str, Expr], ...]:
-    return tuple((name, column) for name, column in query.outputs)
+    return rules.consolidate(Project(plan, (*query.outputs, (ACTION, ACT), (ROW_ID, ID))))

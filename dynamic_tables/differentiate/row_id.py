@@ -1,7 +1,7 @@
-"""Row ids: where a row's identity comes from, as expressions.
+"""Row ids: the identity of a row, as an expression over the ids and values below it.
 
-Every id is self-delimiting (each component carries its type and length), so different rows never share
-one: ('a|b', 'c') and ('a', 'b|c') differ, NULL is its own tag, and -0.0 and 0.0, one value in SQL, are one.
+Every component of an id carries its type and length, so different rows never share an id: ('a|b', 'c') and
+('a', 'b|c') differ, and NULL differs from every text. -0.0 and 0.0 are one value in SQL and give one id.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ ID = Col(ROW_ID, STRING)
 
 
 def concat(*parts: Expr) -> Expr:
-    """The strings one after the other."""
+    """Returns one or more strings joined."""
     return reduce(lambda left, right: Fn("concat", (left, right), STRING), parts)
 
 
 def frame(expr: Expr) -> Expr:
-    """One component: tag, length, text."""
+    """Returns one component of an id: the tag of the type, the length of the text, the text."""
     return Fn(FRAME, (expr,), STRING)
 
 
 def key_id(keys: Sequence[Expr]) -> Expr:
-    """The id of a group or a distinct row: its key."""
+    """Returns the id of a group or a distinct row: its key."""
     return concat(text("g"), *(frame(key) for key in keys))
 
 
 def pair_id(left: Expr, right: Expr) -> Expr:
-    """The id of a joined row: both sides' ids; a padded side, whose id is NULL, is a tag of its own."""
+    """Returns the id of a joined row: the ids of both sides; the id of a side padded with NULLs is NULL."""
     return concat(text("j"), frame(left), frame(right))
 
 
 def branch_id(branch: int, child: Expr) -> Expr:
-    """The id of a row of a UNION ALL: which branch it comes from, and its id there."""
+    """Returns the id of a row of UNION ALL: the number of its branch, from 0, and its id in the branch."""
     return concat(text(f"u{branch}:"), child)
 
 
 def occurrence_id(values: Sequence[Expr], occurrence: Expr) -> Expr:
-    """The id of a row of a table that keeps none: its content and its number among equal rows."""
+    """Returns the id of a row of a table without ids: its content, and its number among equal rows."""
     return concat(text("o"), *(frame(value) for value in values), frame(occurrence))
 
 

@@ -1,10 +1,9 @@
-"""Names bound, views expanded, every expression typed: from a syntax tree to a plan."""
+"""From a syntax tree to a plan: names resolved, views expanded, every expression typed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from sqlglot import exp
 
@@ -15,6 +14,7 @@ from dynamic_tables.plan.expressions import Col, Expr, Fn, walk
 from dynamic_tables.plan.nodes import (
     BoundQuery,
     Distinct,
+    ExceptAll,
     Filter,
     Join,
     JoinKind,
@@ -25,35 +25,25 @@ from dynamic_tables.plan.nodes import (
     children,
 )
 from dynamic_tables.plan.parse import TOO_DEEP, ensure_deterministic, ensure_plain_table, parse_query
+from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
+from dynamic_tables.plan.relations import Relations, StoredRelation, View
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.typed import cast
-from dynamic_tables.plan.types import BOOLEAN, Type, common_of
+from dynamic_tables.plan.types import BOOLEAN, common_of
 
+MAX_SCANS = 500
+"""Most relations that a query may read after views and CTEs are expanded; each use of a view counts."""
 
-@dataclass(frozen=True, slots=True)
-class StoredRelation:
-    """A base or dynamic table: its columns."""
-
-    columns: tuple[tuple[str, Type], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ViewRelation:
-    """A view: its defining text."""
-
-    text: str
-
-
-class Relations(Protocol):
-    """What the names in a query mean."""
-
-    def relation(self, name: str) -> StoredRelation | ViewRelation | None:
-        """The relation of that (lower-case) name, None if there is none."""
-        ...
+MAX_DEPTH = 50
+"""Most operators above one another. Plans are walked recursively, and Spark does the same on less stack."""
 
 
 def bind_query(query: str, relations: Relations) -> BoundQuery:
-    """The plan of a defining query. Raises DefinitionError (wrong) or UnsupportedError (no rule)."""
+    """Returns the plan of a defining query.
+
+    Raises DefinitionError: for a query that is wrong (syntax, unknown names, types that do not fit).
+    Raises UnsupportedError: for a query that is right but that no differentiation rule covers.
+    """
     tree = parse_query(query)
     ensure_deterministic(tree)
     try:
@@ -72,13 +62,6 @@ def bind_query(query: str, relations: Relations) -> BoundQuery:
     return BoundQuery(bound.plan, bound.outputs)
 
 
-MAX_SCANS = 500
-"""Relations that a query may read, counted after views and CTEs are expanded: each use is an input."""
-
-MAX_DEPTH = 50
-"""Operators above one another. Plans are walked recursively, and Spark does so too, on less stack."""
-
-
 def _depth(plan: Plan) -> int:
     depth, level = 0, [plan]
     while level:
@@ -86,36 +69,46 @@ def _depth(plan: Plan) -> int:
     return depth
 
 
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """The query of a CTE, and the CTEs that are visible where it is written."""
+
+    query: exp.Expr
+    visible: Mapping[str, Cte]
+
+
 @dataclass(slots=True)
 class QueryBinder:
-    """Binds queries, one block at a time."""
+    """Binds queries, one SELECT block at a time."""
 
     relations: Relations
     names: Names = field(default_factory=Names)
     expanding: tuple[str, ...] = ()
     scans: int = 0
 
-    def query(self, node: exp.Expr, ctes: Mapping[str, exp.Expr]) -> Bound:
-        """A SELECT or UNION with what its CTEs mean around it."""
-        _refuse_modifiers(node)
+    def query(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> Bound:
+        """Returns a bound SELECT or UNION; `ctes` are the CTEs that are visible where it stands."""
+        refuse_clauses(node)
         with_ = node.args.get("with_")
         if with_ is not None:
             ctes = self._with(with_, ctes)
         match node:
             case exp.Select():
                 return self.select(node, ctes)
-            case exp.Union():
-                return self.union(node, ctes)
+            case exp.Except() if node.args.get("distinct"):
+                raise UnsupportedError("EXCEPT")
+            case exp.SetOperation() if type(node) in SET_OPERATIONS:
+                return self.set_operation(node, ctes)
             case exp.Subquery() if not node.alias:
                 return self.query(node.this, ctes)
-            case exp.Except() | exp.Intersect():
-                raise UnsupportedError(type(node).__name__.upper(), NO_RULE)
+            case exp.SetOperation():
+                raise UnsupportedError(type(node).__name__.upper())
             case _:
                 raise UnsupportedError(type(node).__name__.upper(), "not a SELECT or UNION ALL")
 
-    def _with(self, with_: exp.Expr, ctes: Mapping[str, exp.Expr]) -> Mapping[str, exp.Expr]:
+    def _with(self, with_: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
         if with_.args.get("recursive"):
-            raise UnsupportedError("recursive CTE", NO_RULE)
+            raise UnsupportedError("recursive CTE")
         names = [cte.alias.lower() for cte in with_.expressions]
         for name in names:
             if names.count(name) > 1:
@@ -123,27 +116,29 @@ class QueryBinder:
         for cte in with_.expressions:
             if cte.args["alias"].columns:
                 raise UnsupportedError("CTE with a column list", "alias the columns inside it")
-            # Bound anew at each use: two uses are two inputs, with cross terms of their own.
-            ctes = {**ctes, cte.alias.lower(): _Closure(this=cte.this, ctes=ctes)}
+            # A CTE is bound anew at each use: two uses are two inputs of a join, with their own cross terms.
+            ctes = {**ctes, cte.alias.lower(): Cte(cte.this, ctes)}
         return ctes
 
-    def union(self, node: exp.Union, ctes: Mapping[str, exp.Expr]) -> Bound:
-        """UNION ALL, or DISTINCT over it for UNION; types are brought together by casts."""
+    def set_operation(self, node: exp.SetOperation, ctes: Mapping[str, Cte]) -> Bound:
+        """Returns a set operation, under DISTINCT unless ALL; casts give the branches common types."""
+        word, make = type(node).__name__.upper(), SET_OPERATIONS[type(node)]
         branches = [self.query(branch, ctes) for branch in _flatten(node)]
         widths = {len(branch.outputs) for branch in branches}
         if len(widths) != 1:
-            raise DefinitionError(f"the branches of a UNION have {sorted(widths)} columns")
-        types = []
+            raise DefinitionError(
+                f"the branches of a {word} have {sorted(widths)} columns; select the same number in each"
+            )
+        names = []
         for position, (name, _) in enumerate(branches[0].outputs):
-            met = common_of(tuple(branch.outputs[position][1].type for branch in branches))
-            if met is None:
-                raise DefinitionError(f"column {name} of a UNION has types that do not meet; cast them")
-            types.append((name, met))
-        names = [(name, Col(self.names.fresh(name), type_)) for name, type_ in types]
-        projected = tuple(self._branch(branch, names) for branch in branches)
-        plan: Plan = UnionAll(projected)
+            type_ = common_of(tuple(branch.outputs[position][1].type for branch in branches))
+            if type_ is None:
+                raise DefinitionError(f"column {name} of a {word} has types that do not meet; cast them")
+            names.append((name, Col(self.names.fresh(name), type_)))
+        plan: Plan = make(tuple(self._branch(branch, names) for branch in branches))
+        if node.args.get("distinct") or isinstance(node, exp.Except):
+            self.names.refuse_float_keys((column for _, column in names), word)
         if node.args.get("distinct"):
-            self.names.refuse_float_keys((column for _, column in names), "UNION")
             plan = Distinct(plan)
         return Bound(plan, tuple(names))
 
@@ -155,14 +150,12 @@ class QueryBinder:
                 self.names.float_aggregates.add(target.name)
         return Project(branch.plan, tuple(items))
 
-    def select(self, node: exp.Select, ctes: Mapping[str, exp.Expr]) -> Bound:
-        """One SELECT block."""
+    def select(self, node: exp.Select, ctes: Mapping[str, Cte]) -> Bound:
+        """Returns one bound SELECT block: FROM, WHERE, grouping and select list, DISTINCT."""
         from_ = node.args.get("from_")
         if from_ is None:
             raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
-        plan, scope = self.source(from_.this, ctes)
-        for join in node.args.get("joins") or ():
-            plan, scope = self.join(plan, scope, join, ctes)
+        plan, scope = self._joined(*self.source(from_.this, ctes), node, ctes)
         where = node.args.get("where")
         if where is not None:
             plan = Filter(plan, predicate(ExpressionBinder(scope.resolve).bind(where.this), "WHERE"))
@@ -174,40 +167,37 @@ class QueryBinder:
             return Bound(Distinct(bound.plan), bound.outputs)
         return bound
 
-    def source(self, node: exp.Expr, ctes: Mapping[str, exp.Expr]) -> tuple[Plan, Scope]:
-        """A FROM item with the joins hanging on it."""
+    def source(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
+        """Returns the plan and the scope of a FROM item with the joins attached to it."""
         match node:
             case exp.Table():
                 ensure_plain_table(node)
-                _refuse_parts(node, node.name)
+                refuse_parts(node, node.name)
                 plan, outputs = self.named(node.name, ctes)
                 scope = Scope(((node.alias_or_name.lower(), outputs),))
             case exp.Subquery() if isinstance(node.this, exp.Table):
                 if node.alias:
                     raise UnsupportedError("alias of relations in parentheses", "alias each inside them")
-                _refuse_parts(node, "relations in parentheses")
+                refuse_parts(node, "relations in parentheses")
                 plan, scope = self.source(node.this, ctes)
             case exp.Subquery():
-                _refuse_parts(node, node.alias or "a sub-select")
+                refuse_parts(node, node.alias or "a sub-select")
                 bound = self.query(node.this, ctes)
                 plan, scope = bound.plan, Scope(((node.alias.lower(), bound.outputs),))
             case _:
-                raise UnsupportedError(f"{type(node).__name__.upper()} in FROM", NO_RULE)
-        for join in node.args.get("joins") or ():
-            plan, scope = self.join(plan, scope, join, ctes)
-        return plan, scope
+                raise UnsupportedError(f"{type(node).__name__.upper()} in FROM")
+        return self._joined(plan, scope, node, ctes)
 
-    def named(self, name: str, ctes: Mapping[str, exp.Expr]) -> tuple[Plan, Outputs]:
-        """A CTE, view or stored relation by name."""
-        closure = ctes.get(name.lower())
-        if closure is not None:
-            bound = self.query(closure.this, closure.args["ctes"])
+    def named(self, name: str, ctes: Mapping[str, Cte]) -> tuple[Plan, Outputs]:
+        """Returns the plan and the outputs of a CTE, view or stored relation, in this order of precedence."""
+        cte = ctes.get(name.lower())
+        if cte is not None:
+            bound = self.query(cte.query, cte.visible)
             return bound.plan, bound.outputs
-        relation = self.relations.relation(name.lower())
-        match relation:
+        match self.relations.get(name.lower()):
             case None:
                 raise DefinitionError(f"unknown table {name}")
-            case ViewRelation(text):
+            case View(_, text):
                 if name.lower() in self.expanding:
                     raise DefinitionError(
                         f"view {name} is defined by itself: {' -> '.join((*self.expanding, name))}"
@@ -216,7 +206,7 @@ class QueryBinder:
                 bound = self.query(parse_query(text), {})
                 self.expanding = self.expanding[:-1]
                 return bound.plan, bound.outputs
-            case StoredRelation(columns):
+            case StoredRelation(_, columns):
                 self.scans += 1
                 if self.scans > MAX_SCANS:
                     raise UnsupportedError(
@@ -225,11 +215,16 @@ class QueryBinder:
                 outputs = tuple((column, Col(self.names.fresh(column), type_)) for column, type_ in columns)
                 return Scan(name.lower(), outputs), outputs
 
-    def join(
-        self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, exp.Expr]
+    def _joined(
+        self, plan: Plan, scope: Scope, node: exp.Expr, ctes: Mapping[str, Cte]
     ) -> tuple[Plan, Scope]:
-        """One more join on what has been joined so far."""
-        kind = _join_kind(node)
+        for join in node.args.get("joins") or ():
+            plan, scope = self.join(plan, scope, join, ctes)
+        return plan, scope
+
+    def join(self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
+        """Returns the plan and the scope of a join with `left`, whose columns are in `scope`."""
+        kind = join_kind(node)
         right, right_scope = self.source(node.this, ctes)
         both = Scope(scope.relations + right_scope.relations)
         aliases = [alias for alias, _ in both.relations]
@@ -240,30 +235,33 @@ class QueryBinder:
         on = node.args.get("on")
         if on is None:
             if kind is not JoinKind.INNER and kind is not JoinKind.CROSS:
-                raise DefinitionError(f"{kind.value} without ON")
+                raise DefinitionError(f"{kind.value} without ON; write the condition of the join")
             return Join(JoinKind.CROSS, left, right, None), both
         condition = predicate(ExpressionBinder(both.resolve).bind(on), "ON")
         self.names.refuse_float_keys(_equated(condition), "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both
 
 
-def predicate(expr: Expr, where: str) -> Expr:
-    """The expression, if it is a BOOLEAN. Raises DefinitionError."""
+def predicate(expr: Expr, clause: str) -> Expr:
+    """Returns the expression of a clause if it is BOOLEAN. Raises DefinitionError otherwise."""
     if expr.type != BOOLEAN:
-        raise DefinitionError(f"{where} is of type {expr.type}; it must be BOOLEAN")
+        raise DefinitionError(f"{clause} is of type {expr.type}; it must be BOOLEAN")
     return expr
 
 
-class _Closure(exp.Expression):
-    """A CTE's query together with the CTEs that were visible where it stands."""
+SET_OPERATIONS: Mapping[type[exp.SetOperation], Callable[[tuple[Plan, ...]], Plan]] = {
+    exp.Union: UnionAll,
+    exp.Except: ExceptAll,
+}
+"""The set operations that have a plan, by their syntax nodes."""
 
-    arg_types = {"this": True, "ctes": True}  # noqa: RUF012  # sqlglot's own protocol
 
-
-def _flatten(node: exp.Union) -> Iterator[exp.Expr]:
+def _flatten(node: exp.SetOperation) -> Iterator[exp.Expr]:
+    """Yields the branches; of a chain of UNIONs alike all branches, because UNION is associative."""
     left = node.this
     same = (
-        isinstance(left, exp.Union)
+        isinstance(node, exp.Union)
+        and isinstance(left, exp.Union)
         and not left.args.get("with_")
         and left.args.get("distinct") == node.args.get("distinct")
     )
@@ -278,76 +276,3 @@ def _equated(condition: Expr) -> Iterator[Expr]:
     for part in walk(condition):
         if isinstance(part, Fn) and part.name in ("=", "is not distinct from"):
             yield from part.args
-
-
-def _join_kind(node: exp.Join) -> JoinKind:
-    if node.args.get("using") or node.args.get("method"):
-        raise UnsupportedError("JOIN with USING or NATURAL", "write the condition with ON")
-    side, kind = (node.side or "").upper(), (node.kind or "").upper()
-    if kind in ("SEMI", "ANTI"):
-        raise UnsupportedError(f"{kind.lower()} join", NO_RULE)
-    match side, kind:
-        case "", "" | "INNER":
-            return JoinKind.INNER
-        case "", "CROSS":
-            return JoinKind.CROSS
-        case "LEFT" | "RIGHT" | "FULL", "" | "OUTER":
-            return JoinKind[side]
-        case _:
-            raise UnsupportedError(f"{side} {kind} join".lower(), NO_RULE)
-
-
-NO_RULE = "no differentiation rule yet"
-
-CLAUSES = frozenset(
-    {
-        "with_",
-        "expressions",
-        "from_",
-        "joins",
-        "where",
-        "group",
-        "having",
-        "distinct",
-        "this",
-        "expression",
-        "alias",
-        "side",
-        "kind",
-    }
-)
-
-
-CLAUSE_NAMES: Mapping[str, str] = {
-    "by_name": "UNION BY NAME",
-    "cluster": "CLUSTER BY",
-    "distribute": "DISTRIBUTE BY",
-    "laterals": "LATERAL VIEW",
-    "order": "ORDER BY",
-    "pivots": "PIVOT or UNPIVOT",
-    "sample": "TABLESAMPLE",
-    "sort": "SORT BY",
-    "windows": "WINDOW",
-}
-"""sqlglot's words for clauses, where they are not the clause's own."""
-
-
-def _clause(name: str) -> str:
-    return CLAUSE_NAMES.get(name, name.strip("_").replace("_", " ").upper())
-
-
-def _refuse_modifiers(node: exp.Expr) -> None:
-    for name, value in node.args.items():
-        if value in (None, False, []) or name in CLAUSES:
-            continue
-        raise UnsupportedError(_clause(name), NO_RULE)
-
-
-def _refuse_parts(node: exp.Expr, relation: str) -> None:
-    """Refuses what hangs on a FROM item besides its alias and joins."""
-    alias = node.args.get("alias")
-    if alias is not None and alias.columns:
-        raise UnsupportedError(f"column list in the alias of {relation}", "alias the columns in a sub-select")
-    for name, value in node.args.items():
-        if value not in (None, False, []) and name not in ("this", "alias", "joins", "with_"):
-            raise UnsupportedError(_clause(name), f"{NO_RULE} (on {relation})")

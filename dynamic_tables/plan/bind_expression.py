@@ -1,32 +1,23 @@
-"""Expressions of a syntax tree, bound to columns and typed."""
+"""From the expressions of a syntax tree to typed expressions over columns."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from functools import partial, reduce
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, text
+from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
 from dynamic_tables.plan.functions import CASE, IN, case_type
-from dynamic_tables.plan.parse import NON_DETERMINISTIC, function_name
+from dynamic_tables.plan.literals import integer, literal
+from dynamic_tables.plan.parse import function_name, parts
+from dynamic_tables.plan.refusals import not_admitted
 from dynamic_tables.plan.typed import aggregate, call, cast, to_type
-from dynamic_tables.plan.types import (
-    BIGINT,
-    BOOLEAN,
-    DOUBLE,
-    INT,
-    Type,
-    common,
-    common_of,
-    decimal,
-)
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, Type, common, common_of
 
 ResolveColumn = Callable[[exp.Column], Expr]
-
 
 BINARY: Mapping[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -48,7 +39,6 @@ BINARY: Mapping[type[exp.Expr], str] = {
     exp.Nullif: "nullif",
 }
 
-
 UNARY: Mapping[type[exp.Expr], str] = {
     exp.Not: "not",
     exp.Abs: "abs",
@@ -61,13 +51,7 @@ UNARY: Mapping[type[exp.Expr], str] = {
     exp.Day: "day",
 }
 
-
-NARY: Mapping[type[exp.Expr], str] = {
-    exp.Coalesce: "coalesce",
-    exp.Greatest: "greatest",
-    exp.Least: "least",
-}
-
+NARY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
 
 AGGREGATES: Mapping[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -77,22 +61,25 @@ AGGREGATES: Mapping[type[exp.Expr], str] = {
     exp.Max: "MAX",
 }
 
-
 SYNTAX_ONLY = frozenset(
     {"safe", "typed", "big_int", "ignore_nulls", "coalesce", "unit", "to", "is_string", "default_on_null"}
 )
-"""Arguments that sqlglot sets by itself and that change nothing for what is admitted here."""
+"""Arguments that sqlglot sets by itself and that do not change the value of an admitted expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionBinder:
-    """Binds expressions of one scope. `aggregates` says whether an aggregate may stand here."""
+    """Binds the expressions of one scope; `aggregates` says whether aggregates are allowed in them."""
 
     resolve: ResolveColumn
     aggregates: bool = False
 
     def bind(self, node: exp.Expr) -> Expr:
-        """The typed expression. Raises DefinitionError (wrong) or UnsupportedError (no rule for it)."""
+        """Returns the typed expression.
+
+        Raises DefinitionError: for an expression that Spark would refuse.
+        Raises UnsupportedError: for an expression that is right but that no rule covers.
+        """
         kind = type(node)
         if kind in BINARY:
             _only(node, "this", "expression")
@@ -108,10 +95,10 @@ class ExpressionBinder:
         special = SPECIAL.get(kind)
         if special is not None:
             return special(self, node)
-        raise _not_admitted(node)
+        raise not_admitted(node)
 
     def apply(self, name: str, *nodes: exp.Expr) -> Expr:
-        """A function of the registry over what is yet to be bound."""
+        """Binds the arguments of a function of the registry and returns its call. Raises as `bind` does."""
         return call(name, *(self.bind(node) for node in nodes))
 
     def _aggregate(self, name: str, node: exp.Expr) -> Expr:
@@ -120,7 +107,7 @@ class ExpressionBinder:
                 f"{name} stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
             )
         if node.expressions:
-            raise UnsupportedError(f"{name} of several columns", NO_RULE)
+            raise UnsupportedError(f"{name} of several columns")
         _only(node, "this")
         inner = node.this
         if isinstance(inner, exp.Star):
@@ -128,49 +115,18 @@ class ExpressionBinder:
         distinct = isinstance(inner, exp.Distinct)
         if distinct:
             if len(inner.expressions) != 1 or inner.args.get("on"):
-                raise UnsupportedError(f"{name} of several columns", NO_RULE)
+                raise UnsupportedError(f"{name} of several columns")
             inner = inner.expressions[0]
         return aggregate(name, ExpressionBinder(self.resolve).bind(inner), distinct)
 
 
 def _only(node: exp.Expr, *names: str) -> None:
-    """Refuses a construct with parts that the binding below would silently drop."""
-    for name, value in node.args.items():
-        if value not in (None, False, []) and name not in names and name not in SYNTAX_ONLY:
+    """Raises UnsupportedError for a construct with parts that the caller would silently drop."""
+    for name in parts(node):
+        if name not in names and name not in SYNTAX_ONLY:
             raise UnsupportedError(
                 f"{function_name(node)} with {name.replace('_', ' ')}", "no rule for this form"
             )
-
-
-NO_RULE = "no differentiation rule yet"
-
-
-NAMES: Mapping[type[exp.Expr], str] = {
-    exp.All: "ALL",
-    exp.Any: "ANY",
-    exp.Cube: "CUBE",
-    exp.Exists: "EXISTS",
-    exp.Filter: "aggregate with FILTER",
-    exp.GroupingSets: "GROUPING SETS",
-    exp.IntDiv: "DIV",
-    exp.QueryTransform: "TRANSFORM",
-    exp.Rollup: "ROLLUP",
-    exp.Select: "scalar subquery",
-    exp.Subquery: "scalar subquery",
-    exp.Window: "window function",
-}
-"""What cannot be bound, by the name a user knows it by."""
-
-
-def _not_admitted(node: exp.Expr) -> Exception:
-    if type(node) in NAMES:
-        return UnsupportedError(NAMES[type(node)], NO_RULE)
-    if isinstance(node, exp.Func):
-        name = function_name(node)
-        if name in NON_DETERMINISTIC:
-            return DefinitionError(f"function {name} is refused: its value does not depend on the data alone")
-        return UnsupportedError(f"function {name}", "it is not in the registry of differentiable expressions")
-    return UnsupportedError(type(node).__name__.lower(), "no rule for this expression")
 
 
 def _without_date_wrapper(node: exp.Expr) -> exp.Expr:
@@ -178,37 +134,11 @@ def _without_date_wrapper(node: exp.Expr) -> exp.Expr:
     return node.this if isinstance(node, exp.TsOrDsToDate) else node
 
 
-def _literal(_: ExpressionBinder, node: exp.Expr) -> Expr:
-    value = str(node.this)
-    if node.args.get("is_string"):
-        return text(value)
-    if value.isdigit():
-        return _integer(int(value))
-    if "e" in value.lower():
-        if math.isinf(float(value)):
-            raise DefinitionError(f"literal {value} is larger than any DOUBLE")
-        return Lit(float(value), DOUBLE)
-    exact = Decimal(value)
-    scale = -int(exact.as_tuple().exponent)
-    type_ = decimal(max(len(exact.as_tuple().digits), scale), scale)
-    if type_ is None:
-        raise DefinitionError(f"literal {value} has too many digits")
-    return Lit(exact, type_)
-
-
-def _integer(number: int) -> Expr:
-    if -(2**31) <= number < 2**31:
-        return Lit(number, INT)
-    if -(2**63) <= number < 2**63:
-        return Lit(number, BIGINT)
-    raise DefinitionError(f"literal {number} is outside BIGINT")
-
-
 def _negate(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this")
     # The sign belongs to a literal: -2147483648 is an INT, though 2147483648 is not.
     if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
-        return _integer(-int(str(node.this.this)))
+        return integer(-int(str(node.this.this)))
     return binder.apply("negate", node.this)
 
 
@@ -220,12 +150,12 @@ def _is(binder: ExpressionBinder, node: exp.Expr) -> Expr:
         case exp.Boolean(this=value):
             return call("is true" if value else "is false", operand)
         case _:
-            raise _not_admitted(node)
+            raise not_admitted(node)
 
 
 def _in(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     if node.args.get("query") is not None:
-        raise UnsupportedError("IN (subquery)", NO_RULE)
+        raise UnsupportedError("IN (subquery)")
     _only(node, "this", "expressions")
     if not node.expressions:
         raise DefinitionError("IN () compares with nothing; list at least one value")
@@ -234,7 +164,7 @@ def _in(binder: ExpressionBinder, node: exp.Expr) -> Expr:
         raise DefinitionError(
             f"IN compares {', '.join(str(arg.type) for arg in args)}; cast them to types that meet"
         )
-    return Fn(IN, args, BOOLEAN)
+    return boolean(IN, *args)
 
 
 def _case(binder: ExpressionBinder, node: exp.Expr) -> Expr:
@@ -260,7 +190,7 @@ def _finish_case(binder: ExpressionBinder, args: list[Expr], otherwise: exp.Expr
     args = [_retype(arg, type_) if i % 2 else arg for i, arg in enumerate(args)]
     result = (*args, _retype(default, type_))
     if case_type(tuple(arg.type for arg in result)) is None:
-        raise DefinitionError("a condition of a CASE is no BOOLEAN")
+        raise DefinitionError("a condition of a CASE is no BOOLEAN; write a comparison")
     return Fn(CASE, result, type_)
 
 
@@ -272,7 +202,7 @@ def _retype(expr: Expr, type_: Type) -> Expr:
 
 def _cast(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     if node.args.get("safe"):
-        raise UnsupportedError("try_cast", NO_RULE)
+        raise UnsupportedError("try_cast")
     _only(node, "this", "to")
     to = to_type(node.args["to"])
     if isinstance(node.this, exp.Null):
@@ -285,32 +215,29 @@ def _like(binder: ExpressionBinder, node: exp.Expr) -> Expr:
         (node.this, node.expression) if isinstance(node, exp.Escape) else (node, exp.Literal.string("\\"))
     )
     if not isinstance(like, exp.Like):
-        raise _not_admitted(like)
+        raise not_admitted(like)
     _only(like, "this", "expression", "negate")
-    found = binder.apply("like", like.this, like.expression, escape)
-    return call("not", found) if like.args.get("negate") else found
+    matches = binder.apply("like", like.this, like.expression, escape)
+    return call("not", matches) if like.args.get("negate") else matches
 
 
 def _date_add(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expression")
     if str(node.args.get("unit")).upper() != "DAY":
-        raise _not_admitted(node)
+        raise not_admitted(node)
     return binder.apply("date_add", _without_date_wrapper(node.this), node.expression)
 
 
 def _datediff(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expression")
     if node.args.get("unit") is not None and str(node.args["unit"]).upper() != "DAY":
-        raise _not_admitted(node)
+        raise not_admitted(node)
     return binder.apply("datediff", _without_date_wrapper(node.this), _without_date_wrapper(node.expression))
 
 
 def _concat(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "expressions")
-    first, *rest = [binder.bind(part) for part in node.expressions]
-    for part in rest:
-        first = call("concat", first, part)
-    return first
+    return reduce(partial(call, "concat"), [binder.bind(part) for part in node.expressions])
 
 
 def _substring(binder: ExpressionBinder, node: exp.Expr) -> Expr:
@@ -324,10 +251,6 @@ def _replace(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return binder.apply("replace", node.this, node.expression, replacement)
 
 
-def _boolean(_: ExpressionBinder, node: exp.Expr) -> Expr:
-    return Lit(bool(node.this), BOOLEAN)
-
-
 def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
@@ -335,8 +258,8 @@ def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
     exp.Paren: lambda binder, node: binder.bind(node.this),
-    exp.Literal: _literal,
-    exp.Boolean: _boolean,
+    exp.Literal: lambda _, node: literal(node),
+    exp.Boolean: lambda _, node: Lit(bool(node.this), BOOLEAN),
     exp.Null: _null,
     exp.Neg: _negate,
     exp.Is: _is,

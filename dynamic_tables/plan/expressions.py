@@ -1,20 +1,21 @@
-"""Scalar expressions of a plan. Every one carries its Spark type."""
+"""Expressions of a plan. Every expression carries its Spark type."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 
-from dynamic_tables.plan.types import STRING, Type
+from dynamic_tables.plan.types import BOOLEAN, STRING, Type
 
 Scalar = None | bool | int | float | Decimal | str | dt.date | dt.datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Col:
-    """A column of the node below, by its name, which is unique in the whole plan."""
+    """A column of the node below. Its name is unique in the whole plan."""
 
     name: str
     type: Type
@@ -22,10 +23,10 @@ class Col:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lit:
-    """A constant. Two are equal if they are written alike: NaN is NaN, and 0.0 is not -0.0.
+    """A constant. Two constants are equal if their text is equal: NaN equals NaN, 0.0 differs from -0.0.
 
-    A select item is a group key, and a plan another one, by equality of expressions; with Python's own
-    equality of floats one NaN would not be the other, and `greatest(0.0, x)` would be `greatest(-0.0, x)`.
+    Equality of expressions decides whether a select item is a group key. With Python's equality of floats,
+    NaN would not match NaN, and `greatest(0.0, x)` would match `greatest(-0.0, x)`.
     """
 
     value: Scalar
@@ -44,7 +45,7 @@ class Lit:
 
 @dataclass(frozen=True, slots=True)
 class Fn:
-    """A function of `plan.functions`, by its name there."""
+    """A call of a function, by its name in `plan.functions`."""
 
     name: str
     args: tuple[Expr, ...]
@@ -53,7 +54,7 @@ class Fn:
 
 @dataclass(frozen=True, slots=True)
 class Agg:
-    """An aggregate; `arg` None is COUNT(*). Stands only in an Aggregate node."""
+    """An aggregate, only allowed in an Aggregate node. `arg` None means COUNT(*)."""
 
     name: str
     arg: Expr | None
@@ -65,12 +66,22 @@ Expr = Col | Lit | Fn | Agg
 
 
 def text(value: str) -> Lit:
-    """A string constant."""
+    """Returns a constant of type STRING."""
     return Lit(value, STRING)
 
 
+def boolean(name: str, *args: Expr) -> Fn:
+    """Returns a call of a function whose result is BOOLEAN, such as `=` or `is null`."""
+    return Fn(name, args, BOOLEAN)
+
+
+def conjunction(parts: Iterable[Expr]) -> Expr:
+    """Returns one or more conditions joined by AND."""
+    return reduce(lambda left, right: boolean("and", left, right), parts)
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything inside it."""
+    """Yields the expression and every expression inside it."""
     yield expr
     match expr:
         case Fn(_, args, _):
@@ -83,7 +94,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def replace_columns(expr: Expr, replacement: Callable[[Col], Expr]) -> Expr:
-    """The expression with every column replaced."""
+    """Returns the expression with every column replaced by `replacement(column)`."""
     match expr:
         case Col():
             return replacement(expr)

@@ -1,8 +1,8 @@
-"""The typed registry of scalar functions: what may stand in a query, its type, its text per dialect.
+"""The registry of scalar functions: the type of the result, and the text in each dialect.
 
-A function that is not here is refused by name. `{0}`, `{1}` ... are the arguments, `{args}` all of them,
-`{type}` the result's type, `{type0}` ... the arguments'. The DuckDB text exists for tests of the rules; a
-cast in it is there because DuckDB gives another type or value without it.
+A function that is not here is refused by name. In a text, `{0}`, `{1}` ... are the arguments, `{args}` all
+of them, `{type}` is the type of the result and `{wide0}` the first argument cast by `wide_left`. The DuckDB
+text exists for tests of the rules; it has a cast where DuckDB gives another type or value without it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TypeRule = Callable[[tuple[Type, ...]], Type | None]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A scalar function: its result type (None: not defined for these arguments) and its texts."""
+    """A scalar function: its type rule (None: not defined for these arguments), and its text per dialect."""
 
     result: TypeRule
     spark: str
@@ -42,9 +42,9 @@ def _arithmetic(widen: Callable[[Type, Type], Type | None]) -> TypeRule:
     def rule(types: tuple[Type, ...]) -> Type | None:
         if len(types) != 2 or not {t.kind for t in types} <= NUMERIC:
             return None
-        met = common(*types)
-        if met is None or met.kind is not Kind.DECIMAL:
-            return met
+        shared = common(*types)
+        if shared is None or shared.kind is not Kind.DECIMAL:
+            return shared
         left, right = as_decimal(types[0]), as_decimal(types[1])
         return None if left is None or right is None else widen(left, right)
 
@@ -102,14 +102,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "%": Function(_arithmetic(_remainder_width), "({0} % {1})", "CAST({0} % {1} AS {type})"),
     "negate": Function(_same_as(*NUMERIC), "(- {0})"),
     "abs": Function(_same_as(*NUMERIC), "abs({0})"),
-    "=": Function(_comparison, "({0} = {1})"),
-    "<>": Function(_comparison, "({0} <> {1})"),
-    "<": Function(_comparison, "({0} < {1})"),
-    "<=": Function(_comparison, "({0} <= {1})"),
-    ">": Function(_comparison, "({0} > {1})"),
-    ">=": Function(_comparison, "({0} >= {1})"),
-    "is not distinct from": Function(_comparison, "({0} IS NOT DISTINCT FROM {1})"),
-    "is distinct from": Function(_comparison, "({0} IS DISTINCT FROM {1})"),
+    **{
+        sign: Function(_comparison, f"({{0}} {sign.upper()} {{1}})")
+        for sign in ("=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from")
+    },
     "between": Function(_comparison, "({0} BETWEEN {1} AND {2})"),
     "and": Function(_logic, "({0} AND {1})"),
     "or": Function(_logic, "({0} OR {1})"),
@@ -131,17 +127,18 @@ FUNCTIONS: Mapping[str, Function] = {
     "like": Function(_fixed(BOOLEAN, STRING, STRING, STRING), "({0} LIKE {1} ESCAPE {2})"),
     "date_add": Function(_fixed(DATE, DATE, INT), "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
     "datediff": Function(_fixed(INT, DATE, DATE), "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
-    "year": Function(_fixed(INT, DATE), "year({0})", "CAST(year({0}) AS INTEGER)"),
-    "month": Function(_fixed(INT, DATE), "month({0})", "CAST(month({0}) AS INTEGER)"),
-    "day": Function(_fixed(INT, DATE), "day({0})", "CAST(day({0}) AS INTEGER)"),
+    **{
+        part: Function(_fixed(INT, DATE), f"{part}({{0}})", f"CAST({part}({{0}}) AS INTEGER)")
+        for part in ("year", "month", "day")
+    },
 }
-"""Functions with a fixed shape. CASE, IN and CAST have their own: see `bind_expression` and `render`."""
+"""Functions with a type rule and a text; CASE, IN and CAST are bound and rendered by code."""
 
 CASE = "case"
 IN = "in"
 CAST = "cast"
 FRAME = "frame"
-"""One component of a row id; only the engine writes it (see `differentiate.row_id`)."""
+"""One component of a row id: only the engine uses it (see `differentiate.row_id`), no query may."""
 
 FULL_ONLY: frozenset[str] = frozenset(
     "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value "
@@ -151,7 +148,7 @@ FULL_ONLY: frozenset[str] = frozenset(
     "translate ascii concat_ws md5 last_day make_date date_trunc trunc dayofweek hour minute second "
     "explode posexplode array map struct named_struct size array_contains collect_list sort_array".split()
 )
-"""Deterministic functions that a FULL refresh may run though no rule differentiates them."""
+"""Deterministic functions that a FULL refresh may run although no rule differentiates them."""
 
 CASTS: Mapping[Kind, frozenset[Kind]] = {
     Kind.INT: frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
@@ -165,29 +162,18 @@ CASTS: Mapping[Kind, frozenset[Kind]] = {
     Kind.DATE: frozenset({Kind.DATE, Kind.STRING, Kind.TIMESTAMP_NTZ}),
     Kind.TIMESTAMP_NTZ: frozenset({Kind.TIMESTAMP_NTZ, Kind.DATE, Kind.STRING}),
 }
-"""From -> to. Missing ones (DOUBLE to STRING, DECIMAL to INT ...) round or print differently per engine."""
+"""Admitted casts, from -> to. Other casts (DOUBLE to STRING, DECIMAL to INT) differ between engines."""
 
 
 def case_type(types: tuple[Type, ...]) -> Type | None:
-    """The type of CASE over (condition, value, ..., else)."""
+    """Returns the type of CASE over (condition, value, ..., else); None if it has none."""
     conditions, values = types[:-1:2], (*types[1::2], types[-1])
     return common_of(values) if set(conditions) <= {BOOLEAN} else None
 
 
 def wide_left(left: Type, result: Type) -> Type | None:
-    """DuckDB caps products of narrow decimals at 18 digits: the left factor's type that avoids it."""
+    """Returns the type to which the left factor of a product is cast in DuckDB; None for no cast.
+
+    Without the cast, DuckDB caps the product of two narrow decimals at 18 digits.
+    """
     return Type(Kind.DECIMAL, result.precision, left.scale) if result.kind is Kind.DECIMAL else None
-
-
-__all__ = [
-    "CASE",
-    "CAST",
-    "CASTS",
-    "FRAME",
-    "FULL_ONLY",
-    "FUNCTIONS",
-    "IN",
-    "Function",
-    "case_type",
-    "wide_left",
-]

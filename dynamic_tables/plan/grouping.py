@@ -1,4 +1,4 @@
-"""The select list: plain, or over groups with HAVING."""
+"""Binds the select list of a query block, with GROUP BY and HAVING where it has them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
+from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Scope
 from dynamic_tables.plan.types import BOOLEAN, DOUBLE
 
@@ -17,12 +18,15 @@ NamedItems = list[tuple[str, Expr]]
 
 
 def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Bound:
-    """The select list, grouping and HAVING of a block over the plan of its FROM and WHERE."""
+    """Returns a query block, given the plan and the scope of its FROM and WHERE.
+
+    Raises DefinitionError or UnsupportedError for select items, keys and HAVING that cannot be bound.
+    """
     items = _items(node, scope)
     having = node.args.get("having")
     condition = None if having is None else _having(having.this, node, items, scope)
     group = node.args.get("group")
-    aggregated = any(isinstance(part, Agg) for _, expr in items for part in walk(expr))
+    aggregated = any(_has_aggregate(expr) for _, expr in items)
     if group is None and not aggregated and condition is None:
         return _project(names, plan, items)
     keys = [] if group is None else _keys(group, node, items, scope)
@@ -70,17 +74,21 @@ def _items(node: exp.Select, scope: Scope) -> NamedItems:
     return items
 
 
+def _has_aggregate(expr: Expr) -> bool:
+    return any(isinstance(part, Agg) for part in walk(expr))
+
+
 def _refuse_star_parts(star: exp.Expr) -> None:
-    if any(value for value in star.args.values()):
+    if any(parts(star)):
         raise UnsupportedError("* EXCEPT or REPLACE", "list the columns")
 
 
 def _keys(group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
-    for name, value in group.args.items():
-        if value not in (None, False, []) and name not in ("expressions", "all"):
-            raise UnsupportedError(name.replace("_", " ").upper(), "no differentiation rule yet")
+    for name in parts(group):
+        if name not in ("expressions", "all"):
+            raise UnsupportedError(name.replace("_", " ").upper())
     if group.args.get("all"):
-        return [(name, expr) for name, expr in items if not any(isinstance(part, Agg) for part in walk(expr))]
+        return [(name, expr) for name, expr in items if not _has_aggregate(expr)]
     return [_key(key, node, items, scope) for key in group.expressions]
 
 
@@ -93,32 +101,31 @@ def _key(key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tu
     elif (
         isinstance(key, exp.Column)
         and not key.table
+        # As in Spark, an input column comes before an output column of the same name.
         and not _names_input(key, scope)
         and key.name.lower() in _aliases(node)
     ):
         name, expr = next((name, expr) for name, expr in items if name.lower() == key.name.lower())
     else:
-        name, expr = (
-            (key.name if isinstance(key, exp.Column) else "key"),
-            ExpressionBinder(scope.resolve).bind(key),
-        )
-    if any(isinstance(part, Agg) for part in walk(expr)):
+        name = key.name if isinstance(key, exp.Column) else "key"
+        expr = ExpressionBinder(scope.resolve).bind(key)
+    if _has_aggregate(expr):
         raise DefinitionError(f"GROUP BY {name}: an aggregate cannot be a key")
     return name, expr
 
 
 def _having(condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> Expr:
-    """HAVING: outside of aggregates a plain name may be that of an output column."""
+    """Binds HAVING, where outside of aggregates a plain name may stand for an output column."""
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
         if column.table or name not in _aliases(node) or column.find_ancestor(exp.AggFunc) is not None:
             return scope.resolve(column)
-        meant = next(expr for output, expr in items if output.lower() == name)
-        if _names_input(column, scope) and scope.resolve(column) != meant:
-            cure = "it names a column and an output; qualify it, or rename the output"
-            raise UnsupportedError(f"HAVING over {column.name}", cure)
-        return meant
+        output_expr = next(expr for output, expr in items if output.lower() == name)
+        if _names_input(column, scope) and scope.resolve(column) != output_expr:
+            reason = "it names a column and an output; qualify it, or rename the output"
+            raise UnsupportedError(f"HAVING over {column.name}", reason)
+        return output_expr
 
     return ExpressionBinder(resolve, aggregates=True).bind(condition)
 
@@ -132,7 +139,7 @@ def _aliases(node: exp.Select) -> Sequence[str]:
 
 
 class _Grouping:
-    """Turns expressions over input rows into expressions over groups, collecting what must be computed."""
+    """Turns expressions over input rows into expressions over groups, and collects the aggregates."""
 
     def __init__(self, names: Names, keys: NamedItems, scope: Scope) -> None:
         self.names = names
@@ -141,7 +148,7 @@ class _Grouping:
         self.aggregates: list[tuple[str, Agg]] = []
 
     def over_groups(self, expr: Expr) -> Expr:
-        """The same expression over the group's keys and aggregates. Raises DefinitionError if it has none."""
+        """Returns the expression over keys and aggregates. Raises DefinitionError for any other column."""
         for name, key in self.keys:
             if expr == key:
                 return Col(name, key.type)

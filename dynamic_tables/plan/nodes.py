@@ -1,7 +1,7 @@
 """Plan nodes: one small algebra for defining queries and for the plans derived from them.
 
-Nodes compare by identity: a plan is a DAG, and a node that stands in two places is meant to be computed
-once. Column names are unique in a whole plan, so that joining two sub-plans needs no qualification.
+Nodes compare by identity: a plan is a DAG, and a node used in two places is computed once. Column names
+are unique in a whole plan, so that joining two sub-plans needs no qualified names.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar
-from dynamic_tables.plan.types import INT, Type
+from dynamic_tables.plan.types import INT, Columns
 
 ROW_ID = "$ROW_ID"
-"""Name of the column that identifies a row of a result for as long as it lives."""
+"""Name of the column that identifies a row of a result from its INSERT to its DELETE."""
 
 ACTION = "$ACTION"
 """Name of the change-set column that holds INSERT or DELETE."""
@@ -27,7 +27,7 @@ DELETE = "DELETE"
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """A source as the query names it; `columns` pairs the source's column with its name in the plan."""
+    """A source named in the query; `columns` pairs the name in the source with the column in the plan."""
 
     source: str
     columns: tuple[tuple[str, Col], ...]
@@ -35,7 +35,7 @@ class Scan:
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A relation that whoever runs the plan binds to data: `source@t0`, `source@t1`, `source@delta`."""
+    """A relation that is bound to data when the plan runs: `source@t0`, `source@t1`, `source@delta`."""
 
     name: str
     columns: tuple[tuple[str, Col], ...]
@@ -43,7 +43,7 @@ class Leaf:
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """New columns from expressions over the child's."""
+    """Columns computed from the child's columns: (name, expression) each."""
 
     child: Plan
     items: tuple[tuple[str, Expr], ...]
@@ -51,7 +51,7 @@ class Project:
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """The rows for which the predicate is true."""
+    """The child's rows for which the predicate is true."""
 
     child: Plan
     predicate: Expr
@@ -69,7 +69,7 @@ class JoinKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Join:
-    """A join on any condition (None for CROSS)."""
+    """A join on any condition; `on` is None for a cross join."""
 
     kind: JoinKind
     left: Plan
@@ -79,7 +79,7 @@ class Join:
 
 @dataclass(frozen=True, eq=False)
 class SemiJoin:
-    """The left rows that have (anti: have no) right row for which the condition is true."""
+    """The left rows with a right row for which the condition is true; `anti`: those without one."""
 
     left: Plan
     right: Plan
@@ -88,22 +88,41 @@ class SemiJoin:
 
 
 @dataclass(frozen=True, eq=False)
-class UnionAll:
-    """Bag union. Every branch has the columns of the first, in its order and under its names."""
+class SetOperation:
+    """An operation on bags of rows. Every branch has the column names of the first; their order may differ.
+
+    `operator`: its name in the registry and, in capitals, its words in SQL.
+    """
+
+    operator: ClassVar[str]
 
     branches: tuple[Plan, ...]
 
 
 @dataclass(frozen=True, eq=False)
+class UnionAll(SetOperation):
+    """The rows of all branches."""
+
+    operator: ClassVar[str] = "union all"
+
+
+@dataclass(frozen=True, eq=False)
+class ExceptAll(SetOperation):
+    """The rows of the first of two branches, but for as many copies of each as the second has."""
+
+    operator: ClassVar[str] = "except all"
+
+
+@dataclass(frozen=True, eq=False)
 class Distinct:
-    """Each row once."""
+    """Each row of the child once."""
 
     child: Plan
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """One row per group; without keys one row in all, also over no rows."""
+    """One row per group; without keys exactly one row, also over no rows."""
 
     child: Plan
     keys: tuple[tuple[str, Expr], ...]
@@ -112,7 +131,7 @@ class Aggregate:
 
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """The child's rows with a 1-based INT counter among the rows equal in `partition`."""
+    """The child's rows with an INT column that counts from 1 among the rows equal in `partition`."""
 
     child: Plan
     partition: tuple[Expr, ...]
@@ -121,17 +140,30 @@ class Numbered:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Constant rows."""
+    """Constant rows; `rows` has a value for each of `columns_`."""
 
     columns_: tuple[Col, ...]
     rows: tuple[tuple[Scalar, ...], ...]
 
 
-Plan = Scan | Leaf | Project | Filter | Join | SemiJoin | UnionAll | Distinct | Aggregate | Numbered | Values
+Plan = (
+    Scan
+    | Leaf
+    | Project
+    | Filter
+    | Join
+    | SemiJoin
+    | UnionAll
+    | ExceptAll
+    | Distinct
+    | Aggregate
+    | Numbered
+    | Values
+)
 
 
 def columns(plan: Plan) -> tuple[Col, ...]:
-    """The output columns of a plan, in order."""
+    """Returns the output columns of a plan, in order."""
     match plan:
         case Scan(_, pairs) | Leaf(_, pairs):
             return tuple(column for _, column in pairs)
@@ -143,7 +175,7 @@ def columns(plan: Plan) -> tuple[Col, ...]:
             return columns(left) + columns(right)
         case SemiJoin(left, _, _, _):
             return columns(left)
-        case UnionAll(branches):
+        case SetOperation(branches):
             return columns(branches[0])
         case Aggregate(_, keys, aggregates):
             return tuple(Col(name, expr.type) for name, expr in (*keys, *aggregates))
@@ -156,7 +188,7 @@ def columns(plan: Plan) -> tuple[Col, ...]:
 
 
 def children(plan: Plan) -> tuple[Plan, ...]:
-    """The nodes directly below."""
+    """Returns the nodes directly below a node, left to right."""
     match plan:
         case Scan() | Leaf() | Values():
             return ()
@@ -170,14 +202,14 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             return (child,)
         case Join(_, left, right, _) | SemiJoin(left, right, _, _):
             return (left, right)
-        case UnionAll(branches):
+        case SetOperation(branches):
             return branches
         case _:
             assert_never(plan)
 
 
 def walk(plan: Plan) -> Iterator[Plan]:
-    """Every node once, parents first."""
+    """Yields every node of a plan once, parents before children, left before right."""
     seen: set[int] = set()
     stack = [plan]
     while stack:
@@ -189,29 +221,24 @@ def walk(plan: Plan) -> Iterator[Plan]:
         stack.extend(reversed(children(node)))
 
 
-def scans(plan: Plan) -> tuple[Scan, ...]:
-    """The scans of a plan, left to right; a source read twice appears twice."""
-    return tuple(node for node in walk(plan) if isinstance(node, Scan))
-
-
 def sources(plan: Plan) -> tuple[str, ...]:
-    """The sources of a plan, each once."""
-    return tuple(dict.fromkeys(scan.source for scan in scans(plan)))
+    """Returns the names of the sources that a plan scans, each once, left to right."""
+    return tuple(dict.fromkeys(node.source for node in walk(plan) if isinstance(node, Scan)))
 
 
 @dataclass(frozen=True, eq=False)
 class BoundQuery:
-    """A defining query: its plan and its output columns (name as the user sees it, column of the plan)."""
+    """A defining query: its plan, and its output columns as (name that the user sees, column of the plan)."""
 
     plan: Plan
     outputs: tuple[tuple[str, Col], ...]
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """The relations it reads, views expanded."""
+        """The names of the stored relations that the query reads, views expanded."""
         return sources(self.plan)
 
     @property
-    def schema(self) -> tuple[tuple[str, Type], ...]:
-        """Output names and types."""
+    def schema(self) -> Columns:
+        """Names and types of the output columns."""
         return tuple((name, column.type) for name, column in self.outputs)

@@ -1,9 +1,9 @@
-"""SQL text to a syntax tree, and what may not stand in it at all."""
+"""From SQL text to a syntax tree, and the checks for constructs that no query may contain."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from sqlglot import exp
@@ -23,7 +23,6 @@ NON_DETERMINISTIC = frozenset(
 )
 """Functions whose value depends on more than their arguments, or on the order of rows."""
 
-
 SPARK_NAMES: Mapping[str, str] = {
     "arg_max": "max_by",
     "arg_min": "min_by",
@@ -41,40 +40,44 @@ SPARK_NAMES: Mapping[str, str] = {
     "var_map": "map",
     "variance_pop": "var_pop",
 }
-"""sqlglot's names of functions that Spark knows by another."""
+"""sqlglot's names of functions that have another name in Spark."""
+
+TOO_DEEP = "the query is nested too deeply"
 
 
 class SparkText(Spark):
     """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
 
     class Tokenizer(Spark.Tokenizer):
-        """Both escapes of Spark 4."""
+        """A tokenizer with both ways in which Spark 4 escapes a quote."""
 
         STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012  # sqlglot's own protocol
 
     class Parser(SparkParser):
-        """A parser that writes no log lines."""
+        """A parser that writes no log lines: callers refuse unsupported syntax with an error."""
 
         def _warn_unsupported(self) -> None:
-            """Nothing: what it would warn of is refused, by an error."""
+            pass
 
 
 @lru_cache(maxsize=512)
 def parse_query(text: str) -> exp.Query:
-    """The syntax tree of one SELECT; callers do not change it, for the next one gets the same tree.
+    """Returns the syntax tree of one SELECT. The tree is cached and shared: callers must not change it.
 
-    Raises DefinitionError with line and column for anything else.
+    Raises DefinitionError: with line and column, for any other text.
     """
     statements = _parse(text)
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        found = "nothing" if not statements else type(statements[0]).__name__.upper()
+        kind = "nothing" if not statements else type(statements[0]).__name__.upper()
         if len(statements) > 1:
-            found = f"{len(statements)} statements"
-        raise DefinitionError(f"a defining query is one SELECT; found {found}")
+            kind = f"{len(statements)} statements"
+        raise DefinitionError(f"a defining query is one SELECT; found {kind}")
     return statements[0]
 
 
-TOO_DEEP = "the query is nested too deeply"
+def parts(node: exp.Expr) -> Iterator[str]:
+    """Yields the names of the arguments that a syntax node has; sqlglot sets absent ones to nothing."""
+    return (name for name, value in node.args.items() if value not in (None, False, []))
 
 
 def _parse(text: str) -> list[exp.Expr]:
@@ -88,27 +91,19 @@ def _parse(text: str) -> list[exp.Expr]:
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        # sqlglot stumbles over some text that is no SQL.
+        # On some texts that are no SQL, sqlglot raises an error of Python instead of its own.
         raise DefinitionError("syntax error: the text cannot be read as one SELECT") from error
     return [statement for statement in parsed if isinstance(statement, exp.Expression)]
 
 
 _NO_ITEM = frozenset(
-    {
-        TokenType.COMMA,
-        TokenType.FROM,
-        TokenType.WHERE,
-        TokenType.GROUP_BY,
-        TokenType.HAVING,
-        TokenType.UNION,
-        TokenType.R_PAREN,
-        TokenType.SEMICOLON,
-    }
+    TokenType[name] for name in "COMMA FROM WHERE GROUP_BY HAVING UNION R_PAREN SEMICOLON".split()
 )
+"""Tokens that cannot begin an item of a list."""
 
 
 def _ensure_full_lists(text: str, tokens: Sequence[Token]) -> None:
-    """Raises DefinitionError for `SELECT FROM` and `a,, b`, which sqlglot lets pass and Spark does not."""
+    """Raises DefinitionError for `SELECT FROM` and `a,, b`, which sqlglot accepts and Spark does not."""
     for i, token in enumerate(tokens):
         if token.token_type not in (TokenType.COMMA, TokenType.SELECT):
             continue
@@ -122,10 +117,10 @@ def _place(text: str, offset: int) -> str:
 
 
 def _explained(text: str, error: SqlglotError) -> str:
-    """Where and what, in the user's terms: sqlglot speaks of its own tokens and classes."""
+    """Returns place and cause of a syntax error in the user's terms; sqlglot names its own token classes."""
     details = getattr(error, "errors", None)
     if not details:
-        # From the tokenizer: its line is where the text ends, its offset where the thing begins.
+        # An error of the tokenizer: its line is where the text ends, its offset where the literal begins.
         unclosed = re.fullmatch(r"Missing (\S+) from \d+:(\d+)", str(error.__cause__))
         if unclosed is None:
             return f"at {_place(text, len(text))}: the text ends inside a string, a name or a comment"
@@ -146,7 +141,7 @@ def _explained(text: str, error: SqlglotError) -> str:
 
 
 def function_name(node: exp.Expr) -> str:
-    """The name a user would recognise a function by: Spark's."""
+    """Returns the name of a function in Spark, in lower case."""
     if isinstance(node, exp.Anonymous):
         return str(node.this).lower()
     if isinstance(node, exp.Pad):
@@ -156,30 +151,31 @@ def function_name(node: exp.Expr) -> str:
 
 
 def ensure_plain_table(table: exp.Table) -> None:
-    """Raises DefinitionError for a relation that is no plain name: a path, a function, a past version."""
+    """Raises DefinitionError for a relation that is not a plain name: a path, a function, a past version."""
     shown = table.sql(SparkText)
     if not isinstance(table.this, exp.Identifier):
         raise DefinitionError(f"{shown} is refused: a query reads relations of its account")
     if table.args.get("db") is not None or table.args.get("catalog") is not None:
         raise DefinitionError(f"{shown} is refused: a query reads relations of its account, by plain names")
     alias = table.args.get("alias")
-    # `r@v1` comes as an alias.
+    # sqlglot parses the time travel `r@v1` as an alias.
     travels = alias is not None and not isinstance(alias.this, exp.Identifier | None)
     if travels or table.args.get("version") is not None or table.args.get("when") is not None:
         raise DefinitionError(f"{shown} is refused: a refresh decides which versions are read")
 
 
 def ensure_deterministic(tree: exp.Expr) -> None:
-    """Raises DefinitionError naming the first function whose value is not a function of the data."""
+    """Raises DefinitionError for the first function whose value does not depend on its arguments alone."""
     for node in tree.find_all(exp.Func):
         if function_name(node) in NON_DETERMINISTIC:
             raise _not_of_the_data(f"function {function_name(node)}")
 
 
 def ensure_no_bare_function(tree: exp.Expr) -> None:
-    """Raises DefinitionError for `current_user` and the like written without parentheses.
+    """Raises DefinitionError for `current_user` and similar functions written without parentheses.
 
-    For text that no binder has seen: a binder takes such a name for a column, and misses it.
+    It is for texts that run as they are. A text that is bound needs no such check: there, such a name is
+    an unknown column.
     """
     for column in tree.find_all(exp.Column):
         if not column.table and column.name.lower() in NON_DETERMINISTIC:
@@ -191,7 +187,7 @@ def _not_of_the_data(what: str) -> DefinitionError:
 
 
 def ensure_admitted(tree: exp.Expr, functions: Iterable[str]) -> None:
-    """Raises DefinitionError naming the first function, or other call, that is not in the given list."""
+    """Raises DefinitionError for the first function or other call that is not in the given list."""
     admitted = frozenset(functions)
     for script in tree.find_all(exp.QueryTransform):
         raise DefinitionError(f"{script.sql(SparkText)} is refused: a query runs no scripts")
@@ -199,7 +195,7 @@ def ensure_admitted(tree: exp.Expr, functions: Iterable[str]) -> None:
         if isinstance(dot.expression, exp.Func):
             raise DefinitionError(f"{dot.sql(SparkText)} is refused: functions go by their plain names")
     for node in tree.find_all(exp.Func):
-        # sqlglot makes Func of some plain syntax too; those print as operators or keywords.
+        # sqlglot also has the class Func for these operators and keywords.
         if isinstance(node, exp.And | exp.Or | exp.Xor | exp.Case | exp.If | exp.Cast | exp.Exists):
             continue
         name = function_name(node)

@@ -1,19 +1,17 @@
-"""A query as text: what it reads, whether it may run at all, and why no plan covers it.
+"""A query as text: the relations it names, and the checks for a text that runs without a plan.
 
-The road of FULL tables over operators without a rule: their text runs as it is, after these checks.
+A FULL table over an operator without a rule runs its text as it is, after these checks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
 from sqlglot import exp
 
-from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.bind import Relations, StoredRelation, ViewRelation
+from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.functions import FULL_ONLY
 from dynamic_tables.plan.parse import (
     TOO_DEEP,
@@ -23,7 +21,7 @@ from dynamic_tables.plan.parse import (
     ensure_plain_table,
     parse_query,
 )
-from dynamic_tables.plan.types import Type
+from dynamic_tables.plan.relations import Relations, StoredRelation, View
 
 ADMITTED = FULL_ONLY | frozenset(
     "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat "
@@ -32,48 +30,31 @@ ADMITTED = FULL_ONLY | frozenset(
 )
 
 
-class Analyzer(Protocol):
-    """Whoever can tell the columns of a text without running it."""
-
-    def columns_of_text(self, text: str, relations: Iterable[str]) -> tuple[tuple[str, Type], ...]:
-        """Names and types."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A query's text, the relations it names, the stored relations and texts below it."""
+    """What a query reads.
 
-    text: str
+    `names`: the relations that the text itself names. `sources`: the stored relations below it, views
+    expanded. `texts`: the text and those of the views below it.
+    """
+
     names: tuple[str, ...]
     sources: tuple[str, ...]
     texts: tuple[str, ...]
-    operator: str = ""
-    unsupported: str = ""
-    reason: str = ""
-
-    def without_rule(self, error: UnsupportedError) -> TextQuery:
-        """The same, with the reason why it cannot be incremental."""
-        return replace(self, operator=error.operator, unsupported=str(error), reason=error.reason)
 
     def ensure_admitted(self) -> None:
-        """Raises DefinitionError for a function or relation that may not even run in a FULL refresh."""
+        """Raises DefinitionError for a function that may not even run in a FULL refresh."""
         for text in self.texts:
             tree = parse_query(text)
             ensure_admitted(tree, ADMITTED)
             ensure_no_bare_function(tree)
 
-    def columns(self, analyzer: object) -> tuple[tuple[str, Type], ...]:
-        """The output columns. Raises UnsupportedError where the store cannot analyse text."""
-        analyse = getattr(analyzer, "columns_of_text", None)
-        if analyse is None:
-            raise UnsupportedError(self.operator, f"{self.reason}, and this store runs plans only")
-        result: tuple[tuple[str, Type], ...] = analyse(self.text, self.names)
-        return result
-
 
 def read_text(text: str, relations: Relations) -> TextQuery:
-    """What a query names, at any depth. Raises DefinitionError: syntax, unknown or foreign relations."""
+    """Returns what a query reads, at any depth of views.
+
+    Raises DefinitionError: for a syntax error, an unknown or foreign relation, a view defined by itself.
+    """
     sources: dict[str, None] = {}
     texts: dict[str, None] = {}
 
@@ -83,10 +64,10 @@ def read_text(text: str, relations: Relations) -> TextQuery:
         for name in names:
             if name in path:
                 raise DefinitionError(f"{name} is defined by itself: {' -> '.join((*path, name))}")
-            match relations.relation(name):
+            match relations.get(name):
                 case None:
                     raise DefinitionError(f"unknown table {name}")
-                case ViewRelation(view):
+                case View(_, view):
                     visit(view, (*path, name))
                 case StoredRelation():
                     sources[name] = None
@@ -96,14 +77,15 @@ def read_text(text: str, relations: Relations) -> TextQuery:
         names = visit(text, ())
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
-    return TextQuery(text, names, tuple(sources), tuple(texts))
+    return TextQuery(names, tuple(sources), tuple(texts))
 
 
 @lru_cache(maxsize=4096)
 def names_in(text: str) -> tuple[str, ...]:
-    """The relations that a text itself names, each once, in order; a refresh asks this again and again.
+    """Returns the relations that a text itself names, each once, in order; cached for refreshes.
 
-    Raises DefinitionError: syntax, a function without a fixed result, a relation that is no plain table.
+    Raises DefinitionError: for a syntax error, a function that is not deterministic, or a relation that
+    is not a plain name.
     """
     tree = parse_query(text)
     ensure_deterministic(tree)
@@ -118,9 +100,9 @@ def _relations(tree: exp.Expr) -> Iterable[str]:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether a name means a CTE where it stands: within a WITH, only the CTEs before it are known.
+    """Tells whether a name stands for a CTE; within a WITH, only the CTEs before it are visible.
 
-    So `WITH r AS (SELECT * FROM r) SELECT * FROM r` reads the relation r.
+    For example, `WITH r AS (SELECT * FROM r) SELECT * FROM r` reads the relation r.
     """
     below: exp.Expr = table
     above = table.parent

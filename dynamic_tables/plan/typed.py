@@ -1,17 +1,15 @@
-"""Typed expressions by construction: calls, aggregates and casts, or the reason why they make no sense."""
+"""Calls, aggregates and casts with their types, or the error that says why Spark would refuse them."""
 
 from __future__ import annotations
 
-import datetime as dt
-import re
 from collections.abc import Mapping
-from decimal import Decimal
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
+from dynamic_tables.plan.literals import beside_decimal, folded, parsed
 from dynamic_tables.plan.parse import SparkText
 from dynamic_tables.plan.types import (
     BIGINT,
@@ -29,19 +27,16 @@ from dynamic_tables.plan.types import (
 )
 
 TYPES: Mapping[str, Type] = {
-    "INT": INT,
-    "BIGINT": BIGINT,
-    "DOUBLE": DOUBLE,
-    "BOOLEAN": BOOLEAN,
+    **{type_.kind.value: type_ for type_ in (INT, BIGINT, DOUBLE, BOOLEAN, DATE)},
     "TEXT": STRING,
     "VARCHAR": STRING,
-    "DATE": DATE,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
 }
+"""sqlglot's names of types, except DECIMAL."""
 
 
 def to_type(node: exp.DataType) -> Type:
-    """The type of a CAST or a column definition. Raises DefinitionError for one that no table may hold."""
+    """Returns the type of a CAST. Raises DefinitionError for a type that dynamic tables do not hold."""
     name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
     if name == "DECIMAL":
         digits = [int(param.this.name) for param in node.expressions]
@@ -56,9 +51,9 @@ def to_type(node: exp.DataType) -> Type:
 
 
 def call(name: str, *args: Expr) -> Expr:
-    """A function applied to typed arguments. Raises DefinitionError where it has none for their types."""
+    """Returns a function applied to arguments. Raises DefinitionError: not defined for their types."""
     if name in ("+", "-", "*", "%"):
-        args = _exact_literals(args)
+        args = beside_decimal(args)
     result = FUNCTIONS[name].result(tuple(arg.type for arg in args))
     if result is None:
         shown = ", ".join(str(arg.type) for arg in args)
@@ -67,7 +62,11 @@ def call(name: str, *args: Expr) -> Expr:
 
 
 def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
-    """An aggregate over a typed argument. Raises DefinitionError or UnsupportedError by its type."""
+    """Returns an aggregate over an argument.
+
+    Raises DefinitionError: if the aggregate is not defined for the argument's type.
+    Raises UnsupportedError: for AVG of DECIMAL, whose digits depend on the engine.
+    """
     match name:
         case "COUNT":
             return Agg(name, arg, distinct, BIGINT)
@@ -87,79 +86,21 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
 
 
 def cast(arg: Expr, to: Type) -> Expr:
-    """A cast between types for which it means the same everywhere."""
+    """Returns a cast; constants are converted now, and a cast to the same type is no cast.
+
+    Raises DefinitionError: for a string constant that is no value of the type.
+    Raises UnsupportedError: for a cast that rounds, fails or prints differently from engine to engine.
+    """
     if arg.type == to:
         return arg
     if isinstance(arg, Lit) and (arg.value is None or to.kind is Kind.DECIMAL):
-        folded = _fold_literal(arg, to)
-        if folded is not None:
-            return folded
+        constant = folded(arg, to)
+        if constant is not None:
+            return constant
     if isinstance(arg, Lit) and isinstance(arg.value, str):
-        return _parse_literal(arg.value, to)
+        return parsed(arg.value, to)
     if to.kind not in CASTS[arg.type.kind]:
         raise UnsupportedError(
             f"CAST({arg.type} AS {to})", "rounds, fails or prints differently from engine to engine"
         )
     return Fn(CAST, (arg,), to)
-
-
-def _fold_literal(literal: Lit, to: Type) -> Lit | None:
-    match literal.value:
-        case None:
-            return Lit(None, to)
-        case bool():
-            return None
-        case int() | Decimal():
-            value = Decimal(literal.value)
-            fits = value == round(value, to.scale) and abs(value) < Decimal(10) ** (to.precision - to.scale)
-            return Lit(value, to) if fits else None
-        case _:
-            return None
-
-
-PLAIN: Mapping[Kind, str] = {
-    Kind.DOUBLE: r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity",
-    Kind.INT: r"[+-]?\d+",
-    Kind.BIGINT: r"[+-]?\d+",
-    Kind.DATE: r"\d{4}-\d{2}-\d{2}",
-    Kind.TIMESTAMP_NTZ: r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?",
-}
-"""How the text of a constant is written for Python to read it as Spark does, and in full."""
-
-
-def _parse_literal(value: str, to: Type) -> Expr:
-    try:
-        match to.kind:
-            case kind if kind in PLAIN and not re.fullmatch(PLAIN[kind], value, re.ASCII):
-                raise ValueError(value)
-            case Kind.DOUBLE:
-                return Lit(float(value), to)
-            case Kind.INT | Kind.BIGINT:
-                number = int(value)
-                bits = 31 if to.kind is Kind.INT else 63
-                if not -(2**bits) <= number < 2**bits:
-                    raise ValueError(value)
-                return Lit(number, to)
-            case Kind.DATE:
-                return Lit(dt.date.fromisoformat(value), to)
-            case Kind.TIMESTAMP_NTZ:
-                return Lit(dt.datetime.fromisoformat(value), to)
-            case Kind.BOOLEAN if value in ("true", "false"):
-                return Lit(value == "true", to)
-            case _:
-                pass
-    except ValueError as error:
-        raise DefinitionError(f"{value!r} is no {to}") from error
-    raise UnsupportedError(f"CAST('{value}' AS {to})", "not a plain literal of that type")
-
-
-def _exact_literals(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    # Beside a DECIMAL, Spark gives an integer literal just the digits it has, not the ten of an INT.
-    if not any(arg.type.kind is Kind.DECIMAL for arg in args):
-        return args
-    return tuple(
-        Lit(Decimal(arg.value), Type(Kind.DECIMAL, max(1, len(str(abs(arg.value)))), 0))
-        if isinstance(arg, Lit) and type(arg.value) is int
-        else arg
-        for arg in args
-    )

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """The families of types a dynamic table may hold."""
+    """The kinds of types that a column of a dynamic table may have."""
 
     INT = "INT"
     BIGINT = "BIGINT"
@@ -33,6 +33,9 @@ class Type:
         return str(self.kind.value)
 
 
+Columns = tuple[tuple[str, Type], ...]
+"""Names and types of a relation's columns, in order."""
+
 INT = Type(Kind.INT)
 BIGINT = Type(Kind.BIGINT)
 DOUBLE = Type(Kind.DOUBLE)
@@ -47,14 +50,14 @@ NUMERIC = INTEGRAL | {Kind.DECIMAL, Kind.DOUBLE}
 
 
 def decimal(precision: int, scale: int) -> Type | None:
-    """DECIMAL(precision, scale); None where Spark would have to give up digits of it."""
+    """Returns DECIMAL(precision, scale); None where Spark would have to drop digits of the value."""
     if precision > MAX_PRECISION or scale > precision:
         return None
     return Type(Kind.DECIMAL, precision, scale)
 
 
 def as_decimal(type_: Type) -> Type | None:
-    """The decimal type that holds every value of an exact numeric type."""
+    """Returns the decimal type that holds every value of an exact numeric type; None for other types."""
     match type_.kind:
         case Kind.INT:
             return Type(Kind.DECIMAL, 10, 0)
@@ -67,9 +70,10 @@ def as_decimal(type_: Type) -> Type | None:
 
 
 def common(left: Type, right: Type) -> Type | None:
-    """The type both sides take in COALESCE, CASE, UNION and comparisons; None if they do not meet.
+    """Returns the type that both sides take in COALESCE, CASE, UNION and comparisons; None if there is none.
 
-    STRING meets only STRING: Spark would cast it, and fail at run time on the first value that is no number.
+    STRING has a common type only with STRING: Spark would cast it to a number, and fail at run time on the
+    first value that is no number.
     """
     if left == right:
         return left
@@ -90,7 +94,7 @@ def common(left: Type, right: Type) -> Type | None:
 
 
 def common_of(types: tuple[Type, ...]) -> Type | None:
-    """The common type of one or more types."""
+    """Returns the common type of one or more types; None if two of them have none."""
     result: Type | None = types[0]
     for type_ in types[1:]:
         result = None if result is None else common(result, type_)
@@ -98,7 +102,7 @@ def common_of(types: tuple[Type, ...]) -> Type | None:
 
 
 def sum_type(type_: Type) -> Type | None:
-    """The type of SUM over a type."""
+    """Returns the type of SUM over a type (Spark adds ten digits to a DECIMAL); None if it has no SUM."""
     match type_.kind:
         case Kind.INT | Kind.BIGINT:
             return BIGINT

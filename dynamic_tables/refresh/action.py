@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 
-from dynamic_tables.refresh.frontier import Frontier, SourceVersion
-
-
-class Action(Enum):
-    """The closed list of refresh actions."""
-
-    INITIALIZE = "INITIALIZE"
-    NO_DATA = "NO_DATA"
-    FULL = "FULL"
-    INCREMENTAL = "INCREMENTAL"
-    REINITIALIZE = "REINITIALIZE"
-
+from dynamic_tables.store.port import Action
+from dynamic_tables.versions import Frontier, SourceVersion
 
 Readable = Callable[[str, SourceVersion], bool]
-"""Whether a source's version can still be read."""
+"""Tells whether the rows of a source, given by name, can still be read at a version."""
 
 
 def decide(
     before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
 ) -> tuple[Action, str]:
-    """The action and its reason.
+    """Returns the action of a refresh between two frontiers, and the reason for it.
 
-    Order matters: a replaced source may hold other rows under equal versions, so it is looked at before
-    asking whether anything changed.
+    `before` is None for a table without contents. A replaced source is looked for before asking whether
+    anything changed: it may hold other rows under equal version numbers.
     """
     if before is None:
         return Action.INITIALIZE, "no contents yet"

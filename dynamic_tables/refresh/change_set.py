@@ -11,21 +11,21 @@ from dynamic_tables.store.port import Relation
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """A change set as computed, before any validation.
+    """A change set as it was computed, before any validation.
 
-    Columns: those of the table, `$ACTION`, `$ROW_ID`.
+    `columns`: those of the table, then `$ACTION` and `$ROW_ID`.
     """
 
     columns: tuple[str, ...]
     relation: Relation
 
     def rows(self) -> Sequence[tuple[object, ...]]:
-        """The rows."""
+        """Returns the rows of the change set; values in the order of `columns`."""
         return self.relation.rows()
 
 
 class ChangeSetRefused(ValidationFailed):
-    """The validations refused a change set; it is kept here for whoever looks into it."""
+    """The validations refused a change set; `change_set` holds it for an investigation."""
 
     def __init__(self, table: str, timestamp: int, reason: str, change_set: ChangeSet) -> None:
         super().__init__(table, timestamp, reason)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dynamic_tables.definition import DynamicTable
-from dynamic_tables.differentiate.apply import ABSENT, CHANGES, CONTENTS, DUPLICATED, PRESENT
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dynamic_tables.differentiate.apply import ABSENT, DUPLICATED, PRESENT
 from dynamic_tables.plan.nodes import DELETE, INSERT
-from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
-from dynamic_tables.refresh.plans import Plans
-from dynamic_tables.store.port import Relation, Store
 
 MESSAGES = {
     DUPLICATED: "{rows} pairs of $ROW_ID and $ACTION occur more than once in the change set",
@@ -16,29 +15,21 @@ MESSAGES = {
 }
 
 
-def validate(
-    table: DynamicTable,
-    timestamp: int,
-    changes: ChangeSet,
-    contents: Relation,
-    store: Store,
-    plans: Plans,
-    enforce: bool,
-) -> tuple[int, int]:
-    """How many rows a change set inserts and deletes.
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """The size of a change set in rows, and a message for each validation that failed."""
 
-    Raises ChangeSetRefused, before anything is committed, where a validation fails and `enforce` is on.
-    """
-    bound = {CHANGES: changes.relation, CONTENTS: contents}
-    counted = {
-        str(check): (int(str(rows)), str(example))
-        for check, rows, example in store.compute(plans.validate(table.columns), bound, once=False).rows()
-    }
-    broken = [
-        f"{MESSAGES[check].format(rows=rows)} (for example {example})"
-        for check, (rows, example) in sorted(counted.items())
+    inserted: int
+    deleted: int
+    violations: tuple[str, ...]
+
+
+def read_validation(rows: Sequence[tuple[object, ...]]) -> Validated:
+    """Returns what the rows (check, number, example) of the plan `differentiate.apply.validate` say."""
+    counted = {str(check): (int(str(number)), str(example)) for check, number, example in rows}
+    violations = tuple(
+        f"{MESSAGES[check].format(rows=number)} (for example {example})"
+        for check, (number, example) in sorted(counted.items())
         if check in MESSAGES
-    ]
-    if broken and enforce:
-        raise ChangeSetRefused(table.name, timestamp, "; ".join(broken), changes)
-    return counted.get(INSERT, (0, ""))[0], counted.get(DELETE, (0, ""))[0]
+    )
+    return Validated(counted.get(INSERT, (0, ""))[0], counted.get(DELETE, (0, ""))[0], violations)

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from dynamic_tables.errors import RefreshFailed, ValidationFailed
-from dynamic_tables.refresh.frontier import SourceVersion
-
-
-@dataclass(frozen=True, slots=True)
-class SourceHistory:
-    """The readable versions of a source, oldest first; `dynamic` if refreshes made them."""
-
-    name: str
-    dynamic: bool
-    versions: Sequence[SourceVersion]
+from dynamic_tables.versions import SourceHistory, SourceVersion
 
 
 def resolve(history: SourceHistory, timestamp: int, table: str) -> SourceVersion:
-    """The version to read for a data timestamp.
+    """Returns the version of a source that a refresh of `table` to data timestamp `timestamp` reads.
 
-    A base table: its latest version with commit timestamp <= t. A dynamic table: the version whose
-    refresh had exactly data timestamp t, whenever it was committed; if there is none, the refresh fails
-    (validation 1 of section 6.1), for any other version would be persisted-table semantics.
+    A base table: its latest version with commit timestamp <= t. A dynamic table: the version whose refresh
+    had exactly data timestamp t, whenever it was committed; any other version would give persisted-table
+    semantics (validation 1 of section 6.1).
+
+    Raises ValidationFailed: when the dynamic table has no version at t.
+    Raises RefreshFailed: when the base table has no version as old as t.
     """
     if history.dynamic:
         exact = [version for version in history.versions if version.timestamp == timestamp]

@@ -1,1 +1,1 @@
-"""When things happen: the clock now, lags and periods later."""
+"""The account's clock, and the data timestamp of an initialization."""

@@ -1,6 +1,6 @@
-"""A Spark session with Delta, ready for dynamic tables: one call, no network after the first.
+"""Opens Spark sessions with Delta, ready for dynamic tables; only the first call needs the network.
 
-pyspark is imported by the call and not by the module, so that importing this package is free.
+pyspark is imported inside the functions, so that importing this package is fast.
 """
 
 import atexit
@@ -32,22 +32,22 @@ def open_session(
     master: str = "local[2]",
     scratch: Path | None = None,
 ) -> "SparkSession":
-    """Open a Spark session that has Delta, in UTC, silent, with `settings`.
+    """Opens a Spark session that has Delta, the time zone UTC and the given settings, and prints nothing.
 
-    A process has at most one JVM. The first call starts it; a later call gives a session of its own
-    on it (own temporary views, own SQL settings), while the JVM's flags, memory and files stay those
-    of the first. `scratch` takes every file Spark writes on its own account and the JVM's log; by
-    default it is a temporary folder that goes with the process. Where the JVM has died, the call
-    starts another.
+    A process has at most one JVM. The first call starts it; a later call returns a new session on it, with
+    temporary views and SQL settings of its own, but with the flags, memory and files of the first. If the
+    JVM has died, the call starts another. `scratch` is the folder for Spark's own files and the JVM's log;
+    the default is a temporary folder that is removed at the end of the process.
 
-    Raises:
-        SessionError: no usable Java, Delta's jars cannot be had, the JVM does not start, or the
-            process already runs a Spark without Delta or on another master.
+    Raises SessionError: if there is no usable Java, Delta's jars cannot be downloaded, the JVM does not
+    start, or the process already runs a Spark without Delta or on another master.
+
+    Example: `spark = open_session(settings=Settings.TUNED)` for many refreshes of tiny tables.
     """
     from pyspark import SparkContext
 
     with _OPENING:
-        running = SparkContext._active_spark_context  # noqa: SLF001  (there is no public question)
+        running = SparkContext._active_spark_context  # noqa: SLF001  (pyspark has no public way to ask)
         if running is not None and not dead.answers(running):
             dead.forget()
             running = None
@@ -75,11 +75,11 @@ def _next_session(settings: Settings, master: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.getOrCreate().newSession()
-    found = session.sparkContext.master
-    if found != master:
+    running_on = session.sparkContext.master
+    if running_on != master:
         raise SessionError(
-            f"A process runs one Spark, and the session asked for is on {master}",
-            found=f"it runs on {found}",
+            f"A process runs only one Spark, and a session on {master} was asked for",
+            found=f"it runs on {running_on}",
             remedy="Stop that session, or ask for the same master.",
         )
     if "io.delta" not in (session.conf.get("spark.sql.extensions", "") or ""):

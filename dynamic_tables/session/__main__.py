@@ -1,4 +1,4 @@
-"""`python -m dynamic_tables.session --fetch`: make Delta's jars available offline, as `make setup` does."""
+"""`python -m dynamic_tables.session --fetch`: downloads Delta's jars into the cache, as `make setup` does."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ from dynamic_tables.session.launch import fetch_jars
 
 
 def main() -> int:
-    """Fetch the jars; 0 when they are in the cache, 2 with one line on stderr when they cannot be had."""
+    """Fetches the jars; returns 0 if the cache holds them, 2 with one line on stderr if not."""
     parser = argparse.ArgumentParser(prog="python -m dynamic_tables.session", description=__doc__)
     parser.add_argument("--fetch", action="store_true", required=True, help=f"fetch {DELTA} unless cached")
     parser.parse_args()

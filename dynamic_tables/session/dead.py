@@ -1,4 +1,4 @@
-"""A JVM that died under its sessions: told from one that lives, and forgotten, so that another can start."""
+"""Recognises a JVM that died under its sessions, and lets pyspark start another."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 
 def answers(context: SparkContext) -> bool:
-    """Whether the JVM of a context still answers; a JVM that was killed leaves its context behind."""
+    """Tells whether the JVM of a context still answers; if it was killed, pyspark keeps its context."""
     try:
-        context._jsc.sc().isStopped()  # noqa: SLF001  (there is no public question)
-    except Exception:  # noqa: BLE001  # whatever is raised, it is no answer
+        context._jsc.sc().isStopped()  # noqa: SLF001  (pyspark has no public way to ask)
+    except Exception:  # noqa: BLE001  # any error of py4j means that the JVM does not answer
         return False
     return True
 
 
 def forget() -> None:
-    """Lets pyspark forget its JVM. Every session on it is lost; files and Delta tables are not."""
+    """Makes pyspark forget its JVM. Every session on it is lost; files and Delta tables remain."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

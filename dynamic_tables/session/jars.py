@@ -1,4 +1,4 @@
-"""Delta's jars: resolved once into a cache of our own, found there without a network ever after."""
+"""Delta's jars: downloaded once into a cache, and found there without a network afterwards."""
 
 import json
 import re
@@ -19,24 +19,24 @@ _TRIED = re.compile(r"https?://([^/\s]+)/")
 
 @dataclass(frozen=True, slots=True)
 class JarCache:
-    """The folder of one resolved coordinate.
+    """The folder with the jars of one Maven coordinate.
 
-    A manifest of names and sizes is written after the last jar, so a download cut short is never
-    taken for a cache, and one coordinate has one folder, so an upgrade cannot mix two releases.
+    A manifest of names and sizes is written after the last jar, so an incomplete download never counts as
+    a cache. Each coordinate has its own folder, so an upgrade cannot mix two releases.
     """
 
     folder: Path
 
     @classmethod
     def of(cls, env: Mapping[str, str], coordinate: str = DELTA) -> "JarCache":
-        """The cache of a coordinate under DVS_CACHE, by default `~/.cache/dvs-harness`."""
+        """Returns the cache of a coordinate in the folder DVS_CACHE, by default `~/.cache/dvs-harness`."""
         root = env.get("DVS_CACHE") or Path(env.get("HOME") or Path.home()) / ".cache" / "dvs-harness"
         _, artifact, version = coordinate.split(":")
         return cls(Path(root).absolute() / f"{artifact}-{version}")
 
     @property
     def jars_folder(self) -> Path:
-        """Where Ivy, told to live in `folder`, puts the jars."""
+        """The folder into which Ivy puts the jars if its home is `folder`."""
         return self.folder / "jars"
 
     @property
@@ -44,33 +44,33 @@ class JarCache:
         return self.folder / "manifest.json"
 
     def jars(self) -> tuple[Path, ...] | None:
-        """Every jar of the coordinate, or None unless all of them are here, whole."""
+        """Returns every jar of the coordinate, or None if one is missing or incomplete."""
         try:
             sizes = json.loads(self._manifest.read_text())
             paths = tuple(self.jars_folder / name for name in sorted(sizes))
-            whole = all(path.stat().st_size == sizes[path.name] for path in paths)
+            complete = all(path.stat().st_size == sizes[path.name] for path in paths)
         except (OSError, ValueError):
             return None
-        return paths if paths and whole else None
+        return paths if paths and complete else None
 
     def seal(self) -> tuple[Path, ...]:
-        """Record what was just resolved as complete, and return it."""
+        """Writes the manifest of the jars that were just downloaded, and returns their paths."""
         sizes = {path.name: path.stat().st_size for path in sorted(self.jars_folder.glob("*.jar"))}
         self._manifest.write_text(json.dumps(sizes, indent=1) + "\n")
         return tuple(self.jars_folder / name for name in sizes)
 
 
 def unresolved(launch_log: str) -> SessionError | None:
-    """The error of a launch that failed for want of jars; None if the log tells of another cause."""
+    """Returns the error of a launch whose jars could not be downloaded; None for another cause."""
     if "UNRESOLVED DEPENDENCIES" not in launch_log and "FAILED DOWNLOADS" not in launch_log:
         return None
     tried = dict.fromkeys(_TRIED.findall(launch_log))
-    found = f"not to be had from {', '.join(tried)}" if tried else "no repository was asked"
-    return SessionError(f"The jars of {DELTA} cannot be downloaded", found=found, remedy=REMEDY)
+    seen = f"not available from {', '.join(tried)}" if tried else "no repository was asked"
+    return SessionError(f"The jars of {DELTA} cannot be downloaded", found=seen, remedy=REMEDY)
 
 
 def proxy_options(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Java's way of saying https_proxy, which Java itself does not read."""
+    """Returns the Java options for http_proxy and https_proxy, variables that Java itself does not read."""
     options: list[str] = []
     for scheme in ("http", "https"):
         value = env.get(f"{scheme}_proxy") or env.get(f"{scheme}_proxy".upper())

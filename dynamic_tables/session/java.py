@@ -1,4 +1,4 @@
-"""Which Java starts Spark: every candidate is asked what it is, the first that fits is taken."""
+"""Finds the Java that starts Spark: the first candidate that says it is a supported release."""
 
 import shutil
 import subprocess
@@ -19,7 +19,7 @@ _ANSWER_S = 30
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java that runs: where it is at home, its feature release, and what led to it."""
+    """A Java that runs: its home folder, its feature release, and the variable or folder that led to it."""
 
     home: Path
     major: int
@@ -28,14 +28,14 @@ class Java:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A place where a Java may be."""
+    """A place where a Java may be, and the variable or folder that led to it."""
 
     found_by: str
     executable: Path
 
 
 def candidates(env: Mapping[str, str], jvm_roots: Sequence[Path]) -> Iterator[Candidate]:
-    """The places to look, best first: JAVA_HOME, PATH, then the folders where systems keep JDKs."""
+    """Yields the places to look, best first: JAVA_HOME, PATH, then the folders where systems put JDKs."""
     if home := env.get("JAVA_HOME"):
         yield Candidate("JAVA_HOME", Path(home) / "bin" / "java")
     if on_path := shutil.which("java", path=env.get("PATH", "")):
@@ -46,10 +46,10 @@ def candidates(env: Mapping[str, str], jvm_roots: Sequence[Path]) -> Iterator[Ca
 
 
 def ask(candidate: Candidate) -> Java | str:
-    """What a candidate says it is, or in words why it cannot be used.
+    """Runs a candidate and returns the Java that it is, or a text that says why it cannot be used.
 
-    Java itself is asked for its home: behind PATH there is often a wrapper script, and Spark needs
-    the real folder.
+    Java itself tells its home, because the `java` on PATH is often a wrapper script and Spark needs the
+    real folder.
     """
     if not candidate.executable.is_file():
         return f"{candidate.executable} does not exist"
@@ -72,10 +72,9 @@ def ask(candidate: Candidate) -> Java | str:
 
 
 def find_java(env: Mapping[str, str], *, jvm_roots: Sequence[Path] = JVM_ROOTS) -> Java:
-    """The Java to start Spark with.
+    """Returns the Java to start Spark with.
 
-    Raises:
-        SessionError: no candidate is a supported release; the text lists what each one is.
+    Raises SessionError: if no candidate is a supported release; the text says what each candidate is.
     """
     refused = [] if env.get("JAVA_HOME") else ["JAVA_HOME is not set"]
     for candidate in candidates(env, jvm_roots):

@@ -1,4 +1,4 @@
-"""How the JVM of a session is started: its configuration, its environment, its log."""
+"""Starts the JVM of a session: its configuration, its environment, its log."""
 
 import fcntl
 import importlib.util
@@ -27,7 +27,7 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 def launch_conf(
     *, app_name: str, settings: Settings, master: str, scratch: Path, jars: tuple[Path, ...]
 ) -> dict[str, str]:
-    """The whole configuration a session's JVM is started with; every file Spark writes is in `scratch`."""
+    """Returns the whole configuration of a session's JVM; every file that Spark writes is in `scratch`."""
     options = (
         *JVM_OPTIONS[settings],
         "-Duser.timezone=UTC",
@@ -39,7 +39,7 @@ def launch_conf(
         **DELTA_SESSION,
         **RUNTIME[settings],
         **MEMORY[settings],
-        # A machine whose own name does not resolve, such as a container, can still run Spark on itself.
+        # So Spark also runs on a machine whose host name does not resolve, such as a container.
         **(local if on_this_machine(master) else {}),
         "spark.app.name": app_name,
         "spark.master": master,
@@ -51,7 +51,7 @@ def launch_conf(
 
 
 def launch_environment(java: Java, *, master: str) -> dict[str, str]:
-    """What Spark's start scripts read from the environment, whatever the user's shell says."""
+    """Returns the variables for Spark's start scripts; they replace those of the user's shell."""
     pinned = {"JAVA_HOME": str(java.home), "SPARK_HOME": str(spark_home())}
     if on_this_machine(master):
         # Workers run the Python of the driver, with the libraries of the driver.
@@ -60,15 +60,14 @@ def launch_environment(java: Java, *, master: str) -> dict[str, str]:
 
 
 def on_this_machine(master: str) -> bool:
-    """Whether Spark's master and workers are here: none of their own, or those of a loopback address."""
+    """Tells whether Spark's master runs on this machine: in the JVM itself, or at a loopback address."""
     return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 
 def spark_home() -> Path:
-    """The folder of the installed pyspark, which is a whole Spark; found without loading it.
+    """Returns the folder of the installed pyspark, which contains Spark, without importing pyspark.
 
-    Raises:
-        SessionError: pyspark is not installed.
+    Raises SessionError: if pyspark is not installed.
     """
     spec = importlib.util.find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
@@ -79,21 +78,20 @@ def spark_home() -> Path:
 
 
 def start_context(conf: Mapping[str, str], java: Java, scratch: Path) -> "SparkContext":
-    """Start a JVM with `conf`, and Spark in it; what it says on stderr goes to `scratch / LOG_NAME`.
+    """Starts a JVM with Spark and the configuration `conf`; its stderr goes to `scratch / LOG_NAME`.
 
-    Raises:
-        SessionError: the JVM ended before it answered.
+    Raises SessionError: if the JVM ends before it answers.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
-    # Without the JVM's defaults: there is no JVM yet.
+    # There is no JVM yet from which defaults could be loaded.
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     log = scratch / LOG_NAME
     with log.open("ab") as stderr, _environment(launch_environment(java, master=conf["spark.master"])):
         try:
-            # A stopped context leaves its JVM, and pyspark would use that one anyway.
+            # After a context is stopped its JVM still runs, and pyspark would use that JVM again.
             gateway = SparkContext._gateway  # noqa: SLF001
             if gateway is None:
                 gateway = launch_gateway(spark_conf, {"stderr": stderr})  # type: ignore[no-untyped-call]
@@ -103,12 +101,11 @@ def start_context(conf: Mapping[str, str], java: Java, scratch: Path) -> "SparkC
 
 
 def fetch_jars(env: Mapping[str, str]) -> tuple[Path, ...]:
-    """Delta's jars, from the cache if they are there, else downloaded into it; needs no session.
+    """Returns Delta's jars from the cache, after downloading them into it if needed; needs no session.
 
-    Safe to call from several processes at once: one downloads, the others wait for it.
+    Several processes may call it at once: one downloads, the others wait.
 
-    Raises:
-        SessionError: no Java, or the jars are neither cached nor downloadable.
+    Raises SessionError: if there is no Java, or the jars are neither cached nor downloadable.
     """
     cache = JarCache.of(env)
     if jars := cache.jars():
@@ -119,7 +116,7 @@ def fetch_jars(env: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def _resolve(cache: JarCache, java: Java, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """Let Spark's own resolver, Ivy, download the coordinate: it submits an empty program."""
+    """Submits an empty program to Spark, so that its resolver, Ivy, downloads the coordinate."""
     with tempfile.TemporaryDirectory(prefix="dvs-jars-") as folder:
         program = Path(folder) / "nothing.py"
         program.touch()
@@ -146,19 +143,19 @@ def _resolve(cache: JarCache, java: Java, env: Mapping[str, str]) -> tuple[Path,
 
 def _did_not_start(java: Java, log: str) -> SessionError:
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    told = next(
+    message = next(
         (line for line in lines if "Exception" in line or "rror" in line), (lines or ["no output"])[-1]
     )
     return SessionError(
         f"Spark's JVM (Java {java.major} in {java.home}) did not start",
-        found=told,
+        found=message,
         remedy="Run `dvs doctor` to see which part of the set-up is at fault.",
     )
 
 
 @contextmanager
 def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """`os.environ` with `changes`, put back afterwards: the launcher of pyspark reads it from there."""
+    """Changes `os.environ` for the block, because the launcher of pyspark reads it there."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
     try:
@@ -173,7 +170,7 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold `folder` against other processes; the lock goes with the process that holds it."""
+    """Locks a folder against other processes; the lock ends with the process at the latest."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / ".lock").open("w")

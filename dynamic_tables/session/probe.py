@@ -1,23 +1,18 @@
-"""Does Delta work here? One small table with every feature dynamic tables lean on."""
+"""Checks that Delta works on this machine, with a small table that has the features of base tables."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-FEATURES = (
-    "delta.enableRowTracking",
-    "delta.enableDeletionVectors",
-    "delta.enableChangeDataFeed",
-    "delta.enableInCommitTimestamps",
-)
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaProbe:
-    """What was read back: rows by key as (value, row id) before and after an update, and its change feed."""
+    """The rows by key as (value, row id), before and after an update, and the types of its change feed."""
 
     inserted: dict[int, tuple[str, int]]
     updated: dict[int, tuple[str, int]]
@@ -25,7 +20,7 @@ class DeltaProbe:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong with it, or None: an update must keep row ids and leave both images."""
+        """The first thing that is wrong, or None: an update must keep row ids and record both images."""
         if {key: value for key, (value, _) in self.updated.items()} != {1: "a", 2: "c"}:
             return f"rows read back are {self.updated}"
         if {key: row_id for key, (_, row_id) in self.updated.items()} != {
@@ -38,9 +33,9 @@ class DeltaProbe:
 
 
 def commit_and_read(session: "SparkSession", folder: Path) -> DeltaProbe:
-    """Create a table in `folder`, insert two rows, update one, and read everything back: three commits."""
+    """Creates a table in `folder`, inserts two rows, updates one, and returns everything read back."""
     table = f"delta.`{folder}`"
-    properties = ", ".join(f"'{feature}' = 'true'" for feature in FEATURES)
+    properties = ", ".join(f"'{name}' = '{value}'" for name, value in BASE_TABLE_PROPERTIES.items())
     session.sql(f"CREATE TABLE {table} (k INT, v STRING) USING delta TBLPROPERTIES ({properties})")
     session.sql(f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b')")
     inserted = _rows(session, table)

@@ -1,1 +1,1 @@
-"""Where tables live: the interface the engine needs, and Delta behind it."""
+"""Where tables live: the interface that the engine needs (`port`), and its implementation on Delta."""

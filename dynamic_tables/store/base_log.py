@@ -1,4 +1,4 @@
-"""Versions of a base table as they stand in its Delta log, and transactions that were never finished."""
+"""The versions of a base table, read from its Delta log, and transactions that were never finished."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from dynamic_tables.errors import CorruptTable
-from dynamic_tables.refresh.frontier import SourceVersion
-from dynamic_tables.store.log import LoggedCommit, TableLog
+from dynamic_tables.store.log import LoggedCommit, TableLog, decoding
+from dynamic_tables.versions import SourceVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What one commit says of the transaction it belongs to: its part of how many, at which time.
+    """The part of a commit's metadata about its transaction: part number, number of parts, commit timestamp.
 
-    A transaction is complete when its last part is in. `before`: the version of each of its tables
-    before it began, which is where an unfinished one goes back to. `closing`: the commit changes no row.
+    A transaction is complete when its last part is committed. `before`: the version of each of its tables
+    before the transaction; a rollback restores it. `closing`: the commit changes no row.
     """
 
     transaction: str
@@ -27,7 +27,7 @@ class Stamp:
     closing: bool = False
 
     def to_metadata(self) -> dict[str, object]:
-        """The metadata of the commit."""
+        """Returns the metadata of the commit."""
         return {
             "dvs": 1,
             "transaction": self.transaction,
@@ -40,11 +40,14 @@ class Stamp:
 
 
 def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
-    """The stamp of a commit; None in a commit of a foreign writer. Raises CorruptTable."""
+    """Returns the stamp of a commit; None for a commit of another writer.
+
+    Raises CorruptTable: for a stamp that cannot be read.
+    """
     data = commit.metadata
     if data is None:
         return None
-    try:
+    with decoding(f"{log.name}: the stamp of version {commit.version}"):
         tables = data["tables"]
         if not isinstance(tables, Mapping):
             raise TypeError("tables is no object")
@@ -56,19 +59,12 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
             before={str(name): int(version) for name, version in tables.items()},
             closing=bool(data["closing"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise CorruptTable(
-            f"{log.name}: the stamp of version {commit.version} cannot be read "
-            f"({type(error).__name__}: {error})"
-        ) from error
 
 
 def versions(log: TableLog, *, simulated: bool) -> tuple[SourceVersion, ...]:
-    """The versions, oldest first.
+    """Returns the versions of a base table, oldest first.
 
-    A foreign commit has no stamp: it counts at the end of the millisecond that Delta gave it, so that no
-    refresh that ran before it in that millisecond can be said to have missed it. In simulated time it has
-    no place. Raises CorruptTable for that, and for times that go back.
+    Raises CorruptTable: for a commit of another writer in simulated time, and for times that go back.
     """
     result: list[SourceVersion] = []
     for commit in log.commits:
@@ -78,6 +74,8 @@ def versions(log: TableLog, *, simulated: bool) -> tuple[SourceVersion, ...]:
                 f"{log.name}: version {commit.version} ({commit.operation}) was written from outside and has "
                 "no place in simulated time; write through the account, or open it with a wall clock"
             )
+        # Delta's commit time of another writer is in milliseconds. Its last microsecond counts, so that a
+        # refresh earlier in that millisecond did not have to see the commit.
         timestamp = commit.in_commit_ms * 1000 + 999 if stamp is None else stamp.timestamp
         changed = commit.changes_rows and not (stamp is not None and stamp.closing)
         same = result and result[-1].identity == commit.table.id
@@ -92,12 +90,10 @@ def versions(log: TableLog, *, simulated: bool) -> tuple[SourceVersion, ...]:
 
 
 def unfinished(logs: Mapping[str, TableLog]) -> Stamp | None:
-    """The newest stamp of a transaction whose last part is in no table; None if all are complete.
-
-    Nobody writes through the account while there is one, so it is the newest stamped commit of its table.
-    """
+    """Returns the newest stamp of a transaction whose last part is in no table; None if all are complete."""
     for log in logs.values():
-        stamp = next((stamp for stamp in _newest_first(log)), None)
+        # The account writes nothing while a transaction is unfinished: its stamp is the newest of its table.
+        stamp = next(_newest_first(log), None)
         if stamp is not None and stamp.part < stamp.parts and not _finished(stamp, logs):
             return stamp
     return None
@@ -106,7 +102,8 @@ def unfinished(logs: Mapping[str, TableLog]) -> Stamp | None:
 def _finished(stamp: Stamp, logs: Mapping[str, TableLog]) -> bool:
     for name in stamp.before:
         if name not in logs:
-            return True  # a table dropped since cannot be asked, and nobody drops one in between
+            # The table was dropped later, which no account does in the middle of a transaction.
+            return True
         for other in takewhile(lambda other: other.timestamp >= stamp.timestamp, _newest_first(logs[name])):
             if other.transaction == stamp.transaction and other.part == other.parts:
                 return True

@@ -1,4 +1,4 @@
-"""Definitions as they live in Delta: a JSON property of the table, or of the empty table that is a view."""
+"""Definitions as Delta stores them: a JSON property of the table; a view is a table without rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, RefreshMode, View
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, Type, decimal
-from dynamic_tables.store.log import TableMetadata
+from dynamic_tables.plan.types import BIGINT, INT, Kind, Type, decimal
+from dynamic_tables.store.log import TableMetadata, decoding
 
 DEFINITION = "dvs.definition"
 ORDER = "dvs.order"
@@ -20,24 +20,18 @@ BASE_TABLE_PROPERTIES: Mapping[str, str] = {
     "delta.enableChangeDataFeed": "true",
     "delta.enableInCommitTimestamps": "true",
 }
-"""Row ids that outlive a rewrite, cheap deletes, old images for others, commit times that never go back."""
+"""Row ids that survive rewrites of files, deletes without rewrites, a change feed, monotone commit times."""
 
 DELTA_TYPES: Mapping[str, Type] = {
+    **{kind.value.lower(): Type(kind) for kind in Kind if kind is not Kind.DECIMAL},
     "integer": INT,
-    "int": INT,
     "long": BIGINT,
-    "bigint": BIGINT,
-    "double": DOUBLE,
-    "boolean": BOOLEAN,
-    "string": STRING,
-    "date": DATE,
-    "timestamp_ntz": TIMESTAMP_NTZ,
 }
-"""Types as Delta's schema and as SQL write them."""
+"""Types by their names in SQL and in Delta's schema, except DECIMAL."""
 
 
 def parse_type(text: str) -> Type | None:
-    """The type of a name in Delta's schema or in SQL; None for a type dynamic tables do not hold."""
+    """Returns the type of a name in Delta's schema or in SQL; None for a type that no table may hold."""
     text = text.strip().lower()
     if text.startswith("decimal(") and text.endswith(")"):
         digits = [part.strip() for part in text[len("decimal(") : -1].split(",")]
@@ -50,7 +44,7 @@ def parse_type(text: str) -> Type | None:
 def create_text(
     target: str, columns: Columns, properties: Mapping[str, str], *, location: str = "", replace: bool = False
 ) -> str:
-    """CREATE TABLE in Spark's SQL; `target` is SQL already."""
+    """Returns CREATE TABLE (or CREATE OR REPLACE TABLE) in Spark's SQL; `target` is quoted already."""
     items = ", ".join(f"{SPARK.identifier(name)} {SPARK.type_name(type_)}" for name, type_ in columns)
     pairs = ", ".join(f"{SPARK.string(key)} = {SPARK.string(value)}" for key, value in properties.items())
     place = f" LOCATION {SPARK.string(location)}" if location else ""
@@ -59,7 +53,7 @@ def create_text(
 
 
 def to_properties(definition: Definition, order: int) -> dict[str, str]:
-    """The properties that hold a definition."""
+    """Returns the table properties that hold a definition and its place in the order of creation."""
     match definition:
         case BaseTable():
             data: dict[str, object] = {"kind": "base table"}
@@ -81,17 +75,17 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
 
 
 def from_metadata(name: str, metadata: TableMetadata) -> tuple[int, Definition]:
-    """Creation order and definition. Raises CorruptTable."""
+    """Returns the place in the order of creation and the definition that the properties hold.
+
+    Raises CorruptTable: for a table without a definition, or with one that cannot be read.
+    """
     text = metadata.properties.get(DEFINITION)
     if text is None:
         raise CorruptTable(
             f"{name}: a table without {DEFINITION} is none of this account; move its folder away"
         )
-    try:
+    with decoding(f"{name}: its {DEFINITION}"):
         return int(metadata.properties.get(ORDER, "0")), _definition(name, json.loads(text), metadata)
-    except (ValueError, KeyError, TypeError) as error:
-        found = f"{type(error).__name__}: {error}"
-        raise CorruptTable(f"{name}: its {DEFINITION} cannot be read ({found})") from error
 
 
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:

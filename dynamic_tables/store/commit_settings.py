@@ -1,4 +1,4 @@
-"""What a Delta commit carries besides data: its metadata and its transaction id, set for one write only."""
+"""The metadata and the transaction id of a Delta commit, set in a session for one write only."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ VERSION = "spark.databricks.delta.write.txnVersion"
 def commit_settings(
     session: SparkSession, metadata: str, txn: tuple[str, int] | None = None
 ) -> Iterator[None]:
-    """Every Delta commit of the block carries `metadata` and, if given, `txn` (application id, version).
+    """Gives every Delta commit of the block `metadata` and, if given, `txn` (application id, version).
 
-    These are session settings, and Delta silently skips a write to a table that has the pair already:
-    one left behind would swallow somebody's next write. So they are gone whatever happens.
+    Delta silently skips a write to a table that has the pair `txn` already: it fences off a second refresh
+    of one data timestamp. Both are settings of the session that stay until they are unset; one left behind
+    would swallow a later write, so they are unset even after an error.
     """
     settings = {USER_METADATA: metadata}
     if txn is not None:

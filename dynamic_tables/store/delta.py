@@ -1,4 +1,4 @@
-"""The engine's store on Delta tables: one folder per table or view, everything it knows in Delta commits."""
+"""The engine's store on Delta tables: one folder per table or view; its whole state is in Delta commits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import logging
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.errors import DefinitionError, StoreError
@@ -15,8 +15,6 @@ from dynamic_tables.plan.dialects import SPARK, Dialect
 from dynamic_tables.plan.nodes import ROW_ID, Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING
-from dynamic_tables.refresh.frontier import SourceVersion
-from dynamic_tables.refresh.versions import SourceHistory
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store import base_log, refresh_log
 from dynamic_tables.store.base_log import Stamp
@@ -24,6 +22,7 @@ from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES, create_text
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.files import files_of
 from dynamic_tables.store.folder import Folder
+from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.merge_text import merge_text
 from dynamic_tables.store.port import RefreshRecord, Relation
 from dynamic_tables.store.readable import is_readable
@@ -32,6 +31,7 @@ from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement, check_statement
 from dynamic_tables.store.texts import columns_of_text, no_rows, text_frame
 from dynamic_tables.store.transactions import Transactions
+from dynamic_tables.versions import SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,11 +42,13 @@ CACHED_SNAPSHOTS = 64
 class DeltaStore:
     """A `Store` in a folder.
 
-    It works in a session of its own, a copy of the one given, for commit settings stick to a session.
-    `strict_merge`: MERGE refuses changes that do not fit the contents. `properties`: Delta properties of
-    every table it creates, such as `delta.checkpointInterval`. Not safe for use by several threads: the
-    account serializes its calls. Several stores may be used at once.
+    It works in a copy of the session given, because commit settings stick to a session. `strict_merge`: MERGE
+    refuses changes that do not fit the contents. `properties`: Delta properties of every table that it
+    creates, such as `delta.checkpointInterval`. One thread at a time may use a store (the account sees to
+    it); several stores may be used at once.
     """
+
+    dialect: ClassVar[Dialect] = SPARK
 
     def __init__(
         self,
@@ -69,43 +71,38 @@ class DeltaStore:
             session=self.session, clock=clock, logs=self._base_logs, run_replace=self._replace
         )
 
-    @property
-    def dialect(self) -> Dialect:
-        """Spark's."""
-        return SPARK
-
     # Definitions
 
     def definitions(self) -> Mapping[str, Definition]:
-        """What the folder holds. Raises CorruptTable for a folder in it that is no table of an account."""
+        """Returns every table and view in the folder. Raises CorruptTable: for a folder that is neither."""
         return self.folder.definitions()
 
     def create_base_table(self, table: BaseTable) -> None:
-        """Adds an empty base table, stamped with the time now."""
+        """Adds an empty base table with the commit timestamp `clock.now()`. Raises DefinitionError."""
         if not table.columns:
-            raise DefinitionError(f"{table.name} has no columns")
+            raise DefinitionError(f"base table {table.name} has no columns; give it at least one")
         properties = {**BASE_TABLE_PROPERTIES, **self.properties}
         stamp = Stamp(transaction=uuid.uuid4().hex, timestamp=self.clock.now(), part=1, parts=1, before={})
         with commit_settings(self.session, json.dumps(stamp.to_metadata())):
             self.folder.create(table, table.columns, properties)
 
     def create_view(self, view: View) -> None:
-        """Adds a view: a Delta table without rows whose properties hold it."""
+        """Adds a view, as a Delta table without rows whose properties hold it. Raises DefinitionError."""
         self.folder.create(view, (("view", INT),), {})
 
     def create_dynamic_table(self, table: DynamicTable) -> None:
-        """Adds an empty, uninitialized dynamic table."""
+        """Adds an empty, uninitialized dynamic table. Raises DefinitionError."""
         self.folder.create(table, stored_columns(table), self.properties)
 
     def drop(self, definition: Definition) -> None:
-        """Removes the folder of a table or view."""
+        """Removes the folder of a table or view and every cached snapshot of it."""
         self.folder.remove(definition.name)
         self.seen.pop(definition.name, None)
         for key in [key for key in self.snapshots if key[0] == definition.name]:
             self.workspace.release([self.snapshots.pop(key)], ())
 
     def close(self) -> None:
-        """Gives up views and names in Spark's catalog; the tables stay. The store is of no use afterwards."""
+        """Drops the store's views and names in Spark's catalog; the tables remain. It is the last call."""
         self.workspace.release(list(self.snapshots.values()), ())
         self.snapshots.clear()
         self.folder.close()
@@ -113,10 +110,10 @@ class DeltaStore:
     # Writing base tables
 
     def write(self, statements: Sequence[str]) -> Mapping[str, int]:
-        """Runs statements as one transaction at one time; returns the newest version of each table written.
+        """Runs statements as one transaction; returns the newest version of each table written.
 
-        Raises DefinitionError before anything runs, StoreError where a statement fails; then the
-        statements before it are taken back.
+        Raises DefinitionError: for a statement that is refused, before any statement runs.
+        Raises StoreError: for a statement that fails; the statements before it are rolled back.
         """
         checked = [check_statement(text, self.definitions()) for text in statements]
         for statement in checked:
@@ -124,21 +121,19 @@ class DeltaStore:
         return self.transactions.write(checked)
 
     def rollback_unfinished(self) -> int | None:
-        """Takes back what a crash in the middle of a transaction left; returns its time, None if nothing."""
+        """Rolls back a transaction that a crash cut off and returns its timestamp; None if there is none."""
         for name in self._base_logs():
             self.folder.register(name)
         return self.transactions.rollback_unfinished()
 
-    def _base_logs(self) -> Mapping[str, Any]:
-        return {
-            name: self.folder.log(name)
-            for name, known in self.definitions().items()
-            if isinstance(known, BaseTable)
-        }
+    def _base_logs(self) -> Mapping[str, TableLog]:
+        definitions = self.definitions().values()
+        return {base.name: self.folder.log(base.name) for base in definitions if isinstance(base, BaseTable)}
 
     def _replace(self, statement: Statement) -> None:
         assert statement.columns is not None
-        # All of the old table's but the names of its hidden columns, which are not the new one's.
+        # REPLACE drops properties that are not given. The names of the hidden row-id columns are left out,
+        # because the new table gets its own.
         old = self.folder.log(statement.target).newest.table.properties
         properties = {name: value for name, value in old.items() if not name.startswith("delta.rowTracking.")}
         target = f"{self.folder.database}.{SPARK.identifier(statement.target)}"
@@ -148,9 +143,9 @@ class DeltaStore:
     # Versions
 
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
-        """Commits of a base table, refreshes of a dynamic one.
+        """Returns the versions of a table: commits of a base table, refreshes of a dynamic table.
 
-        Raises StoreError while a transaction is unfinished: no time at or after it can be read.
+        Raises StoreError: while a transaction is unfinished, as no time at or after it can be read.
         """
         log = self.folder.polled(definition.name)
         if isinstance(definition, DynamicTable):
@@ -160,18 +155,18 @@ class DeltaStore:
         return SourceHistory(definition.name, False, base_log.versions(log, simulated=self.clock.simulated))
 
     def readable(self, name: str, version: SourceVersion) -> bool:
-        """Whether log and files still give a version; see `store.readable` for what is looked at."""
+        """Tells whether log and files still hold a version, as far as `store.readable` checks."""
         with store_errors(name):
             return is_readable(self.folder.polled(name), self.folder.files, version.version)
 
     def refreshes(self, table: DynamicTable) -> Sequence[RefreshRecord]:
-        """The refresh history from the log."""
+        """Returns the refresh history from the log, oldest first."""
         logged = refresh_log.refreshes(self.folder.polled(table.name))
         self.seen[table.name] = logged[-1].version if logged else -1
         return [refresh.record for refresh in logged]
 
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
-        """A version by time travel. A few small ones are kept: the end of one interval starts the next."""
+        """Returns a version by time travel; small ones are cached, as the next interval starts with them."""
         definition = self.definitions()[name]
         assert not isinstance(definition, View)
         key = (name, self.folder.log(name).newest.table.id, version, ids)
@@ -198,7 +193,7 @@ class DeltaStore:
         return self.workspace.small(frame) or bound(frame, local=False)
 
     def current(self, table: DynamicTable) -> Relation:
-        """The rows of the newest refresh with their ids."""
+        """Returns the rows of the newest refresh, with `$ROW_ID` if the table is incremental."""
         logged = refresh_log.refreshes(self.folder.polled(table.name))
         version = logged[-1].version if logged else self.folder.log(table.name).newest.version
         return self.snapshot(table.name, version, ids=table.incremental)
@@ -206,14 +201,14 @@ class DeltaStore:
     # Queries
 
     def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Relation:
-        """A plan over bound leaves."""
+        """Returns the rows of a plan over bound leaves; see `store.port`."""
         text = render(plan, SPARK, view_names(leaves)).text()
         if once:
             return self.workspace.materialized(text, tuple(leaves.values()))
         return self.workspace.query(text)
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
-        """A query's own text; views in it are expanded over the relations given."""
+        """Returns the rows of a query's text; views in it are expanded over the relations given."""
         frames = {
             name: relation.frame
             for name, relation in relations.items()
@@ -224,19 +219,19 @@ class DeltaStore:
             return bound(frame, local=False)
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
-        """Names and types of a query's result as Spark sees them. Raises DefinitionError."""
+        """Returns names and types of a text's result by Spark's analysis. Raises DefinitionError."""
         return columns_of_text(self.session, text, self.definitions())
 
     # Commits
 
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
-        """One MERGE by row id; `apply` is what it does, as a plan, and is not run."""
+        """Commits one MERGE by row id and returns its version; `apply` is not run, MERGE does the same."""
         view = SPARK.identifier(view_names({"folded": folded})["folded"])
         text = merge_text(self.folder.sql_name(table.name), view, table.columns, strict=self.strict_merge)
         return self._commit(table, record, lambda: self.session.sql(text))
 
     def overwrite(self, table: DynamicTable, contents: Relation, record: RefreshRecord) -> int:
-        """All rows anew, the schema as it is."""
+        """Commits new contents under the existing schema and returns the version."""
         assert isinstance(contents, SparkRelation)
         path = self.folder.path_of(table.name)
         return self._commit(
@@ -244,13 +239,17 @@ class DeltaStore:
         )
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
-        """An empty append: with its txn action it makes a version, as an empty write alone would not."""
+        """Commits an empty append and returns its version.
+
+        Only the txn action makes Delta commit it: an empty write with nothing but user metadata creates no
+        version, and the frontier would be lost without an error.
+        """
         path = self.folder.path_of(table.name)
         empty = no_rows(self.session, stored_columns(table))
         return self._commit(table, record, lambda: empty.write.format("delta").mode("append").save(path))
 
-    def _commit(self, table: DynamicTable, record: RefreshRecord, write: Any) -> int:
-        """Runs a write and finds its commit in the log. Raises StoreError where there is none."""
+    def _commit(self, table: DynamicTable, record: RefreshRecord, write: Callable[[], object]) -> int:
+        """Runs a write and returns the version of its commit. Raises StoreError: nothing was committed."""
         log = self.folder.polled(table.name)
         logged = refresh_log.refreshes(log)
         newest = logged[-1].version if logged else -1
@@ -264,6 +263,8 @@ class DeltaStore:
             ),
         ):
             write()
+        # Delta skips a pair (table id, data timestamp) that is already committed without an error, so the
+        # commit is looked up by its nonce.
         for commit in reversed(log.poll()):
             if commit.metadata is not None and commit.metadata.get("nonce") == metadata["nonce"]:
                 return commit.version
@@ -272,21 +273,21 @@ class DeltaStore:
         )
 
     def release(self, relations: Sequence[Relation]) -> None:
-        """Drops the views of all but the snapshots that are kept."""
+        """Drops the temporary views of relations, but not those of cached snapshots."""
         self.workspace.release(relations, tuple(self.snapshots.values()))
 
 
 def stored_columns(table: DynamicTable) -> Columns:
-    """The columns of the Delta table: FULL tables keep no ids."""
+    """Returns the columns of the Delta table: the table's own, and `$ROW_ID` unless it is FULL."""
     return (*table.columns, (ROW_ID, STRING)) if table.incremental else table.columns
 
 
 def copy_of(spark: SparkSession) -> SparkSession:
-    """A session with the same settings and its own from now on; `newSession` would start from the JVM's."""
+    """Returns a new session with a copy of the settings; `newSession` would copy those of the JVM instead."""
     from pyspark.sql import SparkSession
 
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())  # noqa: SLF001
-    # A text with ${...} in it, in a literal too, would be changed between its check and its run.
+    # Otherwise Spark would replace ${...} in a text, even in a literal, after the text was checked.
     session.conf.set("spark.sql.variable.substitute", "false")
     # pyspark prints every error with its Java stack to stderr before it raises it.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

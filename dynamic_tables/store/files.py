@@ -1,4 +1,4 @@
-"""The few file operations a store needs beside Delta's own: local folders directly, others through Hadoop."""
+"""The file operations that a store needs beside Delta's: local folders directly, others through Hadoop."""
 
 from __future__ import annotations
 
@@ -15,52 +15,42 @@ class Files(Protocol):
     """Folders and small text files, by their full path."""
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Names of the folders in a folder; none if it does not exist."""
-        ...
+        """Returns the names of the folders in a folder; none if it does not exist."""
 
     def files(self, folder: str) -> Sequence[str]:
-        """Names of the files in a folder; none if it does not exist."""
-        ...
+        """Returns the names of the files in a folder; none if it does not exist."""
 
     def read(self, file: str) -> str | None:
-        """A text file as UTF-8, None if there is none. Raises OSError, UnicodeDecodeError."""
-        ...
+        """Returns a UTF-8 text file, None if it does not exist. Raises OSError, UnicodeDecodeError."""
 
-    def exists(self, file: str) -> bool:
-        """Whether there is such a file or folder."""
-        ...
+    def exists(self, path: str) -> bool:
+        """Tells whether there is a file or folder of this path."""
 
     def remove(self, folder: str) -> None:
-        """Removes a folder with all it holds; renamed first, so that a crash leaves no half of it."""
-        ...
+        """Removes a folder with its contents; renamed first, so that a crash leaves no half of a table."""
 
 
-class LocalFiles:
-    """Files of this machine: some microseconds each."""
+class LocalFiles(Files):
+    """Files of this machine; a call takes microseconds."""
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Names of folders."""
         path = Path(folder)
         return [entry.name for entry in path.iterdir() if entry.is_dir()] if path.is_dir() else []
 
     def files(self, folder: str) -> Sequence[str]:
-        """Names of files."""
         path = Path(folder)
         return [entry.name for entry in path.iterdir() if entry.is_file()] if path.is_dir() else []
 
     def read(self, file: str) -> str | None:
-        """A text file."""
         try:
             return Path(file).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
-    def exists(self, file: str) -> bool:
-        """Whether it is there."""
-        return Path(file).exists()
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
 
     def remove(self, folder: str) -> None:
-        """Renames, then removes."""
         path = Path(folder)
         hidden = path.with_name(f".dropped-{path.name}")
         shutil.rmtree(hidden, ignore_errors=True)
@@ -68,24 +58,21 @@ class LocalFiles:
         shutil.rmtree(hidden)
 
 
-class HadoopFiles:
-    """Files of any file system that Spark can reach: a call to the JVM each."""
+class HadoopFiles(Files):
+    """Files of any file system that Spark can reach; every operation calls the JVM."""
 
     def __init__(self, spark: SparkSession) -> None:
-        # pyspark has no public way to Hadoop's file systems.
+        # pyspark has no public interface to Hadoop's file systems.
         self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
         self.conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
 
     def folders(self, folder: str) -> Sequence[str]:
-        """Names of folders."""
         return [name for name, is_folder in self._entries(folder) if is_folder]
 
     def files(self, folder: str) -> Sequence[str]:
-        """Names of files."""
         return [name for name, is_folder in self._entries(folder) if not is_folder]
 
     def read(self, file: str) -> str | None:
-        """A text file."""
         path = self._path(file)
         system = path.getFileSystem(self.conf)
         if not system.exists(path):
@@ -96,13 +83,11 @@ class HadoopFiles:
         finally:
             stream.close()
 
-    def exists(self, file: str) -> bool:
-        """Whether it is there."""
-        path = self._path(file)
-        return bool(path.getFileSystem(self.conf).exists(path))
+    def exists(self, path: str) -> bool:
+        place = self._path(path)
+        return bool(place.getFileSystem(self.conf).exists(place))
 
     def remove(self, folder: str) -> None:
-        """Renames, then removes."""
         path = self._path(folder)
         hidden = self.jvm.org.apache.hadoop.fs.Path(path.getParent(), f".dropped-{path.getName()}")
         system = path.getFileSystem(self.conf)
@@ -115,13 +100,13 @@ class HadoopFiles:
         system = path.getFileSystem(self.conf)
         if not system.exists(path):
             return []
-        found = system.listStatus(path)
-        return [(str(entry.getPath().getName()), bool(entry.isDirectory())) for entry in found]
+        statuses = system.listStatus(path)
+        return [(str(status.getPath().getName()), bool(status.isDirectory())) for status in statuses]
 
     def _path(self, text: str) -> Any:
         return self.jvm.org.apache.hadoop.fs.Path(text)
 
 
 def files_of(path: str, spark: SparkSession) -> Files:
-    """The file operations for a path: any scheme goes through Hadoop."""
+    """Returns the file operations for a path; a path with a scheme goes through Hadoop."""
     return HadoopFiles(spark) if "://" in path or path.startswith("file:") else LocalFiles()

@@ -1,9 +1,10 @@
-"""The folder of an account: which tables and views it holds, their logs, their names in Spark's catalog."""
+"""The folder of an account: its tables and views, their logs, and their names in Spark's catalog."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
@@ -18,19 +19,28 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table or view as it was read last: its log, Delta's table id, place in the order of creation."""
+
+    log: TableLog
+    table_id: str
+    order: int
+    definition: Definition
+
+
 class Folder:
     """Tables and views by name, read from their Delta logs as they change.
 
-    A sub-folder whose name starts with a dot or underscore, or that holds no file at all (what a crash
-    before the first commit leaves), is nothing.
+    Sub-folders are ignored if their name starts with a dot or underscore, or if they hold no file, which is
+    what a crash before the first commit leaves.
     """
 
     def __init__(self, path: str, files: Files, session: SparkSession) -> None:
         self.path = path
         self.files = files
         self.session = session
-        self.logs: dict[str, TableLog] = {}
-        self.known: dict[str, tuple[str, int, Definition]] = {}
+        self.entries: dict[str, Entry] = {}
         self.registered: set[str] = set()
         self.database = f"dvs_{uuid.uuid4().hex}"
         with store_errors(path):
@@ -38,57 +48,57 @@ class Folder:
             session.sql(f"USE {self.database}")
 
     def close(self) -> None:
-        """Frees what Spark's catalog and Delta's cache hold; no file is touched."""
+        """Removes the account's names from Spark's catalog and Delta's cache; no file is touched."""
         with store_errors(self.path):
             for name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
             self.session.sql("USE default")
             self.session.sql(f"DROP DATABASE {self.database}")
-            for name in self.logs:
+            for name in self.entries:
                 self._forget_in_delta(name)
         self.registered.clear()
 
     def path_of(self, name: str) -> str:
-        """The folder of a table."""
+        """Returns the path of a table's folder."""
         return f"{self.path}/{name}"
 
     def sql_name(self, name: str) -> str:
-        """A table by its path, in SQL."""
+        """Returns the SQL text that names a table by its path."""
         return f"delta.{SPARK.identifier(self.path_of(name))}"
 
     def definitions(self) -> Mapping[str, Definition]:
-        """What is there, in creation order. Raises CorruptTable."""
+        """Returns the definitions in the order of creation. Raises CorruptTable: not an account's table."""
         names = {name for name in self.files.folders(self.path) if name[0] not in "._"}
-        for gone in self.known.keys() - names:
-            self._forget(gone)
-        for name in names - self.known.keys():
+        for dropped in self.entries.keys() - names:
+            del self.entries[dropped]
+        for name in names - self.entries.keys():
             if not self._is_leftover(name):
                 self.polled(name)
-        ordered = sorted(self.known.items(), key=lambda item: (item[1][1], item[0]))
-        return {name: definition for name, (_, _, definition) in ordered}
+        ordered = sorted(self.entries.items(), key=lambda item: (item[1].order, item[0]))
+        return {name: entry.definition for name, entry in ordered}
 
     def log(self, name: str) -> TableLog:
-        """The log of a table as last read."""
-        return self.logs[name] if name in self.logs else self.polled(name)
+        """Returns the log of a table as it was read last."""
+        return self.entries[name].log if name in self.entries else self.polled(name)
 
     def polled(self, name: str) -> TableLog:
-        """The log of a table, read up to its end; its definition follows the log."""
-        log = self.logs.get(name)
-        if log is None:
-            log = TableLog(name, self.path_of(name), self.files, self._metadata_at)
+        """Returns the log of a table, read up to its end, and updates the table's definition from it."""
+        entry = self.entries.get(name)
+        log = entry.log if entry else TableLog(name, self.path_of(name), self.files, self._metadata_at)
         log.poll()
         table = log.newest.table
-        known = self.known.get(name)
-        if known is None or known[0] != table.id or log.name not in self.logs:
+        if entry is None or entry.table_id != table.id:
             order, definition = from_metadata(name, table)
-            self.known[name] = (table.id, order, definition)
-        self.logs[name] = log
+            self.entries[name] = Entry(log, table.id, order, definition)
         return log
 
     def create(self, definition: Definition, columns: Columns, properties: Mapping[str, str]) -> None:
-        """Makes the Delta table of a definition; the commit that makes it holds the definition."""
+        """Creates the Delta table of a definition; its first commit holds the definition.
+
+        Raises DefinitionError: if Spark or Delta cannot create it.
+        """
         name = definition.name
-        order = max((order for _, order, _ in self.known.values()), default=0) + 1
+        order = max((entry.order for entry in self.entries.values()), default=0) + 1
         properties = {**properties, **to_properties(definition, order)}
         place = self.path_of(name)
         base = isinstance(definition, BaseTable)
@@ -103,29 +113,26 @@ class Folder:
         self.polled(name)
 
     def remove(self, name: str) -> None:
-        """Removes a table with its folder, and what Spark and Delta remember of it."""
+        """Removes a table with its folder, its name in Spark's catalog and its log in Delta's cache."""
         with store_errors(name):
             if name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
             self.files.remove(self.path_of(name))
             self._forget_in_delta(name)
-        self._forget(name)
+        self.entries.pop(name, None)
 
     def register(self, name: str) -> None:
-        """Makes a base table known by its plain name in the session's current database."""
+        """Gives a base table its plain name in the session's current database, for users' statements."""
         if name not in self.registered:
             with store_errors(name):
                 target, place = f"{self.database}.{SPARK.identifier(name)}", SPARK.string(self.path_of(name))
                 self.session.sql(f"CREATE TABLE {target} USING delta LOCATION {place}")
             self.registered.add(name)
 
-    def _forget(self, name: str) -> None:
-        self.logs.pop(name, None)
-        self.known.pop(name, None)
-
     def _forget_in_delta(self, name: str) -> None:
-        # Delta's cache of logs, by path, has no Python interface.
+        # Delta caches logs by path; a new table in the same folder would get the old log. The cache has no
+        # Python interface.
         jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
         path = jvm.org.apache.hadoop.fs.Path(self.path_of(name))
         jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
@@ -138,12 +145,12 @@ class Folder:
         return not self.files.files(f"{place}/_delta_log")
 
     def _metadata_at(self, place: str, version: int) -> TableMetadata:
-        """The table's metadata where the commit that set it was cleaned up: Delta has a checkpoint."""
+        """Returns a table's metadata from Delta's checkpoint: log cleanup removed the commit that set it."""
         with store_errors(place):
             jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
             log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.session._jsparkSession, place)  # noqa: SLF001
             nothing = jvm.scala.Option.empty()
-            found = log.getSnapshotAt(version, nothing, nothing, False).metadata()
-            properties = jvm.scala.jdk.javaapi.CollectionConverters.asJava(found.configuration())
-            schema = str(found.schemaString())
-            return TableMetadata(id=str(found.id()), properties=dict(properties), schema=schema)
+            metadata = log.getSnapshotAt(version, nothing, nothing, False).metadata()
+            properties = jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.configuration())
+            schema = str(metadata.schemaString())
+            return TableMetadata(id=str(metadata.id()), properties=dict(properties), schema=schema)

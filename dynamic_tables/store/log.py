@@ -1,10 +1,11 @@
-"""The Delta log, read as it lies in the folder: one JSON file per commit, each read once."""
+"""The Delta log of a table, read from its folder: one JSON file per commit, each read once."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from dynamic_tables.errors import CorruptTable
@@ -16,7 +17,7 @@ CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\..*parquet$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMetadata:
-    """Delta's description of a table: its id, its properties, its schema as Delta writes it (JSON)."""
+    """Delta's description of a table: its id, its properties, and its schema as Delta's JSON."""
 
     id: str
     properties: Mapping[str, str]
@@ -25,11 +26,12 @@ class TableMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedCommit:
-    """One commit. `metadata`: ours, None in a commit of anybody else.
+    """One commit of a Delta log.
 
-    `in_commit_ms`: Delta's own commit time. `changes_rows`: it adds or removes rows, so not OPTIMIZE.
-    `transactions`: application id -> version. `removed`: the files it took out, relative paths as the log
-    writes them, with their deletion vectors.
+    `in_commit_ms`: Delta's commit time in milliseconds. `metadata`: what this engine wrote, None in a commit
+    of another writer. `changes_rows`: it adds or removes rows; OPTIMIZE does not. `transactions`: the txn
+    actions, application id -> version. `removed`: the data files that the commit removed, each with its
+    deletion vector, as the log writes them.
     """
 
     version: int
@@ -46,8 +48,8 @@ class LoggedCommit:
 class TableLog:
     """The commits of one table, oldest first, as far as `poll` has read them.
 
-    Log cleanup removes old commits: reading then starts at the oldest that is left, and
-    `metadata_at(version)` is asked what the table was before.
+    Log cleanup removes old commits. Reading then starts at the oldest commit that remains, and
+    `metadata_at(folder, version)` gives the table's metadata at that version.
     """
 
     name: str
@@ -58,16 +60,16 @@ class TableLog:
 
     @property
     def log_folder(self) -> str:
-        """Where the log is."""
+        """The path of the folder that holds the log."""
         return f"{self.folder}/_delta_log"
 
     @property
     def newest(self) -> LoggedCommit:
-        """The newest commit read."""
+        """The newest commit that was read."""
         return self.commits[-1]
 
     def poll(self) -> Sequence[LoggedCommit]:
-        """Reads what was committed since; returns the new commits. Raises CorruptTable."""
+        """Reads and returns the commits after the newest one known. Raises CorruptTable: unreadable log."""
         known = len(self.commits)
         version = self.commits[-1].version + 1 if self.commits else self._first()
         while (text := self._text(version)) is not None:
@@ -76,12 +78,12 @@ class TableLog:
         return self.commits[known:]
 
     def commit(self, version: int) -> LoggedCommit | None:
-        """The commit of a version, None if it is not in the log (any more)."""
+        """Returns the commit of a version; None if the log does not hold it."""
         position = version - self.commits[0].version if self.commits else -1
         return self.commits[position] if 0 <= position < len(self.commits) else None
 
     def reaches(self, version: int) -> bool:
-        """Whether Delta can rebuild a version: from 0, or from a checkpoint not newer than it."""
+        """Tells whether Delta can rebuild a version: from version 0, or from a checkpoint before it."""
         first = self._first()
         if first == 0:
             return self.commit(version) is not None
@@ -98,18 +100,14 @@ class TableLog:
         return min(versions)
 
     def _text(self, version: int) -> str | None:
-        try:
+        with decoding(f"{self.name}: commit {version} of its Delta log"):
             return self.files.read(f"{self.log_folder}/{version:020d}.json")
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._corrupt(version, str(error)) from error
 
     def _commit(self, version: int, text: str) -> LoggedCommit:
-        try:
+        with decoding(f"{self.name}: commit {version} of its Delta log"):
             actions = [json.loads(line) for line in text.splitlines() if line.strip()]
             before = self.commits[-1].table if self.commits else None
             return self._parsed(version, actions, before)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._corrupt(version, f"{type(error).__name__}: {error}") from error
 
     def _parsed(
         self, version: int, actions: list[dict[str, dict[str, object]]], table: TableMetadata | None
@@ -145,9 +143,15 @@ class TableLog:
             removed=tuple(removed),
         )
 
-    def _corrupt(self, version: int, found: str) -> CorruptTable:
-        line = found.splitlines()[0]
-        return CorruptTable(f"{self.name}: commit {version} of its Delta log cannot be read ({line})")
+
+@contextmanager
+def decoding(what: str) -> Iterator[None]:
+    """Raises CorruptTable if the block cannot read or decode stored text; `what` names the text."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        lines = f"{type(error).__name__}: {error}".splitlines()
+        raise CorruptTable(f"{what} cannot be read ({lines[0]})") from error
 
 
 def _table(body: Mapping[str, object]) -> TableMetadata:
@@ -165,7 +169,7 @@ def _vector(body: Mapping[str, object]) -> str | None:
 
 
 def _ours(text: object) -> Mapping[str, object] | None:
-    """The metadata of a commit if this engine wrote it."""
+    """Returns the metadata of a commit if this engine wrote it, else None."""
     if not isinstance(text, str) or not text.startswith("{"):
         return None
     try:

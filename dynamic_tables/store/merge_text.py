@@ -1,27 +1,26 @@
-"""The MERGE that applies a folded change set."""
+"""The MERGE statement that applies a folded change set."""
 
 from __future__ import annotations
 
 from dynamic_tables.definition import Columns
+from dynamic_tables.differentiate.apply import OPERATION, UPDATE
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
 
-UPDATE = "UPDATE"
-
 
 def merge_text(target: str, source: str, columns: Columns, *, strict: bool) -> str:
-    """MERGE of `source` (the columns, `$ROW_ID`, `$OPERATION`) into `target`; both are SQL already.
+    """Returns MERGE of `source` (the columns, `$ROW_ID`, `$OPERATION`) into `target`; both are quoted SQL.
 
-    `strict`: an INSERT of a row that is there and an UPDATE or DELETE of one that is not raise, which
-    commits nothing. The check sits in the row id's expression, since every written row has that column.
-    Otherwise the first two write the row and the last does nothing.
+    `strict`: an INSERT of a row that exists, and an UPDATE or DELETE of one that does not, make the MERGE
+    fail, so that nothing is committed. Otherwise INSERT and UPDATE write the row and DELETE does nothing.
     """
-    row_id, operation = SPARK.identifier(ROW_ID), f"s.{SPARK.identifier('$OPERATION')}"
+    row_id, operation = SPARK.identifier(ROW_ID), f"s.{SPARK.identifier(OPERATION.name)}"
     names = [SPARK.identifier(name) for name, _ in columns]
     is_delete = f"{operation} = '{DELETE}'"
     updated = inserted = f"s.{row_id}"
     unmatched = f" AND NOT ({is_delete})"
     if strict:
+        # The check is in the expression of the row id, because every written row has that column.
         updated = _unless(f"{operation} = '{UPDATE}'", f"s.{row_id}", f"{INSERT} of a row that is there")
         inserted = _unless(f"{operation} = '{INSERT}'", f"s.{row_id}", "a change of a row that is not there")
         unmatched = ""

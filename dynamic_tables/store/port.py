@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import Enum
+from typing import Protocol, runtime_checkable
 
-from dynamic_tables.definition import BaseTable, Definition, DynamicTable, View
+from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
-from dynamic_tables.refresh.action import Action
-from dynamic_tables.refresh.frontier import Frontier, SourceVersion
-from dynamic_tables.refresh.versions import SourceHistory
+from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 
 class Relation(Protocol):
-    """Rows that a plan's leaf can be bound to."""
+    """Rows that a leaf of a plan can be bound to."""
 
     def rows(self) -> Sequence[tuple[object, ...]]:
-        """All of them, in the order of the columns."""
-        ...
+        """Returns all rows, in no particular order; values in the order of the columns."""
+
+
+class Action(Enum):
+    """The closed list of refresh actions (DVS paper, sections 3.3.2 and 5.4)."""
+
+    INITIALIZE = "INITIALIZE"
+    NO_DATA = "NO_DATA"
+    FULL = "FULL"
+    INCREMENTAL = "INCREMENTAL"
+    REINITIALIZE = "REINITIALIZE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshRecord:
     """One line of a table's refresh history; it lives in the commit that holds the contents.
 
-    `changed`: whether rows changed. `inserted` and `deleted` count change-set rows, or, where the table
-    was written anew, the rows after and before; None where nobody counted. Durations in seconds.
+    `changed`: whether rows changed. `inserted` and `deleted` count the rows of the change set; None for an
+    action that computes no change set. `seconds`: duration of each phase.
     """
 
     action: Action
@@ -40,69 +48,75 @@ class RefreshRecord:
 
 
 class Store(Protocol):
-    """Tables with versions, each commit of which can carry a record."""
+    """Tables with versions, each commit of which can carry a record.
+
+    Every method may raise StoreError (the query or commit failed) or CorruptTable (a table cannot be read).
+    """
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect plans are rendered to."""
-        ...
+        """The SQL dialect that plans are rendered to."""
 
     def definitions(self) -> Mapping[str, Definition]:
-        """What exists, by lower-case name, in creation order."""
-        ...
+        """Returns every table and view by lower-case name, in creation order."""
 
     def create_view(self, view: View) -> None:
-        """Adds a view."""
-        ...
+        """Adds a view. Raises DefinitionError if it cannot be stored."""
 
     def create_dynamic_table(self, table: DynamicTable) -> None:
-        """Adds an empty, uninitialized dynamic table."""
-        ...
+        """Adds an empty, uninitialized dynamic table. Raises DefinitionError if it cannot be stored."""
 
     def drop(self, definition: Definition) -> None:
-        """Removes a table or view."""
-        ...
+        """Removes a table or view with everything stored of it."""
 
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
-        """The versions of a table: commits of a base table, refreshes of a dynamic one."""
-        ...
+        """Returns the versions of a table: commits of a base table, refreshes of a dynamic table."""
 
     def readable(self, name: str, version: SourceVersion) -> bool:
-        """Whether the rows of a version can still be read."""
-        ...
+        """Tells whether the rows of a version can still be read."""
 
     def refreshes(self, table: DynamicTable) -> Sequence[RefreshRecord]:
-        """Its refresh history, oldest first; the last one holds its frontier."""
-        ...
+        """Returns the refresh history, oldest first; the last record holds the table's frontier."""
 
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
-        """A table's rows at a version, with `$ROW_ID` as last column if wanted."""
-        ...
+        """Returns the rows of a table at a version; with `ids`, `$ROW_ID` is the last column."""
 
     def current(self, table: DynamicTable) -> Relation:
-        """The stored contents of a dynamic table with their ids."""
-        ...
+        """Returns the stored contents of a dynamic table, with `$ROW_ID` if the table is incremental."""
 
     def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Relation:
-        """The rows of a plan; `once`: they are materialised, and reading them again computes nothing."""
-        ...
+        """Returns the rows of a plan; `once`: materialised, so reading them again computes nothing."""
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
-        """The rows of a query no plan exists for, its relations bound by name."""
-        ...
+        """Returns the rows of a query that has no plan; `relations` gives the rows of each source."""
 
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
-        """Commits a folded change set with its record in one version; `apply` says what MERGE must do."""
-        ...
+        """Commits a folded change set with its record and returns the version; `apply` is the result."""
 
     def overwrite(self, table: DynamicTable, contents: Relation, record: RefreshRecord) -> int:
-        """Commits new contents with their record in one version."""
-        ...
+        """Commits new contents with their record as one version, and returns the version."""
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
-        """Commits a record alone: a version with the same rows."""
-        ...
+        """Commits a record alone, as a version with the same rows, and returns the version."""
 
     def release(self, relations: Sequence[Relation]) -> None:
-        """Gives up what the relations occupy; their `rows()` may still be asked for."""
-        ...
+        """Frees the resources of relations; their `rows()` must still work afterwards."""
+
+
+@runtime_checkable
+class WritableStore(Store, Protocol):
+    """A store that also creates base tables and runs users' statements on them."""
+
+    def create_base_table(self, table: BaseTable) -> None:
+        """Adds an empty base table. Raises DefinitionError if it cannot be stored."""
+
+    def write(self, statements: Sequence[str]) -> Mapping[str, int]:
+        """Runs statements as one transaction; returns the newest version of each table written."""
+
+
+@runtime_checkable
+class TextAnalyzer(Protocol):
+    """A store that can tell the columns of a query's text without running it."""
+
+    def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
+        """Returns names and types of the result. Raises DefinitionError for a text that is refused."""

@@ -1,21 +1,26 @@
-"""Whether an old version can still be read: what VACUUM and log cleanup may have taken away."""
+"""Tells whether an old version can still be read, or VACUUM or log cleanup has removed parts of it."""
 
 from __future__ import annotations
 
+import base64
 import uuid
 from urllib.parse import unquote
 
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.log import TableLog
 
-Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+# Python's base 85 and Z85, which Delta uses, differ only in their digits.
+FROM_Z85 = str.maketrans(
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+)
 
 
 def is_readable(log: TableLog, files: Files, version: int) -> bool:
-    """Whether Delta can rebuild the version and every file is there that was removed after it.
+    """Tells whether Delta can rebuild the version and all its files exist.
 
-    VACUUM deletes no file of the newest version, so of an older one only files that later commits took
-    out can be gone. Nothing is opened: a damaged file is not seen.
+    VACUUM deletes no file of the newest version, so only files that later commits removed can be missing.
+    No file is opened: a damaged file is not noticed.
     """
     if not log.reaches(version):
         return False
@@ -30,19 +35,16 @@ def is_readable(log: TableLog, files: Files, version: int) -> bool:
 
 
 def absolute(folder: str, path: str) -> str:
-    """A data file's path as the log writes it (a URI, usually relative), as a path."""
+    """Returns the path of a data file that the log writes as a URI, usually relative to the table."""
     path = unquote(path)
     return path if path.startswith("/") or "://" in path else f"{folder}/{path}"
 
 
 def vector_file(encoded: str) -> str:
-    """The file of a deletion vector, relative: an optional folder, then a UUID in base 85 (Delta)."""
+    """Returns the relative path of a deletion vector from Delta's encoding of it.
+
+    The encoding is an optional folder, then a UUID in 20 digits of base 85 (Z85).
+    """
     prefix, digits = encoded[:-20], encoded[-20:]
-    data = bytearray()
-    for start in range(0, 20, 5):
-        number = 0
-        for digit in digits[start : start + 5]:
-            number = number * 85 + Z85.index(digit)
-        data += number.to_bytes(4, "big")
-    name = f"deletion_vector_{uuid.UUID(bytes=bytes(data))}.bin"
+    name = f"deletion_vector_{uuid.UUID(bytes=base64.b85decode(digits.translate(FROM_Z85)))}.bin"
     return f"{prefix}/{name}" if prefix else name

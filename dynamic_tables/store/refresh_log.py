@@ -1,21 +1,20 @@
-"""Refreshes as they stand in a dynamic table's Delta log."""
+"""The refreshes of a dynamic table, written to and read from its Delta log."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dynamic_tables.errors import CorruptTable
-from dynamic_tables.refresh.action import Action
-from dynamic_tables.refresh.frontier import Frontier, SourceVersion
-from dynamic_tables.store.log import LoggedCommit, TableLog
-from dynamic_tables.store.port import RefreshRecord
+from dynamic_tables.store.log import LoggedCommit, TableLog, decoding
+from dynamic_tables.store.port import Action, RefreshRecord
+from dynamic_tables.versions import Frontier, SourceVersion
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedRefresh:
-    """A refresh and the Delta version that holds it."""
+    """A refresh, and the Delta version and the table id of the commit that holds it."""
 
     version: int
     record: RefreshRecord
@@ -23,7 +22,7 @@ class LoggedRefresh:
 
 
 def to_metadata(record: RefreshRecord) -> dict[str, object]:
-    """The metadata of a refresh's commit; `nonce` tells this very commit from every other."""
+    """Returns the metadata of a refresh's commit; the random `nonce` identifies this commit."""
     refresh = {
         "action": record.action.value,
         "reason": record.reason,
@@ -37,30 +36,28 @@ def to_metadata(record: RefreshRecord) -> dict[str, object]:
 
 
 def refreshes(log: TableLog) -> Sequence[LoggedRefresh]:
-    """The refreshes, oldest first. Raises CorruptTable where somebody else wrote the table."""
-    return tuple(_refreshes(log))
+    """Returns the refreshes, oldest first.
 
-
-def _refreshes(log: TableLog) -> Iterator[LoggedRefresh]:
+    Raises CorruptTable: where another writer changed rows, or a refresh cannot be read.
+    """
+    result = []
     for commit in log.commits:
         refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
         if isinstance(refresh, Mapping):
-            yield _logged(log.name, commit, refresh)
+            result.append(_logged(log.name, commit, refresh))
+        # A commit that changes no row, such as OPTIMIZE, may follow a refresh.
         elif commit.changes_rows:
             raise CorruptTable(
                 f"{log.name}: version {commit.version} ({commit.operation}) is no refresh but changed rows; "
                 "restore the version before it, or drop the table and create it again"
             )
+    return result
 
 
 def _logged(name: str, commit: LoggedCommit, refresh: Mapping[str, object]) -> LoggedRefresh:
-    try:
+    with decoding(f"{name}: the refresh in version {commit.version}"):
         record = _record(refresh)
-    except (KeyError, TypeError, ValueError) as error:
-        raise CorruptTable(
-            f"{name}: the refresh in version {commit.version} cannot be read "
-            f"({type(error).__name__}: {error})"
-        ) from error
+    # The txn action of a refresh is (table id, data timestamp); Delta lets each pair commit only once.
     fence = commit.transactions.get(commit.table.id)
     if fence != record.frontier.timestamp:
         raise CorruptTable(
@@ -90,11 +87,10 @@ def _count(value: object) -> int | None:
 
 
 def versions(logged: Sequence[LoggedRefresh]) -> tuple[SourceVersion, ...]:
-    """The same as versions of a source: data timestamps, and the newest version that changed rows."""
+    """Returns refreshes as versions of a source; `timestamp` is the data timestamp of each refresh."""
     result: list[SourceVersion] = []
     for refresh in logged:
         content = refresh.version if refresh.record.changed or not result else result[-1].content
-        result.append(
-            SourceVersion(refresh.version, refresh.record.frontier.timestamp, content, refresh.table_id)
-        )
+        timestamp = refresh.record.frontier.timestamp
+        result.append(SourceVersion(refresh.version, timestamp, content, refresh.table_id))
     return tuple(result)

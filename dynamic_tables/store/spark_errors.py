@@ -1,4 +1,4 @@
-"""Spark's and Delta's errors as the engine's: one short line, no Java stack."""
+"""Turns errors of Spark and Delta into errors of the engine: one short line without a Java stack."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ PACKAGES = frozenset({"pyspark", "py4j", "delta"})
 
 @contextmanager
 def store_errors(what: str = "") -> Iterator[None]:
-    """Raises StoreError for whatever pyspark, py4j or the file system raise; `what` names the object.
+    """Raises StoreError for every error of pyspark, py4j or the file system; `what` names the object.
 
     A conflict with another writer keeps the name of Delta's exception, such as ConcurrentAppendException.
     """
     try:
         yield
     except Exception as error:
-        # py4j's own exceptions may not be imported here, so the module tells.
+        # The exception classes of py4j are no import of this package: the name of the module decides.
         if not isinstance(error, OSError) and type(error).__module__.split(".")[0] not in PACKAGES:
             raise
         raise StoreError(f"{what}: {one_line(error)}" if what else one_line(error)) from error
 
 
 def one_line(error: BaseException) -> str:
-    """The error's kind and the first line of the innermost message that says something."""
+    """Returns the kind of an error and the first line of its innermost cause, shortened to LONGEST."""
     java = getattr(error, "java_exception", None)
     if java is None:
         name, text = type(error).__name__, str(error)

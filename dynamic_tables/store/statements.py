@@ -1,4 +1,4 @@
-"""DML that users may run: checked here as a syntax tree, run by Spark as it was written."""
+"""Checks the DML statements of users as syntax trees; Spark then runs their text as it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = r"(?:`(?P<quoted>[A-Za-z]\w*)`|(?P<plain>[A-Za-z]\w*))"
 TO_VERSION = r"TO\s+VERSION\s+AS\s+OF\s+\d+"
 RESTORE = re.compile(rf"\s*RESTORE\s+(?:TABLE\s+)?{NAME}\s+{TO_VERSION}\s*;?\s*", re.IGNORECASE | re.ASCII)
 OPTIMIZE = re.compile(rf"\s*OPTIMIZE\s+{NAME}\s*;?\s*", re.IGNORECASE | re.ASCII)
-"""These two sqlglot does not know; they are taken whole or not at all."""
+"""sqlglot does not know RESTORE and OPTIMIZE; only these forms of them are admitted."""
 
 DML = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.TruncateTable, exp.Create)
 STATEMENTS = (
@@ -32,7 +32,7 @@ STATEMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement that passed: its text for Spark, its target, and new columns if it replaces the table."""
+    """An admitted statement: its text for Spark, its target, and the new columns if it replaces the table."""
 
     text: str
     target: str
@@ -40,9 +40,9 @@ class Statement:
 
 
 def check_statement(text: str, definitions: Mapping[str, Definition]) -> Statement:
-    """The statement, if it writes one base table of the account and reads only such.
+    """Returns a statement that writes one base table of the account and reads only its base tables.
 
-    Raises DefinitionError saying what is refused.
+    Raises DefinitionError: for every other statement; the text says what is refused and why.
     """
     for pattern in (RESTORE, OPTIMIZE):
         match = pattern.fullmatch(text)
@@ -79,13 +79,10 @@ def _parse(text: str) -> exp.Expression:
 
 
 def _ensure_all_seen(text: str) -> None:
-    """Raises DefinitionError for text between the tokens: a comment may end elsewhere in Spark than here."""
-    end = 0
-    for token in SparkText().tokenize(text):
-        if text[end : token.start].strip():
-            raise DefinitionError(f"{_short(text)} is refused: statements take no comments")
-        end = token.end + 1
-    if text[end:].strip():
+    """Raises DefinitionError for text between the tokens: in Spark a comment may end at another place."""
+    tokens = SparkText().tokenize(text)
+    starts, ends = [token.start for token in tokens], [token.end + 1 for token in tokens]
+    if any(text[end:start].strip() for end, start in zip([0, *ends], [*starts, None], strict=True)):
         raise DefinitionError(f"{_short(text)} is refused: statements take no comments")
 
 
@@ -103,7 +100,7 @@ def _target(tree: exp.Expression) -> str:
 def _plain_name(table: exp.Table) -> str:
     extra = [key for key in ("db", "catalog", "version", "when", "sample") if table.args.get(key) is not None]
     name = table.name.lower()
-    # sqlglot takes IDENTIFIER('any name') for a table of that name with columns.
+    # sqlglot parses IDENTIFIER('any name') as a table named `identifier` with columns.
     if not isinstance(table.this, exp.Identifier) or extra or name == "identifier":
         raise DefinitionError(
             f"{table.sql(SparkText)} is refused: a statement names base tables of its account "
@@ -115,8 +112,8 @@ def _plain_name(table: exp.Table) -> str:
 def _base_table(name: str, definitions: Mapping[str, Definition]) -> str:
     definition = definitions.get(name.lower())
     if not isinstance(definition, BaseTable):
-        found = "no table of this account" if definition is None else "no base table"
-        raise DefinitionError(f"{name} is {found}; statements read and write base tables")
+        kind = "no table of this account" if definition is None else "no base table"
+        raise DefinitionError(f"{name} is {kind}; statements read and write base tables")
     return definition.name
 
 
@@ -137,7 +134,7 @@ def _replacing(tree: exp.Create, text: str, definitions: Mapping[str, Definition
 
 
 def column_type(name: str, text: str) -> Type:
-    """The type of a base table's column. Raises DefinitionError."""
+    """Returns the type of a base table's column. Raises DefinitionError: not a type that tables may hold."""
     type_ = parse_type(text)
     if type_ is None:
         raise DefinitionError(

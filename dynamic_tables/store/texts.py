@@ -1,15 +1,13 @@
-"""Queries that have no plan, run as the text they are: names bound to data frames, views expanded."""
+"""Queries that have no plan, run as text: their names bound to data frames, their views expanded."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
-from dynamic_tables.plan.bind import StoredRelation, ViewRelation
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.store.catalog import parse_type
@@ -19,29 +17,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    definitions: Mapping[str, Definition]
-
-    def relation(self, name: str) -> StoredRelation | ViewRelation | None:
-        """What a name means."""
-        match self.definitions.get(name):
-            case None:
-                return None
-            case View(_, text):
-                return ViewRelation(text)
-            case stored:
-                return StoredRelation(stored.columns)
-
-
 def text_frame(
     session: SparkSession, text: str, frames: Mapping[str, DataFrame], definitions: Mapping[str, Definition]
 ) -> DataFrame:
-    """The text as a data frame, not run yet. `frames`: its stored relations at any depth.
+    """Returns the text as a data frame, not run yet. `frames`: the rows of every stored relation below it.
 
-    The names exist as temporary views while the text is analysed and no longer: they are users' names.
+    Raises DefinitionError: for a text that `plan.text.read_text` refuses; Spark's own errors pass through.
     """
-    known = _Known(definitions)
     bound = dict(frames)
 
     def bind(name: str) -> None:
@@ -50,7 +32,7 @@ def text_frame(
             bound[name] = analysed(definition.text)
 
     def analysed(current: str) -> DataFrame:
-        names = read_text(current, known).names
+        names = read_text(current, definitions).names
         for name in names:
             bind(name)
         with _views(session, {name: bound[name] for name in names}):
@@ -61,6 +43,7 @@ def text_frame(
 
 @contextmanager
 def _views(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    # The names are users' names, so the views exist only while the text is analysed.
     try:
         for name, frame in frames.items():
             frame.createOrReplaceTempView(name)
@@ -71,33 +54,33 @@ def _views(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[N
 
 
 def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, Definition]) -> Columns:
-    """The columns of a text by Spark's analysis. Raises DefinitionError."""
+    """Returns names and types of a text's result by Spark's analysis; nothing runs.
+
+    Raises DefinitionError: for a text that Spark refuses, or a column of a type that no table may hold.
+    """
     try:
         with store_errors():
-            sources = read_text(text, _Known(definitions)).sources
-            empty = {name: _empty(session, name, definitions) for name in sources}
+            empty = {}
+            for name in read_text(text, definitions).sources:
+                definition = definitions[name]
+                assert not isinstance(definition, View)
+                empty[name] = no_rows(session, definition.columns)
             fields = text_frame(session, text, empty, definitions).schema.fields
     except StoreError as error:
         raise DefinitionError(f"Spark refuses the query: {error}") from error
     columns = []
     for field in fields:
-        type_ = parse_type(field.dataType.simpleString())
+        type_name = field.dataType.simpleString()
+        type_ = parse_type(type_name)
         if type_ is None:
-            found = field.dataType.simpleString()
             raise DefinitionError(
-                f"column {field.name} is of type {found}, which dynamic tables do not hold; cast it"
+                f"column {field.name} is of type {type_name}, which dynamic tables do not hold; cast it"
             )
         columns.append((field.name, type_))
     return tuple(columns)
 
 
-def _empty(session: SparkSession, name: str, definitions: Mapping[str, Definition]) -> DataFrame:
-    definition = definitions[name]
-    assert not isinstance(definition, View)
-    return no_rows(session, definition.columns)
-
-
 def no_rows(session: SparkSession, columns: Columns) -> DataFrame:
-    """A data frame with these columns and no row."""
+    """Returns a data frame with these columns and no row."""
     nulls = (f"CAST(NULL AS {type_}) AS {SPARK.identifier(name)}" for name, type_ in columns)
     return session.sql(f"SELECT {', '.join(nulls)} WHERE FALSE")

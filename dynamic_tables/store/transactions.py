@@ -1,7 +1,8 @@
-"""Users' transactions: several statements, several Delta commits, one stamped time.
+"""Transactions of users: several statements, several Delta commits, one commit timestamp.
 
-Delta commits one table at a time, so each commit says which part it is of how many. As long as the last
-part is missing nothing at or after the transaction's time can be read; what a crash left is rolled back.
+Delta commits one table at a time, so each commit is stamped with its part number and the number of parts. As
+long as the last part is missing, no version at or after the transaction's timestamp can be read. A
+transaction that a crash cut off is rolled back.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PATIENCE_S = 5.0
-"""How long a write waits for a wall clock that lags behind a foreign commit."""
+"""How long a write waits for a wall clock that is behind the commit of another writer."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Transactions:
-    """Writes to base tables. `session`: its current database maps the tables' names to their folders."""
+    """Writes to base tables.
+
+    `session`: its current database maps the names of tables to their folders. `logs`: returns the logs of
+    all base tables by name. `run_replace`: runs a CREATE OR REPLACE TABLE.
+    """
 
     session: SparkSession
     clock: Clock
@@ -39,7 +44,7 @@ class Transactions:
     run_replace: Callable[[Statement], None]
 
     def ensure_finished(self) -> None:
-        """Raises StoreError while a transaction lacks its last part."""
+        """Raises StoreError while the last part of a transaction is missing."""
         stamp = unfinished(self._polled())
         if stamp is not None:
             tables = ", ".join(stamp.before)
@@ -49,7 +54,7 @@ class Transactions:
             )
 
     def rollback_unfinished(self) -> int | None:
-        """Takes an unfinished transaction back; returns its time, None if there is none."""
+        """Rolls an unfinished transaction back and returns its timestamp; None if there is none."""
         stamp = unfinished(self._polled())
         if stamp is None:
             return None
@@ -57,7 +62,10 @@ class Transactions:
         return stamp.timestamp
 
     def write(self, statements: Sequence[Statement]) -> Mapping[str, int]:
-        """Runs checked statements as one transaction. Raises StoreError, and then nothing of it remains."""
+        """Runs checked statements as one transaction; returns the newest version of each table written.
+
+        Raises StoreError: if a statement fails; the statements before it are rolled back.
+        """
         if not statements:
             return {}
         logs = self._polled()
@@ -105,7 +113,7 @@ class Transactions:
                 self.run_replace(statement)
 
     def _close(self, stamp: Stamp) -> None:
-        """A last statement that changed nothing made no commit: then an empty one says that all is in."""
+        """Commits a closing stamp if the last part is missing: a statement without effect commits nothing."""
         if unfinished(self._polled()) is None:
             return
         name = next(iter(stamp.before))

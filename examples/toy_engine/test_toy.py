@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from toy import MendedToy, Toy
 
-from campaign.pytest_plugin import assert_delayed_view_semantics
-from generators import scenarios
+from dvs import assert_delayed_view_semantics, scenarios
 
 
 @pytest.mark.dvs(engine=Toy)

@@ -1,11 +1,10 @@
-"""A toy engine of twenty lines: dynamic tables on DuckDB, computed again when their sources have changed."""
+"""A toy engine of twenty lines: dynamic tables on DuckDB, computed anew when their sources have changed."""
 
 from __future__ import annotations
 
 import duckdb
 
-from campaign.adapters import Adapter, Capabilities
-from workload.sql import Dialect
+from dvs import Adapter, Capabilities, Dialect
 
 
 class Toy(Adapter):

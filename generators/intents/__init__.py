@@ -1,8 +1,8 @@
 """Trigger intents: the low-probability situations that break incremental engines, built on purpose.
 
-Each takes one or two base tables, defines what is to be maintained over them and gives acts: transactions
-to commit before a refresh. A scenario interleaves acts with random DML. The list follows what users and
-maintainers of incremental engines wrote down after real bugs.
+Each intent takes one or two base tables, defines dynamic tables over them, and gives acts: transactions to
+commit before a refresh. A scenario mixes acts with random DML. The list follows the bug reports of users and
+maintainers of incremental engines.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ INTENTS: Mapping[str, Intent] = {
         groups.awkward_keys,
     )
 }
-"""Every intent by the name that coverage counts."""
-
+"""Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
 
 TWICE_AS_OFTEN = (
     "awkward keys",
@@ -58,6 +57,6 @@ TWICE_AS_OFTEN = (
     "last match leaves and returns",
     "emptied cross join",
 )
-"""Intents with several variants, most of which a campaign would miss at the pace of the others."""
+"""Intents with several variants: drawn as often as the others, most variants would never come up."""
 
 __all__ = ["INTENTS", "TWICE_AS_OFTEN", "Act", "Script"]

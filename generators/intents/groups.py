@@ -1,28 +1,24 @@
-"""Triggers of grouping: groups emptied and refilled, keys born, extrema deleted."""
+"""Triggers of grouping: groups emptied and refilled, new keys, deleted extremes."""
 
 from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.intents import queries as shapes
+from generators.intents import group_shapes, shapes
 from generators.intents.script import (
     Act,
     Script,
+    act,
     delete,
     insert,
     is_value,
     key,
-    new_value,
+    move_key,
     other_column,
+    script,
     set_value,
 )
-from workload.dml import (
-    Delete,
-    Dml,
-    Insert,
-    Overwrite,
-    Truncate,
-)
+from workload.dml import Delete, Dml, Insert, Overwrite, Truncate
 from workload.query import Call
 from workload.types import BOOLEAN, DOUBLE, STRING
 
@@ -30,183 +26,153 @@ from workload.types import BOOLEAN, DOUBLE, STRING
 def group_emptied_and_refilled(b: ScenarioBuilder) -> Script:
     """The last row of a group goes; a later refresh sees it filled again."""
     table = b.choices.pick(b.tables)
-    target = shapes.grouped(b, table)
+    target = group_shapes.grouped(b, table)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=k),),),
-            ((delete(table, "k", k),),),
-            ((insert(b, table, k=k), insert(b, table, k=k)),),
-        ),
+        act(insert(b, table, k=k)),
+        act(delete(table, "k", k)),
+        act(insert(b, table, k=k), insert(b, table, k=k)),
     )
 
 
 def table_emptied_and_refilled(b: ScenarioBuilder) -> Script:
     """All rows go, by DELETE, TRUNCATE or overwrite, and come back."""
     table = b.choices.pick(b.tables)
-    return Script(shapes.grouped(b, table), emptied_and_refilled(b, table))
+    return script(group_shapes.grouped(b, table), *emptied_and_refilled(b, table))
 
 
 def scalar_over_no_rows(b: ScenarioBuilder) -> Script:
-    """An aggregate over all rows, when there are none left: it still has a row."""
+    """An aggregate over all rows when no rows are left: its result still has one row."""
     table = b.choices.pick(b.tables)
-    return Script(shapes.scalar(b, table), emptied_and_refilled(b, table))
+    return script(group_shapes.scalar(b, table), *emptied_and_refilled(b, table))
 
 
 def emptied_and_refilled(b: ScenarioBuilder, table: TableSketch) -> tuple[Act, ...]:
-    """All rows go in one of three ways; then one comes."""
+    """The acts that remove all rows in one of three ways, and then insert one."""
     ways: tuple[Dml, ...] = (Delete(table.name, None), Truncate(table.name), Overwrite(table.name, ()))
     return (
-        ((insert(b, table, k=key(b)),),),
-        ((b.choices.pick(ways),),),
-        ((insert(b, table, k=key(b)),),),
+        act(insert(b, table, k=key(b))),
+        act(b.choices.pick(ways)),
+        act(insert(b, table, k=key(b))),
     )
 
 
 def null_keys(b: ScenarioBuilder) -> Script:
-    """NULL keys are born and vanish."""
+    """NULL keys appear and vanish."""
     table = b.choices.pick(b.tables)
-    target = (
-        shapes.grouped(b, table)
-        if b.choices.chance(60)
-        else shapes.outer_join(b, table, shapes.partner(b, table))
-    )
+    if b.choices.chance(60):
+        target = group_shapes.grouped(b, table)
+    else:
+        target = shapes.outer_join(b, table, shapes.partner(b, table))
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=None), insert(b, table, k=k)),),
-            ((set_value(table, "k", None, is_value(table, "k", k)),),),
-            ((set_value(table, "k", k, is_value(table, "k", None)),),),
-            ((insert(b, table, k=None),), (delete(table, "k", k),)),
-        ),
+        act(insert(b, table, k=None), insert(b, table, k=k)),
+        act(move_key(table, k, None)),
+        act(move_key(table, None, k)),
+        act(insert(b, table, k=None)) + act(delete(table, "k", k)),
     )
 
 
 def extremum_deleted(b: ScenarioBuilder) -> Script:
     """The row that holds a group's minimum or maximum goes, or becomes an inner value."""
     table = b.choices.pick(b.tables)
-    target = shapes.extremes(b, table)
+    target = group_shapes.extremes(b, table)
     k = key(b)
-    position = other_column(b, table)
-    name, values = table.columns[position].name, list(table.domains[position].values)
-    low, high = values[0], values[-1]
-    return Script(
+    column = other_column(b, table)
+    name, low, high = column.name, column.values[0], column.values[-1]
+    highest = Call("and", (is_value(table, "k", k), is_value(table, name, high)), BOOLEAN)
+    return script(
         target,
-        (
-            ((insert(b, table, k=k, **{name: low}), insert(b, table, k=k, **{name: high})),),
-            (
-                (
-                    Delete(
-                        table.name,
-                        Call("and", (is_value(table, "k", k), is_value(table, name, high)), BOOLEAN),
-                    ),
-                ),
-            ),
-            ((set_value(table, name, high, is_value(table, name, low)),),),
-        ),
+        act(insert(b, table, k=k, **{name: low}), insert(b, table, k=k, **{name: high})),
+        act(Delete(table.name, highest)),
+        act(set_value(table, name, high, is_value(table, name, low))),
     )
 
 
 def boundary_crossed(b: ScenarioBuilder) -> Script:
     """A value crosses a filter or a HAVING boundary, both ways."""
     table = b.choices.pick(b.tables)
-    target = shapes.boundary(b, table)
+    target = group_shapes.boundary(b, table)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=1), insert(b, table, k=k)),),
-            ((set_value(table, "k", 3, is_value(table, "k", 1)),),),
-            ((set_value(table, "k", 1, is_value(table, "k", 3)), insert(b, table, k=1)),),
-            ((delete(table, "k", 1),),),
-        ),
+        act(insert(b, table, k=1), insert(b, table, k=k)),
+        act(move_key(table, 1, 3)),
+        act(move_key(table, 3, 1), insert(b, table, k=1)),
+        act(delete(table, "k", 1)),
     )
 
 
 def case_branch_switched(b: ScenarioBuilder) -> Script:
     """A row changes to the other branch of a CASE that is summed, and back, within its group."""
     table = b.choices.pick(b.tables)
-    target = shapes.sum_of_case(b, table)
-    return Script(
+    target = group_shapes.sum_of_case(b, table)
+    return script(
         target,
-        (
-            ((insert(b, table, k=1), insert(b, table, k=0)),),
-            ((set_value(table, "k", 3, is_value(table, "k", 1)),),),
-            ((set_value(table, "k", 1, is_value(table, "k", 3)),),),
-        ),
+        act(insert(b, table, k=1), insert(b, table, k=0)),
+        act(move_key(table, 1, 3)),
+        act(move_key(table, 3, 1)),
     )
 
 
 def mixed_aggregates(b: ScenarioBuilder) -> Script:
-    """MIN or MAX beside aggregates that could be maintained by addition."""
+    """MAX beside aggregates that could be maintained by addition."""
     table = b.choices.pick(b.tables)
-    target = shapes.mixed(b, table)
+    target = group_shapes.mixed(b, table)
     k = key(b)
-    position = other_column(b, table)
-    name = table.columns[position].name
-    return Script(
+    column = other_column(b, table)
+    where = is_value(table, "k", k)
+    return script(
         target,
-        (
-            ((insert(b, table, k=k), insert(b, table, k=k)),),
-            ((set_value(table, name, new_value(b, table, position), is_value(table, "k", k)),),),
-            ((set_value(table, name, None, is_value(table, "k", k)),),),
-        ),
+        act(insert(b, table, k=k), insert(b, table, k=k)),
+        act(set_value(table, column.name, b.choices.pick(column.values), where)),
+        act(set_value(table, column.name, None, where)),
     )
 
 
 def groups_of_groups(b: ScenarioBuilder) -> Script:
     """A second row of a group that exists; a group of one row split in two."""
     table = b.choices.pick(b.tables)
-    target = shapes.counted_over_groups(b, table)
+    target = group_shapes.counted_over_groups(b, table)
     row = b.row(table, k=key(b))
-    return Script(
+    return script(
         target,
-        (
-            ((Insert(table.name, (row,)),),),
-            ((Insert(table.name, (row, row)),),),
-            ((insert(b, table, k=row[0]),),),
-        ),
+        act(Insert(table.name, (row,))),
+        act(Insert(table.name, (row, row))),
+        act(insert(b, table, k=row[0])),
     )
 
 
 def aggregates_over_pads(b: ScenarioBuilder) -> Script:
     """Groups over an outer join whose rows are all pads, then matched, then pads again."""
     left, right = shapes.two_tables(b)
-    target = shapes.padded_groups(b, left, right)
+    target = group_shapes.padded_groups(b, left, right)
     k = key(b)
-    position = other_column(b, left)
-    name = left.columns[position].name
-    return Script(
+    column = other_column(b, left)
+    where = is_value(left, "k", k)
+    return script(
         target,
-        (
-            ((insert(b, left, k=k), delete(right, "k", k)),),
-            (
-                (set_value(left, name, new_value(b, left, position), is_value(left, "k", k)),),
-                (insert(b, left, k=k),),
-            ),
-            ((insert(b, right, k=k),),),
-            ((delete(right, "k", k),),),
-        ),
+        act(insert(b, left, k=k), delete(right, "k", k)),
+        act(set_value(left, column.name, b.choices.pick(column.values), where)) + act(insert(b, left, k=k)),
+        act(insert(b, right, k=k)),
+        act(delete(right, "k", k)),
     )
 
 
 def awkward_keys(b: ScenarioBuilder) -> Script:
     """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a'.
 
-    Each value comes in a row of its own, so that one of two equal keys can go while the other stays.
+    Each value comes in a separate row, so that one of two equal keys can go while the other stays.
     """
     table = b.add_table((b.choices.pick((DOUBLE, STRING)),))
-    target = shapes.by_second_column(b, table)
+    target = group_shapes.by_second_column(b, table)
     name, values = table.columns[1].name, table.domains[1].values
-    arrive = tuple(insert(b, table, k=k, **{name: value}) for k, value in enumerate(values))
-    return Script(
+    return script(
         target,
-        (
-            (arrive,),
-            ((delete(table, "k", 0),),),
-            ((insert(b, table, k=0, **{name: values[0]}), delete(table, "k", 2)),),
-            ((delete(table, name, values[-1]),),),
-        ),
+        act(*(insert(b, table, k=k, **{name: value}) for k, value in enumerate(values))),
+        act(delete(table, "k", 0)),
+        act(insert(b, table, k=0, **{name: values[0]}), delete(table, "k", 2)),
+        act(delete(table, name, values[-1])),
     )

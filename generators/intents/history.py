@@ -3,50 +3,38 @@
 from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
-from generators.intents import queries as shapes
+from generators.dml import to_itself
+from generators.intents import shapes
 from generators.intents.script import (
     Act,
     Script,
-    column,
+    act,
     delete,
     insert,
     is_value,
     key,
-    new_value,
+    move_key,
     other_column,
+    script,
     set_value,
 )
-from workload.dml import (
-    Assignment,
-    Insert,
-    Merge,
-    Optimize,
-    Overwrite,
-    Replace,
-    Restore,
-    Update,
-)
+from workload.dml import Insert, Merge, Optimize, Overwrite, Replace, Restore
 
 
 def there_and_back(b: ScenarioBuilder) -> Script:
     """A -> B -> A inside an interval, and a row inserted, updated and deleted again."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
-    k, position = key(b), other_column(b, table)
-    name = table.columns[position].name
-    first, second = new_value(b, table, position), new_value(b, table, position)
-    where = is_value(table, "k", k)
-    return Script(
+    k, drawn = key(b), other_column(b, table)
+    first, second = b.choices.pick(drawn.values), b.choices.pick(drawn.values)
+    where, lone = is_value(table, "k", k), is_value(table, "k", -1)
+    return script(
         target,
-        (
-            ((insert(b, table, k=k, **{name: first}), set_value(table, name, first, where)),),
-            ((set_value(table, name, second, where),), (set_value(table, name, first, where),)),
-            (
-                (insert(b, table, k=-1),),
-                (set_value(table, name, second, is_value(table, "k", -1)),),
-                (delete(table, "k", -1),),
-            ),
-        ),
+        act(insert(b, table, k=k, **{drawn.name: first}), set_value(table, drawn.name, first, where)),
+        act(set_value(table, drawn.name, second, where)) + act(set_value(table, drawn.name, first, where)),
+        act(insert(b, table, k=-1))
+        + act(set_value(table, drawn.name, second, lone))
+        + act(delete(table, "k", -1)),
     )
 
 
@@ -55,14 +43,12 @@ def identical_duplicates(b: ScenarioBuilder) -> Script:
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
     row = b.row(table, k=key(b))
-    return Script(
+    return script(
         target,
-        (
-            ((Insert(table.name, (row, row, row)),),),
-            ((Overwrite(table.name, (row, row)),),),
-            ((Overwrite(table.name, (row,)), Insert(table.name, (row,))),),
-            ((delete(table, "k", row[0]),),),
-        ),
+        act(Insert(table.name, (row, row, row))),
+        act(Overwrite(table.name, (row, row))),
+        act(Overwrite(table.name, (row,)), Insert(table.name, (row,))),
+        act(delete(table, "k", row[0])),
     )
 
 
@@ -71,14 +57,12 @@ def stacked_filter(b: ScenarioBuilder) -> Script:
     table = b.choices.pick(b.tables)
     target = shapes.stacked(b, table)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=3), insert(b, table, k=k)),),
-            ((set_value(table, "k", 0, is_value(table, "k", 3)),),),
-            ((set_value(table, "k", 4, is_value(table, "k", 0)),),),
-            ((delete(table, "k", 4),),),
-        ),
+        act(insert(b, table, k=3), insert(b, table, k=k)),
+        act(move_key(table, 3, 0)),
+        act(move_key(table, 0, 4)),
+        act(delete(table, "k", 4)),
     )
 
 
@@ -87,36 +71,32 @@ def diamond(b: ScenarioBuilder) -> Script:
     table = b.choices.pick(b.tables)
     target = shapes.diamond(b, table)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=k),),),
-            ((set_value(table, "k", 2, is_value(table, "k", k)),),),
-            ((delete(table, "k", 2),),),
-        ),
+        act(insert(b, table, k=k)),
+        act(move_key(table, k, 2)),
+        act(delete(table, "k", 2)),
     )
 
 
 def maintenance(b: ScenarioBuilder) -> Script:
-    """OPTIMIZE, RESTORE, TRUNCATE and overwrite between refreshes, alone and beside changes."""
+    """OPTIMIZE, RESTORE and overwrite between refreshes, alone and beside changes."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
-    acts: list[Act] = [((delete(table, "k", key(b)),), (Optimize(table.name),)), ((Optimize(table.name),),)]
+    optimize = act(Optimize(table.name))
+    acts: list[Act] = [act(delete(table, "k", key(b))) + optimize, optimize]
     times = b.commit_times[table.name]
     if times:
-        acts.append(((Restore(table.name, b.choices.pick(times)),),))
-    acts.append(((Overwrite(table.name, b.dml.rows(table, 1, 3)),),))
-    return Script(target, tuple(acts))
+        acts.append(act(Restore(table.name, b.choices.pick(times))))
+    return script(target, *acts, act(Overwrite(table.name, b.dml.rows(table, 1, 3))))
 
 
 def no_op_update(b: ScenarioBuilder) -> Script:
     """An UPDATE that sets every column to itself: commits without a change."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
-    touch = Update(table.name, tuple(Assignment(c.name, column(table, c.name)) for c in table.columns), None)
-    return Script(
-        target, (((insert(b, table, k=key(b)),),), ((touch,),), ((touch,), (insert(b, table, k=key(b)),)))
-    )
+    touch = act(to_itself(table))
+    return script(target, act(insert(b, table, k=key(b))), touch, touch + act(insert(b, table, k=key(b))))
 
 
 def one_merge_updates_and_deletes(b: ScenarioBuilder) -> Script:
@@ -125,8 +105,8 @@ def one_merge_updates_and_deletes(b: ScenarioBuilder) -> Script:
     target = shapes.anything(b, table)
     rows = (b.row(table, k=0), b.row(table, k=1), b.row(table, k=4))
     merge = Merge(table.name, ("k",), rows, is_value(table, "k", 1), True)
-    return Script(
-        target, (((insert(b, table, k=0), insert(b, table, k=1), delete(table, "k", 4)),), ((merge,),))
+    return script(
+        target, act(insert(b, table, k=0), insert(b, table, k=1), delete(table, "k", 4)), act(merge)
     )
 
 
@@ -134,19 +114,15 @@ def changed_and_changed_again(b: ScenarioBuilder) -> Script:
     """A row is inserted and updated, or updated twice, in one interval."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
-    position = other_column(b, table)
-    name = table.columns[position].name
+    drawn = other_column(b, table)
     k = key(b)
-    updates = tuple(
-        (set_value(table, name, new_value(b, table, position), is_value(table, "k", k)),) for _ in range(2)
-    )
-    return Script(target, (((insert(b, table, k=k),), *updates), updates))
+    where = is_value(table, "k", k)
+    first, second = (act(set_value(table, drawn.name, b.choices.pick(drawn.values), where)) for _ in range(2))
+    return script(target, act(insert(b, table, k=k)) + first + second, first + second)
 
 
 def replaced_source(b: ScenarioBuilder) -> Script:
     """A base table is replaced by another of the same columns."""
     table = b.choices.pick(b.tables)
     target = shapes.anything(b, table)
-    return Script(
-        target, (((Replace(table.name, b.dml.rows(table, 0, 3)),),), ((insert(b, table, k=key(b)),),))
-    )
+    return script(target, act(Replace(table.name, b.dml.rows(table, 0, 3))), act(insert(b, table, k=key(b))))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
-from generators.intents import queries as shapes
+from generators.intents import shapes
 from generators.intents.script import (
     Script,
+    act,
     delete,
     insert,
     is_value,
     key,
-    new_value,
+    move_key,
     other_column,
+    script,
     set_value,
 )
-from workload.dml import (
-    Delete,
-    Dml,
-    Insert,
-)
+from workload.dml import Delete, Insert
 from workload.query import JoinKind
 from workload.types import INT
 
@@ -28,50 +26,38 @@ def both_join_sides_change(b: ScenarioBuilder) -> Script:
     left, right = shapes.two_tables(b)
     target = shapes.join(b, left, right)
     k, other = key(b), key(b)
-    arrive = (insert(b, left, k=k), insert(b, right, k=k))
-    move = (
-        set_value(left, "k", other, is_value(left, "k", k)),
-        set_value(right, "k", other, is_value(right, "k", k)),
-    )
-    leave = (delete(left, "k", other), delete(right, "k", other))
-    return Script(target, ((arrive,), (move[:1], move[1:]) if b.choices.chance(50) else (move,), (leave,)))
+    arrive = act(insert(b, left, k=k), insert(b, right, k=k))
+    moves = move_key(left, k, other), move_key(right, k, other)
+    # In two transactions or in one.
+    move = act(moves[0]) + act(moves[1]) if b.choices.chance(50) else act(*moves)
+    return script(target, arrive, move, act(delete(left, "k", other), delete(right, "k", other)))
 
 
 def key_renamed_while_match_goes(b: ScenarioBuilder) -> Script:
     """One side's key is renamed and the other side's row is deleted in one interval."""
     left, right = shapes.two_tables(b)
     target = shapes.join(b, left, right)
-    k, other = key(b), 3
-    return Script(
+    k = key(b)
+    return script(
         target,
-        (
-            ((insert(b, left, k=k), insert(b, right, k=k)),),
-            ((set_value(left, "k", other, is_value(left, "k", k)), delete(right, "k", k)),),
-        ),
+        act(insert(b, left, k=k), insert(b, right, k=k)),
+        act(move_key(left, k, 3), delete(right, "k", k)),
     )
 
 
 def last_match_leaves_and_returns(b: ScenarioBuilder) -> Script:
-    """An outer row loses its last match, by DELETE or by an update of its key, and finds one again."""
+    """An outer row loses its last match, by DELETE or by an update of its key, and gets one again."""
     left, right = shapes.two_tables(b)
     target = shapes.outer_join(b, left, right)
     k = key(b)
-    away: Dml = b.choices.pick((delete(right, "k", k), set_value(right, "k", -1, is_value(right, "k", k))))
+    leave = b.choices.pick((delete(right, "k", k), move_key(right, k, -1)))
     lone = b.row(left, k=k)
-    return Script(
+    return script(
         target,
-        (
-            (
-                (
-                    Delete(right.name, is_value(right, "k", k)),
-                    Insert(left.name, (lone, lone)),
-                    insert(b, right, k=k),
-                ),
-            ),
-            ((away,),),
-            ((insert(b, right, k=k), insert(b, right, k=k)),),
-            ((delete(right, "k", k), insert(b, right, k=k)),),
-        ),
+        act(delete(right, "k", k), Insert(left.name, (lone, lone)), insert(b, right, k=k)),
+        act(leave),
+        act(insert(b, right, k=k), insert(b, right, k=k)),
+        act(delete(right, "k", k), insert(b, right, k=k)),
     )
 
 
@@ -79,20 +65,16 @@ def unmatched_row_updated(b: ScenarioBuilder) -> Script:
     """A row without a match changes while the other side changes too."""
     left, right = shapes.two_tables(b)
     target = shapes.outer_join(b, left, right)
-    position = other_column(b, left)
-    name = left.columns[position].name
-    return Script(
+    column = other_column(b, left)
+    lone = is_value(left, "k", -1)
+    return script(
         target,
-        (
-            ((insert(b, left, k=-1), delete(right, "k", -1)),),
-            (
-                (
-                    set_value(left, name, new_value(b, left, position), is_value(left, "k", -1)),
-                    insert(b, right, k=key(b)),
-                ),
-            ),
-            ((insert(b, left, k=-1), insert(b, right, k=2)),),
+        act(insert(b, left, k=-1), delete(right, "k", -1)),
+        act(
+            set_value(left, column.name, b.choices.pick(column.values), lone),
+            insert(b, right, k=key(b)),
         ),
+        act(insert(b, left, k=-1), insert(b, right, k=2)),
     )
 
 
@@ -101,13 +83,11 @@ def several_joins(b: ScenarioBuilder) -> Script:
     first, second = shapes.two_tables(b)
     target = shapes.three_way(b, first, second)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, first, k=k), insert(b, second, k=k)),),
-            ((delete(first, "k", k), delete(second, "k", k)),),
-            ((insert(b, first, k=k),), (insert(b, second, k=k),)),
-        ),
+        act(insert(b, first, k=k), insert(b, second, k=k)),
+        act(delete(first, "k", k), delete(second, "k", k)),
+        act(insert(b, first, k=k)) + act(insert(b, second, k=k)),
     )
 
 
@@ -115,29 +95,25 @@ def emptied_cross_join(b: ScenarioBuilder) -> Script:
     """An outer join with a cross join on its other side, one input of which is emptied and refilled."""
     left, right = shapes.two_tables(b)
     target = shapes.over_cross(b, left, right)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, left, k=1), insert(b, right, k=1)),),
-            ((Delete(right.name, None),),),
-            ((insert(b, right, k=1),),),
-        ),
+        act(insert(b, left, k=1), insert(b, right, k=1)),
+        act(Delete(right.name, None)),
+        act(insert(b, right, k=1)),
     )
 
 
 def outer_joins_in_a_row(b: ScenarioBuilder) -> Script:
-    """One table in two outer joins: a row padded by the first finds and loses matches in the second."""
+    """One table in two outer joins: a row padded by the first gains and loses matches in the second."""
     left, right = shapes.two_tables(b)
     target = shapes.outer_chain(b, left, right)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, left, k=k), delete(right, "k", k)),),
-            ((insert(b, right, k=key(b)), insert(b, left, k=k)),),
-            ((insert(b, right, k=k),),),
-            ((delete(right, "k", k),),),
-        ),
+        act(insert(b, left, k=k), delete(right, "k", k)),
+        act(insert(b, right, k=key(b)), insert(b, left, k=k)),
+        act(insert(b, right, k=k)),
+        act(delete(right, "k", k)),
     )
 
 
@@ -148,13 +124,11 @@ def null_key_in_a_row(b: ScenarioBuilder) -> Script:
     name = shapes.int_column(left)
     target = shapes.two_outer_joins(b, JoinKind.LEFT, (left, right, right), name, "plain")
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, left, **{"k": None, name: k}), insert(b, right, k=k)),),
-            ((delete(right, "k", k),),),
-            ((insert(b, right, k=k), set_value(left, "k", k, is_value(left, "k", None))),),
-        ),
+        act(insert(b, left, **{"k": None, name: k}), insert(b, right, k=k)),
+        act(delete(right, "k", k)),
+        act(insert(b, right, k=k), move_key(left, None, k)),
     )
 
 
@@ -163,13 +137,11 @@ def match_moves_away(b: ScenarioBuilder) -> Script:
     left, right = shapes.two_tables(b)
     target = shapes.left_join(b, left, right)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((Delete(right.name, is_value(right, "k", k)), insert(b, left, k=k), insert(b, right, k=k)),),
-            ((set_value(right, "k", 7, is_value(right, "k", k)),),),
-            ((set_value(right, "k", k, is_value(right, "k", 7)),),),
-        ),
+        act(delete(right, "k", k), insert(b, left, k=k), insert(b, right, k=k)),
+        act(move_key(right, k, 7)),
+        act(move_key(right, 7, k)),
     )
 
 
@@ -178,13 +150,11 @@ def key_of_another_name(b: ScenarioBuilder) -> Script:
     table = b.add_table((INT,))
     target = shapes.other_name(b, table)
     name, k = shapes.int_column(table), key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, **{"k": k, name: k + 1}), insert(b, table, **{"k": k + 1, name: -1})),),
-            ((set_value(table, "k", k + 2, is_value(table, "k", k + 1)),),),
-            ((set_value(table, name, k + 2, is_value(table, "k", k)),),),
-        ),
+        act(insert(b, table, **{"k": k, name: k + 1}), insert(b, table, **{"k": k + 1, name: -1})),
+        act(move_key(table, k + 1, k + 2)),
+        act(set_value(table, name, k + 2, is_value(table, "k", k))),
     )
 
 
@@ -193,27 +163,23 @@ def unioned_with_itself(b: ScenarioBuilder) -> Script:
     table = b.choices.pick(b.tables)
     target = shapes.union_with_itself(b, table)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=k),),),
-            ((set_value(table, "k", key(b), is_value(table, "k", k)),),),
-            ((delete(table, "k", k),),),
-        ),
+        act(insert(b, table, k=k)),
+        act(move_key(table, k, key(b))),
+        act(delete(table, "k", k)),
     )
 
 
 def read_twice(b: ScenarioBuilder) -> Script:
-    """One table read twice: self join, CTE used twice."""
+    """One table read twice: a self join, or a CTE used twice."""
     table = b.choices.pick(b.tables)
     target = shapes.twice(b, table)
     k = key(b)
-    return Script(
+    return script(
         target,
-        (
-            ((insert(b, table, k=k),),),
-            ((insert(b, table, k=k), insert(b, table, k=k)),),
-            ((set_value(table, "k", key(b), is_value(table, "k", k)),),),
-            ((delete(table, "k", k),),),
-        ),
+        act(insert(b, table, k=k)),
+        act(insert(b, table, k=k), insert(b, table, k=k)),
+        act(move_key(table, k, key(b))),
+        act(delete(table, "k", k)),
     )

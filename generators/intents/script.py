@@ -7,26 +7,19 @@ from dataclasses import dataclass
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from workload.dml import (
-    Assignment,
-    Delete,
-    Dml,
-    Insert,
-    Update,
-)
+from workload.dml import Assignment, Delete, Dml, Insert, Update
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.types import BOOLEAN, Value
 
 Transaction = tuple[Dml, ...]
 
-
 Act = tuple[Transaction, ...]
-"""Transactions of one refresh interval."""
+"""The transactions of one refresh interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The dynamic table to refresh after each act, and the acts."""
+    """A dynamic table, and the acts after each of which it is refreshed."""
 
     target: str
     acts: tuple[Act, ...]
@@ -35,43 +28,63 @@ class Script:
 Intent = Callable[[ScenarioBuilder], Script]
 
 
+def script(target: str, *acts: Act) -> Script:
+    """The script of a dynamic table and acts."""
+    return Script(target, acts)
+
+
+def act(*statements: Dml) -> Act:
+    """An act of one transaction. Acts of several transactions are sums: `act(first) + act(second)`."""
+    return (statements,)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnColumn:
+    """A column of a base table with the values of its domain."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+def other_column(b: ScenarioBuilder, table: TableSketch) -> DrawnColumn:
+    """A random column that is not the key."""
+    position = b.choices.integer(1, len(table.columns) - 1)
+    return DrawnColumn(table.columns[position].name, table.domains[position].values)
+
+
+def key(b: ScenarioBuilder) -> int:
+    """A random key, one of those that random rows have too."""
+    return b.choices.integer(0, 4)
+
+
 def column(table: TableSketch, name: str) -> ColumnRef:
-    """A table's column as DML reads it."""
+    """A table's column as DML statements on the table refer to it."""
     return ColumnRef(table.name, name, next(c.type for c in table.columns if c.name == name))
 
 
 def is_value(table: TableSketch, name: str, value: Value) -> Expr:
-    """`column = value`, null-safe for NULL."""
+    """The condition `name = value`, or `name IS NULL` (by null-safe equality) for NULL."""
     ref = column(table, name)
     return Call("same" if value is None else "eq", (ref, Literal(value, ref.type)), BOOLEAN)
 
 
-def insert(builder: ScenarioBuilder, table: TableSketch, **fixed: Value) -> Dml:
-    """INSERT of one row with some columns fixed."""
-    return Insert(table.name, (builder.row(table, **fixed),))
+def insert(b: ScenarioBuilder, table: TableSketch, /, **fixed: Value) -> Dml:
+    """INSERT of one random row with given values for some columns."""
+    # The first two parameters are positional only, since a column may be called `b`.
+    return Insert(table.name, (b.row(table, **fixed),))
 
 
 def delete(table: TableSketch, name: str, value: Value) -> Dml:
-    """DELETE of the rows with a value."""
+    """DELETE of the rows that have a value in a column."""
     return Delete(table.name, is_value(table, name, value))
 
 
-def set_value(table: TableSketch, name: str, new: Value, where: Expr | None) -> Dml:
+def set_value(table: TableSketch, name: str, new: Value, where: Expr) -> Dml:
     """UPDATE of one column to a constant."""
     ref = column(table, name)
     return Update(table.name, (Assignment(name, Literal(new, ref.type)),), where)
 
 
-def key(builder: ScenarioBuilder) -> int:
-    """A key that random rows have too."""
-    return builder.choices.integer(0, 4)
-
-
-def other_column(builder: ScenarioBuilder, table: TableSketch) -> int:
-    """The position of a column that is not the key."""
-    return builder.choices.integer(1, len(table.columns) - 1)
-
-
-def new_value(builder: ScenarioBuilder, table: TableSketch, position: int) -> Value:
-    """A value of a column's domain."""
-    return builder.choices.pick(table.domains[position].values)
+def move_key(table: TableSketch, old: Value, new: Value) -> Dml:
+    """UPDATE of the rows with one key to another key."""
+    return set_value(table, "k", new, is_value(table, "k", old))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from dvs_model.check import Checked
 from dvs_model.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
-from dvs_model.explain import Explanation
-from dvs_model.verdict import Cycle, Overlap, Present
+from dvs_model.explain import edges_of
+from dvs_model.sentences import Sentences
+from dvs_model.verdict import Present
 
 STEP = 150
 RADIUS = 21
 LIFT = 46
-"""How much higher an edge runs per transaction that it passes."""
+"""How much higher an edge runs for each transaction that it passes."""
 
 GAP = 24
 """Between two edges of the same ends."""
@@ -26,16 +28,16 @@ MOST_EDGES = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A picture. `whole`: whether it shows the whole graph; `edges`: those it shows."""
+class Drawing:
+    """A picture with the edges in it. `whole`: whether it shows the whole graph."""
 
     svg: str
     whole: bool
     edges: tuple[Edge, ...]
 
 
-def standalone(drawn: Drawn) -> str:
-    """The picture as a file of its own, on white."""
+def standalone(drawing: Drawing) -> str:
+    """Returns the picture as a file on its own, on white."""
     style = (
         "<style>text{font:13px sans-serif;text-anchor:middle;fill:#59626b}"
         ".node circle{fill:#f3f4f5;stroke:#59626b}.node text{fill:#1c2024;font-weight:600}"
@@ -43,67 +45,39 @@ def standalone(drawn: Drawn) -> str:
         ".edge.strong path{stroke:#a3161f;stroke-width:2.4}.edge.strong text{fill:#a3161f}"
         ".plain{fill:#59626b}.strong{fill:#a3161f}</style>"
     )
-    head, _, rest = drawn.svg.partition(">")
+    head, _, rest = drawing.svg.partition(">")
     box = head.partition('viewBox="')[2].partition('"')[0].split()
     paper = f'<rect x="{box[0]}" y="{box[1]}" width="{box[2]}" height="{box[3]}" fill="#fff"/>'
     return f'{head} xmlns="http://www.w3.org/2000/svg">{style}{paper}{rest}\n'
 
 
-def all_edges(checked: Checked) -> list[Edge]:
-    """Every edge of a small DSG."""
+def draw(checked: Checked) -> Drawing:
+    """Returns a picture of the DSG, or of a large one the transactions of the evidence."""
+    evidence = [finding.evidence[0] for finding in checked.phenomena.values() if isinstance(finding, Present)]
+    strong = dict.fromkeys(edge for item in evidence for edge in edges_of(item))
+    txns = checked.analysis.facts.committed
+    edges = _all_edges(checked) if len(txns) <= SMALL else None
+    if edges is None:
+        involved = {txn for edge in strong for txn in (edge.source, edge.target)}
+        txns = [txn for txn in txns if txn in involved]
+    shown = tuple(dict.fromkeys([*strong, *(edges or ())]))
+    return Drawing(_svg(checked, txns, shown, strong), edges is not None, shown)
+
+
+def _all_edges(checked: Checked) -> list[Edge] | None:
+    """Returns every edge of a small DSG; None: there are too many to be drawn."""
     graph = checked.analysis.graph
     members = range(len(graph.transactions))
     try:
-        return list(edges_among(Adjacency(graph), members, [0] * graph.vertices, Budget(20_000)))
+        edges = list(edges_among(Adjacency(graph), members, [0] * graph.vertices, Budget(20_000)))
     except BudgetSpent:
-        return []
+        return None
+    return edges if len(edges) <= MOST_EDGES else None
 
 
-def draw(checked: Checked) -> Drawn:
-    """The DSG, or of a large one the transactions of the evidence."""
-    shown = evidence_edges(checked)
-    txns = checked.analysis.facts.committed
-    whole = len(txns) <= SMALL
-    edges = all_edges(checked) if whole else []
-    if len(edges) > MOST_EDGES:
-        whole, edges = False, []
-    if not whole:
-        involved = {txn for edge in shown for txn in (edge.source, edge.target)}
-        txns = [txn for txn in txns if txn in involved]
-    everything = list(dict.fromkeys([*shown, *edges]))
-    merged = merge(everything)
-    return Drawn(_svg(checked, txns, merged, set(shown)), whole, tuple(everything))
-
-
-def evidence_edges(checked: Checked) -> list[Edge]:
-    """The edges of the first evidence of every phenomenon."""
-    found: dict[Edge, None] = {}
-    for finding in checked.phenomena.values():
-        if isinstance(finding, Present):
-            first = finding.evidence[0]
-            if isinstance(first, Cycle):
-                found.update(dict.fromkeys(first.edges))
-            elif isinstance(first, Overlap):
-                found[first.edge] = None
-    return list(found)
-
-
-def merge(edges: Sequence[Edge]) -> dict[tuple[int, int, str], list[Edge]]:
-    """Edges that a picture cannot tell apart: the same ends and label."""
-    merged: dict[tuple[int, int, str], list[Edge]] = {}
-    for edge in edges:
-        merged.setdefault((edge.source, edge.target, edge.label), []).append(edge)
-    return merged
-
-
-def _svg(
-    checked: Checked,
-    txns: Sequence[int],
-    merged: dict[tuple[int, int, str], list[Edge]],
-    shown: Collection[Edge],
-) -> str:
+def _svg(checked: Checked, txns: Sequence[int], edges: Sequence[Edge], strong: Collection[Edge]) -> str:
     places = {txn: 60 + STEP * number for number, txn in enumerate(txns)}
-    arcs = list(placed_arcs(checked, places, merged, shown))
+    arcs = list(_arcs(checked, places, edges, strong))
     above = max((arc.height for arc in arcs if arc.forward), default=0) * 0.75 + 56
     below = max((arc.height for arc in arcs if not arc.forward), default=0) * 0.75 + 56
     width = 120 + STEP * max(0, len(txns) - 1)
@@ -113,15 +87,25 @@ def _svg(
     )
     label = f"serialization graph of {len(txns)} transactions and {len(arcs)} edges"
     drawn = "".join(arc.svg() for arc in sorted(arcs, key=lambda arc: -arc.height))
+    markers = "".join(
+        f'<marker id="{name}" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="8" markerHeight="8" '
+        f'orient="auto" markerUnits="userSpaceOnUse">'
+        f'<path class="{name}" d="M 0 0 L 8 4 L 0 8 z"/></marker>'
+        for name in ("plain", "strong")
+    )
     return (
         f'<svg class="dsg" role="img" aria-label="{label}" viewBox="0 {-above:.0f} {width} '
-        f'{above + below:.0f}" width="{width}" height="{above + below:.0f}">{_markers()}{drawn}{nodes}</svg>'
+        f'{above + below:.0f}" width="{width}" height="{above + below:.0f}">'
+        f"<defs>{markers}</defs>{drawn}{nodes}</svg>"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An edge in the picture: from one place to another, so high, with its label and its reasons."""
+    """An edge in the picture, from one place to another, with its label and its reasons as title.
+
+    `strong`: it belongs to the evidence.
+    """
 
     start: float
     end: float
@@ -133,11 +117,11 @@ class Arc:
 
     @property
     def forward(self) -> bool:
-        """Whether it runs above, to a later transaction."""
+        """Whether it runs above the row, to a later transaction."""
         return self.start < self.end
 
     def svg(self) -> str:
-        """The arc as SVG; its reasons show on hover."""
+        """Returns the arc as SVG; its title shows on hover."""
         sign = -1 if self.forward else 1
         begin, finish = sign * RADIUS, sign * (RADIUS + 7)
         bend = sign * (self.height + RADIUS)
@@ -152,43 +136,30 @@ class Arc:
         )
 
 
-def placed_arcs(
-    checked: Checked,
-    places: Mapping[int, int],
-    merged: dict[tuple[int, int, str], list[Edge]],
-    shown: Collection[Edge],
+def _arcs(
+    checked: Checked, places: Mapping[int, int], edges: Sequence[Edge], strong: Collection[Edge]
 ) -> Iterator[Arc]:
-    """The edges between the transactions that are drawn, those of the same ends above one another."""
-    explanation = Explanation(checked.analysis)
-    parallel: dict[tuple[int, int], int] = {}
-    ends: dict[int, int] = {}
-    for (source, target, label), edges in merged.items():
+    """Yields the arcs between drawn transactions; edges of the same ends and label share one."""
+    sentences = Sentences(checked.analysis)
+    merged: dict[tuple[int, int, str], list[Edge]] = {}
+    for edge in edges:
+        merged.setdefault((edge.source, edge.target, edge.label), []).append(edge)
+    parallel: Counter[tuple[int, int]] = Counter()
+    ends: Counter[int] = Counter()
+    for (source, target, label), same in merged.items():
         if source not in places or target not in places:
             continue
-        nth = parallel[source, target] = parallel.get((source, target), -1) + 1
         span = abs(places[target] - places[source]) / STEP
-        shift = 7 * (ends.get(target, 0) % 3 - 1)
-        ends[target] = ends.get(target, 0) + 1
-        strong = any(edge in shown for edge in edges)
-        possible = "" if edges[0].certain else " possible"
+        is_strong = any(edge in strong for edge in same)
+        certainty = "" if same[0].certain else " possible"
         yield Arc(
             places[source],
-            places[target] + shift,
-            LIFT * (span + 0.4) + nth * GAP,
+            places[target] + 7 * (ends[target] % 3 - 1),
+            LIFT * (span + 0.4) + parallel[source, target] * GAP,
             label,
-            "\n".join(explanation.edge(edge) for edge in edges),
-            f"edge {edges[0].kind.value}{' strong' if strong else ''}{possible}",
-            strong,
+            "\n".join(sentences.edge(edge) for edge in same),
+            f"edge {same[0].kind.value}{' strong' if is_strong else ''}{certainty}",
+            is_strong,
         )
-
-
-def _markers() -> str:
-    return "<defs>" + "".join(_marker(name) for name in ("plain", "strong")) + "</defs>"
-
-
-def _marker(name: str) -> str:
-    return (
-        f'<marker id="{name}" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="8" markerHeight="8" '
-        f'orient="auto" markerUnits="userSpaceOnUse">'
-        f'<path class="{name}" d="M 0 0 L 8 4 L 0 8 z"/></marker>'
-    )
+        parallel[source, target] += 1
+        ends[target] += 1

@@ -1,4 +1,4 @@
-"""The levels as a picture: a box each, stronger ones higher, marked with their verdicts."""
+"""The levels as a picture: a box for each with its verdict, the stronger ones higher."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from html import escape
 
 from dvs_model.check import LevelVerdict
-from dvs_model.definitions import MEANINGS
-from dvs_model.names import STRONGER, Level
-from reports.history.account import Word, because, word
+from dvs_model.explain import Status, because, status
+from dvs_model.levels import LEVELS
+from dvs_model.names import Level
 
 COLUMNS: Mapping[Level, float] = {
     Level.PL_1: 2,
@@ -27,19 +27,19 @@ COLUMNS: Mapping[Level, float] = {
     Level.SESSION_3: 4.7,
     Level.STRICT_2_PLUS: 1.8,
 }
-"""Where a level stands from left to right, in boxes; how high follows from the lattice."""
+"""The place of a level from left to right, in boxes; its height follows from the lattice."""
 
-MARKS = {Word.HOLDS: "✓", Word.VIOLATED: "✗", Word.UNKNOWN: "?"}
+MARKS = {Status.HOLDS: "✓", Status.VIOLATED: "✗", Status.UNKNOWN: "?"}
 WIDTH, HEIGHT, ACROSS, UP = 126, 32, 150, 62
 
 
 def rank(level: Level) -> int:
-    """The longest way down to PL-1."""
-    return 1 + max((rank(below) for below in STRONGER[level]), default=-1)
+    """Returns the length of the longest way down to PL-1."""
+    return 1 + max((rank(below) for below in LEVELS[level].below), default=-1)
 
 
 def lattice(levels: Mapping[Level, LevelVerdict]) -> str:
-    """The picture as SVG."""
+    """Returns the picture as SVG."""
     ranks = {level: rank(level) for level in levels}
     top = max(ranks.values())
     at = {level: (COLUMNS[level] * ACROSS + 70, (top - ranks[level]) * UP + 24) for level in levels}
@@ -47,7 +47,7 @@ def lattice(levels: Mapping[Level, LevelVerdict]) -> str:
         f'<line x1="{at[level][0]}" y1="{at[level][1] + HEIGHT / 2}" '
         f'x2="{at[below][0]}" y2="{at[below][1] - HEIGHT / 2}"/>'
         for level in levels
-        for below in STRONGER[level]
+        for below in LEVELS[level].below
     )
     boxes = "".join(_box(level, verdict, *at[level]) for level, verdict in levels.items())
     width = max(x for x, _ in at.values()) + 70
@@ -59,8 +59,8 @@ def lattice(levels: Mapping[Level, LevelVerdict]) -> str:
 
 
 def _box(level: Level, verdict: LevelVerdict, x: float, y: float) -> str:
-    kind = word(verdict)
-    title = f"{level.value}, {MEANINGS[level]}. {kind.value}: {because(verdict)}"
+    kind = status(verdict)
+    title = f"{level.value}, {LEVELS[level].meaning}. {kind.value}: {because(verdict)}"
     return (
         f'<g class="level {kind.value}"><title>{escape(title)}</title>'
         f'<rect x="{x - WIDTH / 2}" y="{y - HEIGHT / 2}" width="{WIDTH}" height="{HEIGHT}" rx="5"/>'

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code hosts that show findings beside files."""
+"""Checked histories as SARIF 2.1.0, for code hosts that show findings beside files."""
 
 from __future__ import annotations
 
@@ -7,70 +7,63 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from dvs_model.check import Checked, Undecided, Violated
-from dvs_model.definitions import DEFINITIONS, MEANINGS
+from dvs_model.definitions import DEFINITIONS
+from dvs_model.explain import because, first_evidence, lines
+from dvs_model.levels import LEVELS
 from dvs_model.names import Level
-from dvs_model.verdict import Present
-from reports.history.account import because, lines
 
 Result = Mapping[str, object]
 """A result object of SARIF."""
 
 
-def sarif(found: Sequence[Result], asked: Sequence[Level]) -> str:
-    """The document that holds some results."""
-    used = dict.fromkeys(level for level in asked)
+def sarif(results: Sequence[Result], requested: Sequence[Level]) -> str:
+    """Returns the SARIF document with some results; its rules are the requested levels."""
     rules = [
         {
             "id": level.value,
-            "shortDescription": {"text": MEANINGS[level]},
-            "fullDescription": {"text": f"{level.value}: {MEANINGS[level]}"},
+            "shortDescription": {"text": LEVELS[level].meaning},
+            "fullDescription": {"text": f"{level.value}: {LEVELS[level].meaning}"},
         }
-        for level in used
+        for level in dict.fromkeys(requested)
     ]
+    run = {
+        "tool": {"driver": {"name": "dvs check", "rules": rules}},
+        "results": results,
+        "columnKind": "unicodeCodePoints",
+    }
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "dvs check", "rules": rules}},
-                "results": found,
-                "columnKind": "unicodeCodePoints",
-            }
-        ],
+        "runs": [run],
     }
     return json.dumps(document, indent=2) + "\n"
 
 
-def results(file: str, line: int, checked: Checked, asked: Sequence[Level]) -> list[Result]:
-    """The violated and unknown asked levels of a history, at its place in a file."""
-    found = []
-    for level in asked:
+def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level]) -> list[Result]:
+    """Returns a result for each requested level that a history violates or leaves unknown."""
+    results = []
+    for level in requested:
         verdict = checked.levels[level]
         if isinstance(verdict, Violated):
-            text = [f"{checked.original.name}: {level.value} is violated: {because(verdict)}."]
-            finding = checked.phenomena[verdict.by[0]]
-            assert isinstance(finding, Present)
-            text.append(f"{verdict.by[0].value}, {DEFINITIONS[verdict.by[0]].text}:")
-            text.extend(line.text for line in lines(checked, finding.evidence[0]))
-            found.append(_result(file, line, level, "error", "fail", "\n".join(text)))
+            phenomenon = verdict.by[0]
+            text = [
+                f"{checked.original.name}: {level.value} is violated: {because(verdict)}.",
+                f"{phenomenon.value}, {DEFINITIONS[phenomenon].text}:",
+                *(line.text for line in lines(checked, first_evidence(checked, phenomenon))),
+            ]
+            results.append(_result(file, line, level, "fail", "\n".join(text)))
         elif isinstance(verdict, Undecided):
             text_unknown = f"{checked.original.name}: {level.value} is unknown: {because(verdict)}"
-            found.append(_result(file, line, level, "note", "open", text_unknown))
-    return found
+            results.append(_result(file, line, level, "open", text_unknown))
+    return results
 
 
-def _result(file: str, line: int, level: Level, severity: str, kind: str, text: str) -> Result:
+def _result(file: str, line: int, level: Level, kind: str, text: str) -> Result:
+    place = {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": line}}
     return {
         "ruleId": level.value,
-        "level": severity if kind == "fail" else "none",
+        "level": "error" if kind == "fail" else "none",
         "kind": kind,
         "message": {"text": text},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(file)},
-                    "region": {"startLine": line},
-                }
-            }
-        ],
+        "locations": [{"physicalLocation": place}],
     }

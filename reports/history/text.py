@@ -1,61 +1,74 @@
-"""A checked history in the terminal."""
+"""A checked history as text for the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dvs_model.check import Checked, Undecided
 from dvs_model.definitions import DEFINITIONS
+from dvs_model.explain import Explanation, Status, because, explanations, lines, overall, status
+from dvs_model.history import History
 from dvs_model.names import Level
+from dvs_model.notation import render
 from dvs_model.verdict import Present, Unknown
-from reports.history.account import (
-    Account,
-    Word,
-    accounts,
-    because,
-    indented,
-    lines,
-    overall,
-    stats,
-    strongest_text,
-    word,
-)
+from reports.history.json_object import stats
 
 
-def history_text(checked: Checked, asked: Sequence[Level], *, minimised: bool, explain: bool) -> str:
-    """What holds, what does not and why, and a smaller history that shows it."""
-    return "\n".join(_text(checked, asked, minimised, explain))
+def history_text(checked: Checked, requested: Sequence[Level], *, explain: bool) -> str:
+    """Returns what holds, what is violated and why, and a smaller history that shows it.
+
+    `explain`: with every phenomenon and every level.
+    """
+    return "\n".join(_text(checked, requested, explain))
 
 
-def headline(checked: Checked, asked: Sequence[Level]) -> str:
-    """One line: the history and the verdict on what was asked."""
-    verdict = overall(checked, asked)
-    names = [level.value for level in asked if word(checked.levels[level]) is verdict]
+def headline(checked: Checked, requested: Sequence[Level]) -> str:
+    """Returns one line: the history and the verdict on the requested levels."""
+    verdict = overall(checked, requested)
+    names = [level.value for level in requested if status(checked.levels[level]) is verdict]
     return f"{checked.original.name or 'history'}: {', '.join(names)} {verdict.value}"
 
 
-def _text(checked: Checked, asked: Sequence[Level], minimised: bool, explain: bool) -> Iterator[str]:
-    yield headline(checked, asked)
+def strongest_text(checked: Checked) -> str:
+    """Returns the names of the strongest levels that hold."""
+    return ", ".join(level.value for level in checked.strongest) or "none, not even PL-1"
+
+
+def indented(history: History) -> str:
+    """Returns a history in the text notation, indented by four spaces."""
+    return "\n".join(f"    {line}" for line in render(history).splitlines())
+
+
+def summary_line(counts: Mapping[Status, int], refused: int) -> str:
+    """Returns the last line over several histories."""
+    parts = [f"{counts[s]} {s.value}" for s in Status if counts[s]]
+    if refused:
+        parts.append(f"{refused} could not be read")
+    return f"{sum(counts.values()) + refused} histories: {', '.join(parts)}"
+
+
+def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterator[str]:
+    yield headline(checked, requested)
     yield f"  {', '.join(f'{count} {name}' for name, count in stats(checked).items())}; {checked.reading}"
     yield f"  strongest that hold: {strongest_text(checked)}"
-    for account in accounts(checked, minimised=minimised):
-        yield from _account(account)
-    undecided = [level for level in asked if isinstance(checked.levels[level], Undecided)]
-    for level in undecided:
-        yield f"  {level.value} is unknown: {because(checked.levels[level])}"
+    for explanation in explanations(checked, minimised=True):
+        yield from _explanation(explanation)
+    for level in requested:
+        if isinstance(checked.levels[level], Undecided):
+            yield f"  {level.value} is unknown: {because(checked.levels[level])}"
     if explain:
         yield from _everything(checked)
 
 
-def _account(account: Account) -> Iterator[str]:
+def _explanation(explanation: Explanation) -> Iterator[str]:
     yield ""
-    yield f"  {account.title}: forbidden by {', '.join(level.value for level in account.levels)}"
-    width = max(len(line.arrow) for line in account.lines)
-    for line in account.lines:
+    yield f"  {explanation.title}: forbidden by {', '.join(level.value for level in explanation.levels)}"
+    width = max(len(line.arrow) for line in explanation.lines)
+    for line in explanation.lines:
         yield f"    {line.arrow:<{width}}  {line.text}".rstrip() if width else f"    {line.text}"
-    if account.minimised is not None:
-        yield "  the least that shows it:"
-        yield indented(account.minimised)
+    if explanation.minimised is not None:
+        yield "  the smallest history found that shows it:"
+        yield indented(explanation.minimised)
 
 
 def _everything(checked: Checked) -> Iterator[str]:
@@ -75,12 +88,4 @@ def _everything(checked: Checked) -> Iterator[str]:
                 yield f"    {phenomenon.value}: absent ({definition})"
     yield "  levels:"
     for level, verdict in checked.levels.items():
-        yield f"    {level.value}: {word(verdict).value}: {because(verdict)}"
-
-
-def summary_line(counts: dict[Word, int], refused: int) -> str:
-    """The last line over several histories."""
-    parts = [f"{counts[w]} {w.value}" for w in Word if counts[w]]
-    if refused:
-        parts.append(f"{refused} could not be read")
-    return f"{sum(counts.values()) + refused} histories: {', '.join(parts)}"
+        yield f"    {level.value}: {status(verdict).value}: {because(verdict)}"

@@ -1,8 +1,8 @@
 """The built-in engine keeps the contract that it asks of others."""
 
-from campaign.adapters.builtin import BuiltIn
 from campaign.pytest_plugin import AdapterConformance
+from engines.in_memory import InMemory
 
 
 class TestBuiltIn(AdapterConformance):
-    adapter = BuiltIn
+    adapter = InMemory

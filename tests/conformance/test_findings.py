@@ -9,8 +9,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from campaign.adapters.pglite.server import Server, server_of_thread
-from tests.unit.adapters.pglite import needs_pglite
+from engines.pglite.server import Server, server_of_thread
+from tests.unit.engines.pglite import needs_pglite
 
 pytestmark = needs_pglite
 

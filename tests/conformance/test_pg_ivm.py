@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from campaign.adapters.pg_ivm import PgIvm
-from campaign.adapters.pg_ivm_gaps import LIMITS, gap
 from campaign.pytest_plugin import AdapterConformance
-from tests.unit.adapters.pglite import needs_pglite
+from engines.pg_ivm import PgIvm
+from engines.pg_ivm_gaps import LIMITS, gap
+from tests.unit.engines.pglite import needs_pglite
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -20,7 +20,12 @@ from workload.query import (
     relations_of,
     subexpressions,
 )
+from workload.results import OutcomeClass
+from workload.scenario import Scenario
 from workload.types import Kind
+
+LOST_TYPE = "type with OID 0 does not exist"
+"""What pg_ivm says when it maintains an outer join of a CTE with itself, which it should refuse."""
 
 
 def gap_or_fault(query: Query) -> str | None:
@@ -52,3 +57,9 @@ class WithinWhatItGetsRight(PgIvm):
 @needs_pglite
 class TestPgIvm(AdapterConformance):
     adapter = WithinWhatItGetsRight
+
+    def judge(self, scenario: Scenario, *allowed: OutcomeClass) -> None:
+        """Allows one more fault, named in docs/adapters.md, where the definitions are beyond the limits."""
+        if OutcomeClass.UNSUPPORTED in allowed and LOST_TYPE in self.lane.judge(scenario).reason:
+            return
+        super().judge(scenario, *allowed)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.adapters.contract import Unsupported
-from campaign.adapters.pg_ivm import PgIvm
-from campaign.adapters.pg_ivm_gaps import LIMITS, amended, gap
-from campaign.adapters.tier import opened
+from engines.adapter import Unsupported
+from engines.engine import opened
+from engines.pg_ivm import PgIvm
+from engines.pg_ivm_gaps import LIMITS, amended, gap
 from generators.fitting import fitted
 from generators.generate import scenario_at
-from generators.limits import Limits, no_gap
 from generators.profiles import SMOKE
-from tests.unit.adapters.pglite import needs_pglite
+from tests.unit.engines.pglite import needs_pglite
+from workload.limits import Limits, no_gap
 from workload.sql import Dialect, create_table_text, render_query
 
 pytestmark = needs_pglite

@@ -1,7 +1,7 @@
 """An engine that recomputes keeps the contract, and shows nothing."""
 
 from campaign.pytest_plugin import AdapterConformance
-from tests.unit.adapters.sample import Recomputing
+from tests.unit.engines.sample import Recomputing
 
 
 class TestRecomputing(AdapterConformance):

@@ -44,6 +44,21 @@ def test_dvs_loads_nothing_heavy(option: str) -> None:
     assert loaded & set(HEAVY) == set()
 
 
+def test_importing_the_public_face_loads_the_standard_library_only() -> None:
+    loaded = loaded_by("import dvs; dir(dvs)")
+    assert loaded - loaded_by("pass") - sys.stdlib_module_names == {"dvs"}
+
+
+def test_the_pytest_plugin_loads_nothing_but_pytest() -> None:
+    loaded = loaded_by("import pytest; import dvs.pytest_plugin")
+    assert loaded - loaded_by("import pytest") - sys.stdlib_module_names == {"dvs"}
+
+
+def test_judging_histories_needs_neither_spark_nor_duckdb() -> None:
+    loaded = loaded_by("import dvs; dvs.check(dvs.parse('w1(x1) c1'))")
+    assert loaded & set(HEAVY) <= {"numpy", "scipy", "networkx"}
+
+
 def test_importing_the_session_loads_no_spark() -> None:
     loaded = loaded_by("import dynamic_tables.session, dynamic_tables.session.probe")
     assert loaded & set(HEAVY) == set()

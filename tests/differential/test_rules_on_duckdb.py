@@ -12,14 +12,27 @@ from functools import cache
 
 import pytest
 
-from campaign.judge import judge
-from campaign.tiers import rules as tier
+from campaign.judging.judge import judge
 from dynamic_tables.differentiate.differentiation import OperatorRule
 from dynamic_tables.differentiate.registry import OPERATORS, RULES
 from dynamic_tables.explain import declare, explain
+from engines.variant import Variant
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
-from tests.ir import agg, call, columns, count_star, derived, join, named, select, table, union_all
+from tests.in_memory import in_memory
+from tests.ir import (
+    agg,
+    call,
+    columns,
+    count_star,
+    derived,
+    except_all,
+    join,
+    named,
+    select,
+    table,
+    union_all,
+)
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
 from workload.query import JoinKind, Query
 from workload.results import Check, OutcomeClass
@@ -60,6 +73,9 @@ DEFINITIONS: Mapping[str, Query] = {
         select({"k": ORDER["city"]}, named("orders")),
         select({"k": CITY["city"]}, named("cities")),
         select({"k": ORDER["id"]}, named("orders")),
+    ),
+    "except all": except_all(
+        select({"city": ORDER["city"]}, named("orders")), select({"city": CITY["city"]}, named("cities"))
     ),
     "inner join": joined(JoinKind.INNER),
     "cross join": joined(JoinKind.CROSS),
@@ -168,8 +184,8 @@ def operators_of(query: Query) -> Iterable[str]:
 
 def run(query: Query, operators: Mapping[str, OperatorRule] = OPERATORS) -> Trace:
     """The trace, with a fresh initialization beside every refresh."""
-    rules = replace(RULES, operators=operators)
-    return tier.run(scenario(query), rules=rules, fresh_wanted=lambda step, name: True)
+    variant = Variant(rules=replace(RULES, operators=operators))
+    return in_memory(variant).run(scenario(query), lambda step, name: True)
 
 
 def test_every_operator_of_the_registry_is_covered() -> None:

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from campaign.cli import main
 from campaign.exit_codes import ExitCode
 
-TESTED = "adapter:tests.unit.adapters.sample:Recomputing"
-WRONG = "adapter:tests.unit.adapters.test_adapter_tier:Forgetful"
+TESTED = "adapter:tests.unit.engines.sample:Recomputing"
+WRONG = "adapter:tests.unit.engines.test_adapter_tier:Forgetful"
 
 
 def dvs(*arguments: str) -> Result:
@@ -25,8 +25,8 @@ def test_what_is_not_shown_is_in_every_report(tmp_path: Path) -> None:
     said = dvs("fuzz", "--tier", TESTED, "--scenarios", "4", "--workers", "1", "--out", str(out))
     assert "not checked" in said.stdout
     assert "frontier invariant" in said.stdout
-    left_out = json.loads((out / "summary.json").read_text())["left_out"]
-    assert left_out["frontier invariant"] == left_out["DSG phenomenon"] > 0
+    not_checked = json.loads((out / "summary.json").read_text())["not_checked"]
+    assert not_checked["frontier invariant"] == not_checked["DSG phenomenon"] > 0
     assert "Not checked, since the engine does not show it" in (out / "report.html").read_text()
 
 
@@ -43,7 +43,7 @@ def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
         "--out",
         str(tmp_path),
     )
-    assert json.loads(said.stdout.splitlines()[-1])["left_out"] == {}
+    assert json.loads(said.stdout.splitlines()[-1])["not_checked"] == {}
 
 
 def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:

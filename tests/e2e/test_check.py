@@ -40,7 +40,7 @@ def test_verdict_reason_and_the_least_that_shows_it() -> None:
 
 def test_the_least_that_shows_it_shows_it() -> None:
     lines = dvs("-", given=FIGURE).stdout.splitlines()
-    start = lines.index("  the least that shows it:")
+    start = lines.index("  the smallest history found that shows it:")
     again = dvs("-", "--level", "PL-2+", given="\n".join(lines[start + 1 : start + 3]))
     assert again.exit_code == 1
 
@@ -152,7 +152,7 @@ def test_many_histories(tmp_path: Path) -> None:
     result = dvs(str(file), "--html", str(html), "--sarif", str(sarif))
     assert result.exit_code == 1
     assert "60 histories: 54 holds, 6 violated" in result.stdout
-    assert result.stdout.count("the least that shows it") == 2
+    assert result.stdout.count("the smallest history found that shows it") == 2
     assert html.read_text(encoding="utf-8").count('<article class="history"') == 40
     found = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
     places = [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in found]

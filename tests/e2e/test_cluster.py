@@ -1,4 +1,4 @@
-"""A campaign on a real standalone Spark cluster on loopback: a master and two workers as processes."""
+"""A campaign on a real standalone Spark cluster on loopback: a master and a worker as processes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from campaign.cli import main
 from dynamic_tables.session.java import find_java
 from dynamic_tables.session.launch import spark_home
-
-pytestmark = pytest.mark.spark
 
 DVS = Path(sys.executable).with_name("dvs")
 
@@ -86,11 +86,11 @@ def cluster(tmp_path: Path) -> Iterator[Standalone]:
         start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(ui))
     )
     until("a master", lambda: listens(port))
-    for number in range(2):
-        work = ("--work-dir", str(tmp_path / f"work{number}"), "--webui-port", str(free_port()))
-        processes.append(
-            start("worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1500m", *work, url)
-        )
+    # One worker with two cores: one executor JVM for each run, which has two tasks under way at once.
+    work = ("--work-dir", str(tmp_path / "work"), "--webui-port", str(free_port()))
+    processes.append(
+        start("worker.Worker", "--host", "127.0.0.1", "--cores", "2", "--memory", "1500m", *work, url)
+    )
     running = Standalone(url, processes)
     try:
         yield running
@@ -103,20 +103,25 @@ def fuzz(out: Path, *words: str) -> list[str]:
     return [str(DVS), "fuzz", *options, *words]
 
 
+def in_process(*arguments: str) -> Result:
+    """A command in this process, which starts no JVM."""
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
 def timeless(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key not in ("seconds", "time_split", "started")}
 
 
+@pytest.mark.spark
+@pytest.mark.own_jvm
 def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:
-    summaries = []
-    for name, words in (("here", ()), ("there", ("--master", cluster.master))):
-        done = subprocess.run(
-            fuzz(tmp_path / name, "--scenarios", "8", *words), capture_output=True, text=True, timeout=240
-        )
-        assert done.returncode == 0, done.stderr
-        summaries.append(json.loads(done.stdout))
-    assert timeless(summaries[0]) == timeless(summaries[1])
-    assert summaries[1]["outcomes"]["passed"] == 8
+    there = fuzz(tmp_path / "there", "--scenarios", "8", "--master", cluster.master)
+    done = subprocess.run(there, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    here = in_process(*fuzz(tmp_path / "here", "--scenarios", "8")[1:])
+    assert timeless(json.loads(here.stdout)) == timeless(summary)
+    assert summary["outcomes"]["passed"] == 8
 
     # It goes away in the middle: one line says so, and what was judged is there.
     out = tmp_path / "gone"
@@ -130,13 +135,7 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     assert "went away" in said
     assert "Traceback" not in said
     judged = entries(out)
-    again = subprocess.run(
-        fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1)),
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert again.stdout, again.stderr
+    again = in_process(*fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1))[1:])
     assert json.loads(again.stdout)["scenarios"] >= judged
 
 
@@ -150,6 +149,6 @@ def test_without_a_cluster_one_line_says_so(tmp_path: Path) -> None:
         (f"spark://127.0.0.1:{free_port()}", "no Spark master answers"),
         ("yarn", "looks like spark://host:7077"),
     ):
-        done = subprocess.run(fuzz(tmp_path, "--master", master), capture_output=True, text=True, timeout=60)
-        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
-        assert "Traceback" not in done.stderr
+        refused = in_process(*fuzz(tmp_path, "--master", master)[1:])
+        assert (refused.exit_code, message in refused.stderr) == (2, True), refused.stderr
+        assert refused.stderr.count("\n") == 1

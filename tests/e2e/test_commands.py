@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
+from campaign.failures.folders import write_failure
 from campaign.faults import FAULTS
 from campaign.faults.histories import HISTORY_FAULTS
 from campaign.faults.missing import MISSING
-from campaign.folders import write_failure
-from campaign.lanes import LaneSpec
-from campaign.mutation import hunt_all
+from campaign.lanes.spec import LaneSpec
+from campaign.mutants.hunt import hunt_all
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from workload.codec import scenario_to_json

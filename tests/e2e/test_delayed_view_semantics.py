@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 
-from campaign.lanes import Lane, LaneSpec, RulesTier
+from campaign.judging.lane import Lane
+from campaign.lanes.spec import LaneSpec
 from generators.strategies import scenarios
+from tests.in_memory import in_memory
 from workload.results import Check, OutcomeClass
 from workload.scenario import Scenario
 
@@ -13,7 +15,7 @@ from workload.scenario import Scenario
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(scenarios())
 def test_dynamic_tables_are_delayed_views(scenario: Scenario) -> None:
-    outcome = Lane(tier=RulesTier(), fresh_percent=100).judge(scenario)
+    outcome = Lane(engine=in_memory(), fresh_percent=100).judge(scenario)
     assert outcome.outcome is OutcomeClass.PASSED, (outcome.reason, outcome.findings)
 
 

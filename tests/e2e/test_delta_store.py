@@ -13,14 +13,14 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.definition import BaseTable, RefreshMode
 from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, StoreError
-from dynamic_tables.refresh.action import Action
 from dynamic_tables.refresh.execute import RefreshResult
-from dynamic_tables.refresh.frontier import SourceVersion
 from dynamic_tables.schedule.clock import SimulatedClock, WallClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VERSION
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.files import HadoopFiles, LocalFiles
+from dynamic_tables.store.port import Action
+from dynamic_tables.versions import SourceVersion
 
 pytestmark = pytest.mark.spark
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from campaign.engine import Engine
 from campaign.faults import plant
-from campaign.lanes import Lane
-from campaign.tiers import delta, rules
+from campaign.faults.fault import Subject
+from campaign.judging.lane import Lane
+from campaign.judging.vote import recomputation
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.relations import Workspace
+from engines.engine import Engine
+from engines.on_delta import DeltaPlatform
+from engines.variant import Variant
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
+from tests.in_memory import in_memory
+from tests.unit.engines.sample import shop
 from tests.unit.workload.shop import SHOP
-from workload.dml import Insert
 from workload.results import Check, OutcomeClass
-from workload.scenario import Commit, Refresh, Scenario
+from workload.scenario import Refresh, Scenario
 from workload.trace import Declared, RefreshRefused, SourceWritten, Trace
 
 pytestmark = pytest.mark.spark
@@ -32,10 +37,20 @@ def spark() -> SparkSession:
     return open_session(settings=Settings.TUNED)
 
 
-def shortest(tables: int) -> Scenario:
-    """Of some random scenarios with so many dynamic tables that with the fewest steps."""
-    drawn = (scenario_at(3, QUICK, index) for index in range(12))
-    return min((s for s in drawn if len(s.dynamic_tables) == tables), key=lambda s: len(s.steps))
+def engine_on(
+    spark: SparkSession, folder: Path, variant: Variant | None = None, time_limit_s: float = 1800.0
+) -> Engine:
+    """The engine on Delta tables below a folder."""
+    return Engine.started(
+        lambda: DeltaPlatform(
+            spark=spark, folder=folder, variant=variant or Variant(), time_limit_s=time_limit_s
+        )
+    )
+
+
+LAYERED = shop("a table over a table over a view")
+AT_THE_COMMIT = replace(LAYERED, steps=(*LAYERED.steps[:5], Refresh(60, "regions", 50)))
+"""Its last refresh is to the very time of a commit."""
 
 
 def sources(trace: Trace) -> list[tuple[int, str, Counter[str]]]:
@@ -59,60 +74,44 @@ def contents(trace: Trace) -> list[tuple[int, str, int, Counter[str]]]:
     ]
 
 
-@pytest.mark.parametrize("scenario", [SHOP, shortest(2)], ids=lambda s: s.name)
+@pytest.mark.parametrize("scenario", [SHOP, LAYERED], ids=lambda s: s.name)
 def test_both_tiers_hold_the_same_rows(scenario: Scenario, tmp_path: Path, spark: SparkSession) -> None:
-    in_memory = rules.run(scenario, fresh_wanted=lambda step, table: True)
-    on_delta = delta.run(
-        scenario, spark=spark, path=tmp_path / "account", fresh_wanted=lambda step, table: True
-    )
+    expected = in_memory().run(scenario, lambda step, table: True)
+    on_delta = engine_on(spark, tmp_path).run(scenario, lambda step, table: True)
     assert not [e for e in on_delta.events if isinstance(e, RefreshRefused | Declared)]
-    assert sources(on_delta) == sources(in_memory)
-    assert contents(on_delta) == contents(in_memory)
+    assert sources(on_delta) == sources(expected)
+    assert contents(on_delta) == contents(expected)
     for refreshed in on_delta.refreshes:
         assert refreshed.action is refreshed.effective_action
         if refreshed.fresh is not None:
             assert sorted(map(repr, refreshed.fresh)) == sorted(map(repr, refreshed.contents))
-    assert not (tmp_path / "account").exists()
+    assert list(tmp_path.iterdir()) == [], "the folder of the scenario is removed"
 
 
 def test_spark_votes_as_the_oracle_does(tmp_path: Path, spark: SparkSession) -> None:
     """The third vote of this tier: the scenario's own text on Spark, on rows that the harness chose."""
-    tier = delta.DeltaTier(spark=spark, folder=tmp_path)
+    engine = engine_on(spark, tmp_path)
     voted = 0
     for index in range(3):
         scenario = scenario_at(4, QUICK, index)
         with DelayedView(scenario) as truth:
-            for refreshed in rules.run(scenario, fresh_wanted=lambda step, table: False).refreshes[-2:]:
+            for refreshed in in_memory().run(scenario).refreshes[-2:]:
                 columns = truth.columns(refreshed.table)
                 expected = truth.contents(refreshed.table, refreshed.timestamp)
-                actual = tier.recompute(scenario, truth, refreshed, Engine())
+                actual = engine.recompute(recomputation(scenario, truth, refreshed))
                 assert compare(columns, expected, columns, actual) is None
                 voted += 1
     assert voted > 3
 
 
 def test_a_planted_fault_is_found_on_delta(tmp_path: Path, spark: SparkSession) -> None:
-    tier = delta.DeltaTier(spark=spark, folder=tmp_path)
-    engine = plant("version-strictly-before", Engine())
-    scenario = next(
-        s for s in (scenario_at(1, QUICK, i) for i in range(200)) if commits_at_a_data_timestamp(s)
-    )
-    assert Lane(tier=tier).judge(scenario).outcome is OutcomeClass.PASSED
-    outcome = Lane(tier=tier, engine=engine).judge(scenario)
+    subject = plant("version-strictly-before", Subject())
+    assert Lane(engine=engine_on(spark, tmp_path)).judge(AT_THE_COMMIT).outcome is OutcomeClass.PASSED
+    faulty = Lane(engine=engine_on(spark, tmp_path, variant=subject.variant), recording=subject.recording)
+    outcome = faulty.judge(AT_THE_COMMIT)
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     # Which check sees it first depends on what the missed commit did.
     assert any(finding.check is Check.FRONTIER for finding in outcome.findings)
-
-
-def commits_at_a_data_timestamp(scenario: Scenario) -> bool:
-    """Whether a commit that surely changes something falls on the data timestamp of a later refresh."""
-    inserted = {
-        step.at
-        for step in scenario.steps
-        if isinstance(step, Commit) and any(isinstance(s, Insert) and s.rows for s in step.statements)
-    }
-    refreshed = {step.timestamp for step in scenario.steps if isinstance(step, Refresh)}
-    return bool(inserted & refreshed) and len(scenario.steps) < 13
 
 
 def test_a_query_that_hangs_is_cut_and_the_next_scenario_runs(
@@ -123,13 +122,10 @@ def test_a_query_that_hangs_is_cut_and_the_next_scenario_runs(
     def hang(self: Workspace, text: str, leaves: object) -> object:
         return self.session.sql(endless).collect()
 
-    lane = Lane(tier=delta.DeltaTier(spark=spark, folder=tmp_path))
-    scenario = shortest(1)
-    with monkeypatch.context() as hurried:
-        hurried.setattr(delta, "LIMIT", 2.0)
-        hurried.setattr(Workspace, "materialized", hang)
-        cut = lane.judge(scenario)
+    with monkeypatch.context() as hanging:
+        hanging.setattr(Workspace, "materialized", hang)
+        cut = Lane(engine=engine_on(spark, tmp_path, time_limit_s=2.0)).judge(LAYERED)
     assert cut.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
     assert "HungQuery: cut after 2 s" in cut.reason
     assert list(tmp_path.iterdir()) == []
-    assert lane.judge(scenario).outcome is OutcomeClass.PASSED
+    assert Lane(engine=engine_on(spark, tmp_path)).judge(LAYERED).outcome is OutcomeClass.PASSED

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from campaign.campaigns import run_campaign
-from campaign.engine import Engine
-from campaign.failures import ShrinkBudget
-from campaign.lanes import Lane, LaneSpec, RulesTier
-from campaign.runner import Plan
+from campaign.failures.report import ShrinkBudget
+from campaign.judging.lane import Lane
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.campaign import run_campaign
+from campaign.runs.plan import CampaignPlan
 from dynamic_tables.refresh.execute import PROTOCOL
-from dynamic_tables.refresh.frontier import SourceVersion
-from dynamic_tables.refresh.versions import SourceHistory, resolve
+from dynamic_tables.refresh.versions import resolve
+from dynamic_tables.versions import SourceHistory, SourceVersion
+from engines.variant import Variant
 from generators.profiles import SMOKE
 from tests.failing import first_failing
+from tests.in_memory import in_memory
 from workload.dml import Insert
 from workload.query import ColumnRef, Item, Named, Select
 from workload.results import Check, FailureGroup, OutcomeClass
@@ -30,7 +32,7 @@ SHRUNK = ShrinkBudget(failures=3, seconds=600)
 
 def groups(tmp_path: Path, faults: tuple[str, ...], seed: int, first: int) -> list[FailureGroup]:
     """The groups of a run over a few scenarios with some faults planted."""
-    plan = Plan(seed=seed, profile=SMOKE, first=first, scenarios=SCENARIOS, workers=2)
+    plan = CampaignPlan(seed=seed, profile=SMOKE, first=first, scenarios=SCENARIOS, workers=2)
     summary = run_campaign(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=SHRUNK)
     assert summary.outcomes["product_failure"] > 0
     assert sum(len(group.indices) for group in summary.groups) == summary.outcomes["product_failure"]
@@ -99,7 +101,7 @@ THREE_REFRESHES = Scenario(
 
 
 def lane_with(resolved: StaleOnce) -> Lane:
-    return Lane(tier=RulesTier(), engine=Engine(protocol=replace(PROTOCOL, resolve=resolved)))
+    return Lane(engine=in_memory(Variant(protocol=replace(PROTOCOL, resolve=resolved))))
 
 
 def test_a_fault_that_heals_at_the_next_refresh_is_caught_where_it_was() -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,15 +22,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from campaign import mutation
 from campaign.cli import main
 from campaign.cli.gate import usual_seed
 from campaign.exit_codes import ExitCode
-from campaign.gate import GatePlan, Stage, faults, known, verdict_of
-from campaign.gate_profiles import GATES
-from campaign.ignore import IgnoreRule, IgnoreRules
-from campaign.lock import locked
+from campaign.failures.ignore import IgnoreRule, IgnoreRules
+from campaign.gate.profiles import GATES
+from campaign.gate.stages import GatePlan, Stage, faults, known
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Pool
+from campaign.mutants import hunt as hunting
+from campaign.runs.lock import locked
 from tests.unit.reports import test_groups as groups
+from workload.run_verdict import Decision
 
 SWIFT = ("--budget", "4s", "--fault-budget", "20s", "--workers", "1", "--fault", "update-becomes-insert")
 
@@ -89,7 +92,7 @@ def test_ignore_rules_reach_the_campaigns(tmp_path: Path) -> None:
     rules.write_text('[[ignore]]\nissue = "bugs/9"\nexpires = 2999-01-01\noperator = "union all"\n', "utf-8")
     assert gate(tmp_path / "gate", "--ignore", str(rules)).exit_code == ExitCode.OK
     (said,) = [s["said"] for s in written(tmp_path / "gate")["stages"] if s["name"] == "known failures"]
-    assert said == "0 ignored, 1 rules: covered nothing: bugs/9: operator union all"
+    assert said == "0 ignored, 1 rule: covered nothing: bugs/9: operator union all"
     missing = gate(tmp_path / "other", "--ignore", str(tmp_path / "nowhere.toml"))
     assert missing.exit_code == ExitCode.MISUSE
     assert "no ignore file at" in missing.stderr
@@ -101,9 +104,9 @@ def test_a_rule_that_one_campaign_used_is_used() -> None:
     found = groups.grouped("bugs/7")
     counted = replace(found, outcomes={**found.outcomes, "ignored": 4})
     clean = replace(counted, outcomes={"ignored": 0}, groups=())
-    stages = [Stage("one", ExitCode.OK, "", (), summary=summary) for summary in (counted, clean)]
-    assert known(rules, stages).said == "4 ignored, 1 rules"
-    assert known(rules, stages[1:]).said.startswith("0 ignored, 1 rules: covered nothing: bugs/7")
+    stages = [Stage("one", Decision.PASSED, "", (), summary=summary) for summary in (counted, clean)]
+    assert known(rules, stages).message == "4 ignored, 1 rule"
+    assert known(rules, stages[1:]).message.startswith("0 ignored, 1 rule: covered nothing: bugs/7")
 
 
 def test_a_fault_that_stays_alive_shuts_the_gate(tmp_path: Path) -> None:
@@ -209,21 +212,14 @@ def test_a_worker_that_dies_on_a_fault_leaves_it_undecided(
             return dead
 
     @contextmanager
-    def dying(tier: str, workers: int) -> Iterator[Executor]:
-        yield Dying()
+    def dying(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> Iterator[Pool]:
+        yield Pool(Dying(), size, None)
 
-    monkeypatch.setattr(mutation, "workers_for", dying)
+    monkeypatch.setattr(hunting, "pool_for", dying)
     plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=tmp_path, out=tmp_path, faults=("a",))
     stage = faults(plan)
-    assert stage.verdict is ExitCode.UNKNOWN
-    assert "a worker process died while a or another fault was hunted" in stage.said
+    assert stage.verdict is Decision.UNDECIDED
+    assert "a worker process died while a or another fault was hunted" in stage.message
     result = CliRunner().invoke(main, ["mutants", "--fault", "update-becomes-insert"])
     assert result.exit_code == ExitCode.MISUSE
     assert "run it again, with fewer --workers" in result.stderr
-
-
-def test_a_failure_comes_before_a_doubt_before_a_pass() -> None:
-    stages = [Stage("", code, "", ()) for code in (ExitCode.OK, ExitCode.UNKNOWN, ExitCode.FAILED)]
-    assert verdict_of(stages) is ExitCode.FAILED
-    assert verdict_of(stages[:2]) is ExitCode.UNKNOWN
-    assert verdict_of(stages[:1]) is ExitCode.OK

@@ -1,56 +1,112 @@
-"""The README tells the truth: its matrix is the registry's, its commands exist, its snippet runs."""
+"""README and the pages beside it show what is: commands exist, tables are current, snippets run."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import dvs
 from campaign.cli import COMMANDS, main
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+LINE_LIMIT = 150
 
 
-def between(marker: str) -> str:
-    found = re.search(rf"<!-- {marker} -->\n(.*?)<!-- /{marker} -->", README, re.DOTALL)
-    assert found is not None, marker
-    return found[1].strip()
+def between(page: str, marker: str) -> str:
+    block = re.search(rf"<!-- {marker} -->\n(.*?)<!-- /{marker} -->", page, re.DOTALL)
+    assert block is not None, marker
+    return block[1].strip()
+
+
+def snippets(page: str, language: str = "python") -> list[str]:
+    """The fenced blocks of a language."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    return [text for name, text in blocks if name == language]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= LINE_LIMIT
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", *(f"docs/{name}" for name in sorted(PAGES)), "ARCHITECTURE.md"]
+)
+def test_every_link_leads_to_a_file(name: str) -> None:
+    page = ROOT / name
+    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
 
 
 def test_the_support_matrix_is_the_registry() -> None:
     printed = CliRunner().invoke(main, ["operators", "--markdown"]).stdout
     matrix = "\n".join(line for line in printed.splitlines() if line.startswith("|"))
-    assert between("operators") == matrix
+    assert between(PAGES["operators.md"], "operators") == matrix
 
 
-def test_every_command_named_exists() -> None:
-    named = set(re.findall(r"dvs ([a-z]+)", README))
-    assert (
-        {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor", "check", "verify"}
-        <= named
-        <= set(COMMANDS)
-    )
+@pytest.mark.parametrize("page", ["README.md", "commands.md"])
+def test_every_command_named_exists(page: str) -> None:
+    named = set(re.findall(r"(?:bin/|`)dvs ([a-z]+)", PAGES.get(page, README)))
+    shown = {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor", "check", "verify"}
+    assert shown <= named <= set(COMMANDS)
+
+
+def test_every_command_is_on_its_page() -> None:
+    assert set(COMMANDS) == set(re.findall(r"bin/dvs ([a-z]+)", PAGES["commands.md"]))
 
 
 def test_results_and_demo_are_there() -> None:
-    assert between("results").count("|") > 10
-    assert "report:" in between("demo")
+    assert between(README, "results").count("|") > 10
+    assert between(PAGES["results.md"], "results").count("|") > 40
+    shown = between(README, "demo")
+    assert "report:" in shown
+    steps = re.findall(r'@echo "(.*)"', (ROOT / "Makefile").read_text(encoding="utf-8").partition("demo:")[2])
+    assert len(steps) == 4
+    assert [step for step in steps if step not in shown] == []
 
 
 def test_the_history_is_judged_as_shown() -> None:
     file = "examples/histories/refresh-hides-read-skew.adya"
     printed = CliRunner().invoke(main, ["check", file]).stdout
-    assert between("check") == f"```\n{printed.rstrip()}\n```"
+    assert between(PAGES["histories.md"], "check") == f"```\n{printed.rstrip()}\n```"
+
+
+def test_a_history_is_judged_from_python_as_shown() -> None:
+    program = snippets(PAGES["python.md"])[0]
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert snippets(PAGES["python.md"], "")[0] == printed
+
+
+def test_an_engine_is_tested_from_python_as_shown(tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text(
+        (ROOT / "examples" / "toy_engine" / "toy.py").read_text(encoding="utf-8")
+    )
+    (tmp_path / "test_shown.py").write_text(snippets(PAGES["python.md"])[1], encoding="utf-8")
+    # The conformance class is the same as in tests/conformance, and takes longer.
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "seeded or drawn"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_page_on_python_names_the_public_names() -> None:
+    table = PAGES["python.md"].partition("| to | names |")[2].partition("##")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(dvs.__all__)
 
 
 @pytest.mark.spark
-def test_the_snippet_runs(
+def test_the_engine_runs_alone_as_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    snippet = re.search(r"```python\n(.*?)```", README, re.DOTALL)
-    assert snippet is not None
+    (snippet,) = snippets(PAGES["engine.md"])
     monkeypatch.chdir(tmp_path)
-    exec(compile(snippet[1], "README.md", "exec"), {})  # noqa: S102  # that is the test
+    exec(compile(snippet, "engine.md", "exec"), {})  # noqa: S102  # that is the test
     assert "Action.INCREMENTAL" in capsys.readouterr().out

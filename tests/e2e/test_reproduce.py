@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.reproduction import reproduction
+from campaign.failures.reproduction import reproduction
 from dynamic_tables.session.launch import fetch_jars
 from reports.reproduction import reproduce_script
 from tests.unit.workload.shop import SHOP
@@ -17,7 +17,7 @@ from workload.results import Check, Difference, DifferenceKind, Finding, Outcome
 from workload.schema import Column
 from workload.types import INT, STRING
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.own_jvm]
 
 GHOST = Finding(
     check=Check.EQUALITY,

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from campaign.campaigns import run_campaign
 from campaign.cli import main
-from campaign.lanes import LaneSpec
-from campaign.lock import locked
-from campaign.runner import Plan
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.campaign import run_campaign
+from campaign.runs.lock import locked
+from campaign.runs.plan import CampaignPlan
 from generators.profiles import QUICK
 
 PROGRAM = "from campaign.cli import main; main()"
@@ -205,7 +205,9 @@ def test_a_run_over_several_tiers_goes_on_as_it_was_asked_for(tmp_path: Path) ->
 
 
 def test_a_run_that_a_gate_began_is_the_gates(tmp_path: Path) -> None:
-    run_campaign(Plan(seed=1, profile=QUICK, scenarios=1, workers=1), LaneSpec(tier="rules"), tmp_path)
+    run_campaign(
+        CampaignPlan(seed=1, profile=QUICK, scenarios=1, workers=1), LaneSpec(tier="rules"), tmp_path
+    )
     result = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert result.exit_code == 2
     assert "holds a run that `dvs fuzz` did not begin" in result.stderr
@@ -214,4 +216,4 @@ def test_a_run_that_a_gate_began_is_the_gates(tmp_path: Path) -> None:
 def test_nothing_to_go_on_with(tmp_path: Path) -> None:
     result = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert result.exit_code == 2
-    assert "nothing to go on with" in result.stderr
+    assert "nothing to resume" in result.stderr

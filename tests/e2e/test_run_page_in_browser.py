@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.doctor import BROWSERS
+from campaign.cli.setup_checks import BROWSERS
 from reports.run_page import run_page
 from tests.unit.reports.test_groups import grouped
 

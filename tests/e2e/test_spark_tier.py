@@ -7,27 +7,33 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
+from pyspark.sql import SparkSession
 
 from campaign.cli.replay import as_object
-from campaign.engine import Engine
+from campaign.failures.attribution import DUCKDB_ONLY, MISREAD, attribution_of, replay_elsewhere
+from campaign.failures.folders import read_scenario
 from campaign.faults import plant
-from campaign.folders import read_scenario
-from campaign.lanes import Lane, LaneSpec, Lifting
-from campaign.lifting import lane_of
-from campaign.settling import DUCKDB_ONLY, MISREAD, answer_of, asked_elsewhere
-from campaign.tiers import rules, spark, watchdog
-from campaign.tiers.spark import SparkTier
-from campaign.tiers.spark_store import SparkStore
-from dynamic_tables.session import Settings
+from campaign.faults.fault import Subject
+from campaign.judging.lane import Lane
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Worker
+from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.relations import Workspace
+from engines.engine import Engine
+from engines.memory.spark_store import SparkStore
+from engines.on_spark import SparkPlatform
+from engines.variant import Variant
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from generators.worlds import worlds_of
+from tests.in_memory import in_memory
 from tests.ir import call, columns, named, select, table
 from tests.misread import ALWAYS_EMPTY, KEPT, misread_groups
+from tests.unit.engines.test_except_all import COPIES
 from tests.unit.workload.shop import SHOP
 from workload.dml import Delete, Insert
 from workload.lift import lift
+from workload.lift.kind import Lifting
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.trace import ChangeRow, StoredRow, Trace
@@ -50,8 +56,13 @@ LAST_ONE_GOES = Scenario(
 
 
 @pytest.fixture(scope="module")
-def tier() -> SparkTier:
-    return SparkTier.start(Settings.TUNED)
+def spark() -> SparkSession:
+    return open_session(settings=Settings.TUNED)
+
+
+def engine_on(spark: SparkSession, variant: Variant | None = None) -> Engine:
+    """The engine on a Spark session."""
+    return Engine.started(lambda: SparkPlatform(spark, variant or Variant()))
 
 
 def lifted(scenario: Scenario) -> Scenario:
@@ -86,52 +97,52 @@ def refreshes(trace: Trace) -> list[object]:
 
 @pytest.mark.parametrize(
     "scenario",
-    [SHOP, scenario_at(3, QUICK, 1), scenario_at(3, SMOKE, 2), lifted(scenario_at(3, QUICK, 5))],
+    [SHOP, COPIES, scenario_at(3, QUICK, 1), scenario_at(3, SMOKE, 2), lifted(scenario_at(3, QUICK, 5))],
     ids=lambda s: s.name,
 )
-def test_both_tiers_do_the_same(scenario: Scenario, tier: SparkTier) -> None:
+def test_both_tiers_do_the_same(scenario: Scenario, spark: SparkSession) -> None:
     always = lambda step, table: True  # noqa: E731
-    on_spark = tier.run(scenario, Engine(), always)
-    assert refreshes(on_spark) == refreshes(rules.run(scenario, fresh_wanted=always))
+    on_spark = engine_on(spark).run(scenario, always)
+    assert refreshes(on_spark) == refreshes(in_memory().run(scenario, always))
     assert len(on_spark.refreshes) > 1
 
 
-def test_stock_settings_do_the_same(tier: SparkTier) -> None:
+def test_stock_settings_do_the_same(spark: SparkSession) -> None:
     scenario = scenario_at(3, QUICK, 1)
-    never = lambda step, table: False  # noqa: E731
-    stock = SparkTier.start(Settings.STOCK)
-    assert stock.spark.conf.get("spark.sql.adaptive.enabled") == "true"
-    assert refreshes(stock.run(scenario, Engine(), never)) == refreshes(tier.run(scenario, Engine(), never))
+    stock = open_session(settings=Settings.STOCK)
+    assert stock.conf.get("spark.sql.adaptive.enabled") == "true"
+    assert refreshes(engine_on(stock).run(scenario)) == refreshes(engine_on(spark).run(scenario))
 
 
-def test_a_campaign_lane_lifts_its_intervals(tier: SparkTier) -> None:
-    lane = lane_of(LaneSpec(tier="spark"))
-    outcome, ran = lane.take(scenario_at(1, QUICK, 3))
+def test_a_campaign_lane_lifts_its_intervals(spark: SparkSession) -> None:
+    lane = Worker().lifted_lane(LaneSpec(tier="spark"))
+    outcome, ran = lane.judge_as_run(scenario_at(1, QUICK, 3))
     assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
     assert (LaneSpec(tier="spark").lifted, outcome.worlds > 1) == (Lifting.INTERVALS, True)
     assert ran.name.endswith(f"/x{outcome.worlds}")
 
 
-def test_a_query_that_the_engine_misreads_is_settled_by_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparks_vote_attributes_a_query_that_the_engine_misreads(monkeypatch: pytest.MonkeyPatch) -> None:
     misread_groups(monkeypatch)
     found = LaneSpec(tier="rules").build().judge(ALWAYS_EMPTY)
     assert found.outcome is OutcomeClass.DIVERGENCE
     there = LaneSpec(tier="spark", fresh_percent=100).build().judge(ALWAYS_EMPTY)
-    assert answer_of(found, as_object(there)).verdict == MISREAD
+    assert attribution_of(found, as_object(there)).verdict == MISREAD
 
 
-def test_a_process_of_its_own_is_asked_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.own_jvm
+def test_a_divergence_is_replayed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     misread_groups(monkeypatch)
     spec = LaneSpec(tier="rules")
     found = spec.build().judge(ALWAYS_EMPTY)
-    ask = asked_elsewhere(spec)
-    assert ask is not None
+    replay = replay_elsewhere(spec)
+    assert replay is not None
     # The planted bug is in this process alone.
-    assert ask(ALWAYS_EMPTY, found).verdict == DUCKDB_ONLY
+    assert replay(ALWAYS_EMPTY, found).verdict == DUCKDB_ONLY
 
 
 def test_versions_that_nobody_reads_are_not_given_to_spark(
-    tier: SparkTier, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: Counter[str] = Counter()
     right = SparkStore.close
@@ -143,20 +154,20 @@ def test_versions_that_nobody_reads_are_not_given_to_spark(
         right(self)
 
     monkeypatch.setattr(SparkStore, "close", counting)
-    assert Lane(tier=tier).judge(LAST_ONE_GOES).outcome is OutcomeClass.PASSED
+    assert Lane(engine=engine_on(spark)).judge(LAST_ONE_GOES).outcome is OutcomeClass.PASSED
     # The empty version before the first commit.
     assert (found["given"], found["not given"]) == (2, 1)
     assert found["without a view"] > 1
 
 
 def test_rows_that_cannot_be_handed_to_spark_are_no_failure_of_the_refresh_that_reads_them(
-    tier: SparkTier, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*args: object, **options: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(type(tier.spark), "createDataFrame", full)
-    outcome = Lane(tier=tier).judge(LAST_ONE_GOES)
+    monkeypatch.setattr(type(spark), "createDataFrame", full)
+    outcome = Lane(engine=engine_on(spark)).judge(LAST_ONE_GOES)
     assert outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
     assert outcome.reason == "NotHandedOver: OSError: no space left on device"
 
@@ -166,24 +177,29 @@ def test_keys_that_are_all_constants_make_no_group_of_no_rows() -> None:
     assert outcome.outcome is OutcomeClass.PASSED, outcome.findings
 
 
-def test_a_planted_fault_is_found_and_spark_itself_votes_against_it(tier: SparkTier) -> None:
-    lane = Lane(tier=tier, engine=plant("distinct-value-lingers", Engine()))
-    outcome = lane.judge(LAST_ONE_GOES)
+def test_a_planted_fault_is_found_and_spark_itself_votes_against_it(spark: SparkSession) -> None:
+    variant = plant("distinct-value-lingers", Subject()).variant
+    outcome = Lane(engine=engine_on(spark, variant)).judge(LAST_ONE_GOES)
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     votes = [finding.votes["verdict"] for finding in outcome.findings if finding.votes]
     assert votes[:1] == ["incremental bug"]
-    assert Lane(tier=tier).judge(LAST_ONE_GOES).outcome is OutcomeClass.PASSED
+    assert Lane(engine=engine_on(spark)).judge(LAST_ONE_GOES).outcome is OutcomeClass.PASSED
 
 
-def test_a_query_that_hangs_is_cut(tier: SparkTier, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark, "LIMIT", 2.0)
+class Hasty(SparkPlatform):
+    """The platform with a short time limit."""
+
+    time_limit_s = 2.0
+
+
+def test_a_query_that_hangs_is_cut(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     endless = "SELECT count(*) FROM range(1000000) a JOIN range(1000000) b ON a.id % 7 <> b.id % 5"
 
     def hang(self: Workspace, text: str, leaves: object) -> object:
         return self.session.sql(endless).collect()
 
     monkeypatch.setattr(Workspace, "materialized", hang)
-    outcome = Lane(tier=tier).judge(LAST_ONE_GOES)
+    hasty = Engine.started(lambda: Hasty(spark))
+    outcome = Lane(engine=hasty).judge(LAST_ONE_GOES)
     assert outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE
     assert outcome.reason.startswith("HungQuery")
-    assert watchdog.LIMIT > 2.0

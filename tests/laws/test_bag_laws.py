@@ -1,4 +1,4 @@
-"""Laws: bags are an Abelian group, and a bag of rows knows the rows and nothing else."""
+"""Laws of bags: they are an Abelian group, and their equality ignores the order of rows."""
 
 from decimal import Decimal
 
@@ -59,7 +59,7 @@ def test_concatenation_is_addition(a: list[Row], b: list[Row]) -> None:
 
 
 @given(st.data(), lists)
-def test_order_is_forgotten_down_to_the_display(data: st.DataObject, a: list[Row]) -> None:
+def test_order_does_not_matter_in_the_bag_nor_in_its_entries(data: st.DataObject, a: list[Row]) -> None:
     shuffled = data.draw(st.permutations(a))
     assert bag(a) == bag(shuffled)
     assert [n for _, n in bag(a).entries()] == [n for _, n in bag(shuffled).entries()]
@@ -69,25 +69,23 @@ def test_order_is_forgotten_down_to_the_display(data: st.DataObject, a: list[Row
 def test_a_difference_leads_from_the_actual_rows_to_the_expected_ones(
     expected: list[Row], actual: list[Row]
 ) -> None:
-    found = compare(COLUMNS, expected, COLUMNS, actual)
-    if found is None:
+    result = compare(COLUMNS, expected, COLUMNS, actual)
+    if result is None:
         assert bag(expected) == bag(actual)
     else:
-        missing, extra = Bag.weighted(found.missing, TYPES), Bag.weighted(found.extra, TYPES)
+        missing, extra = Bag.weighted(result.missing, TYPES), Bag.weighted(result.extra, TYPES)
         assert bag(actual) + missing - extra == bag(expected) != bag(actual)
-        assert all(count > 0 for _, count in (*found.missing, *found.extra))
+        assert all(count > 0 for _, count in (*result.missing, *result.extra))
 
 
 @given(lists, lists)
-def test_a_difference_turned_round_exchanges_missing_and_extra(
+def test_a_difference_in_the_other_direction_exchanges_missing_and_extra(
     expected: list[Row], actual: list[Row]
 ) -> None:
-    there, back = (
-        difference(COLUMNS, bag(expected), bag(actual)),
-        difference(COLUMNS, bag(actual), bag(expected)),
-    )
+    forward = difference(COLUMNS, bag(expected), bag(actual))
+    backward = difference(COLUMNS, bag(actual), bag(expected))
     opposite = {DifferenceKind.MISSING: DifferenceKind.EXTRA, DifferenceKind.EXTRA: DifferenceKind.MISSING}
-    if there is not None and back is not None:
-        assert back.kind is opposite.get(there.kind, there.kind)
-        assert len(there.missing) == len(back.extra)
-    assert (there is None) == (back is None)
+    if forward is not None and backward is not None:
+        assert backward.kind is opposite.get(forward.kind, forward.kind)
+        assert len(forward.missing) == len(backward.extra)
+    assert (forward is None) == (backward is None)

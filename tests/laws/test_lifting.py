@@ -1,6 +1,6 @@
 """Lifting changes nothing: every world's part of a lifted result is that world's result alone.
 
-Judged by the oracle on both sides, for every operator and for random scenarios; and the ways in which naive
+Both sides are judged by the oracle, for every operator and for random scenarios; and the ways in which naive
 lifting is wrong are seen to be caught.
 """
 

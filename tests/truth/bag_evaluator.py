@@ -1,13 +1,14 @@
-"""What a query means: a from-scratch evaluator over plain rows, slow and obviously correct.
+"""A from-scratch evaluator of queries over plain rows: slow, and simple enough to check by reading.
 
-The reference for the oracle: no database, no optimizer, no shared code with the renderer. A row is a
-dictionary from (alias, column) to value; a join is two loops; a group is a list of rows. Cost is the
-product of the joined tables, so feed it tables of a few dozen rows.
+It is the reference for the oracle: no database, no optimizer, no code shared with the renderer. A row is a
+dictionary from (alias, column) to value; a join is two loops; a group is a list of rows. The cost is the
+product of the joined tables' sizes, so it suits tables of a few dozen rows.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -42,7 +43,7 @@ class Relation(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a FROM clause brings into scope; the names are there for padding when no row is."""
+    """The rows of a FROM clause, and its column names, which outer joins need to pad even without rows."""
 
     names: tuple[tuple[str, str], ...]
     rows: list[Scoped]
@@ -58,13 +59,28 @@ class Group:
 
 
 def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
-    """The columns and rows (as a bag, in no order) of a query. Raises EvaluationError as Spark would."""
+    """The columns and rows (in no particular order) of a query.
+
+    Raises EvaluationError: Spark would fail on the data too (overflow, division by zero, a bad cast).
+    """
     match query:
         case Select():
             return _select(query, relations)
         case ir.UnionAll(branches):
             results = [evaluate(branch, relations) for branch in branches]
             return Relation(results[0].columns, tuple(row for result in results for row in result.rows))
+        case ir.ExceptAll(branches):
+            left, right = branches
+            first, second = evaluate(left, relations), evaluate(right, relations)
+            removed = Counter(tuple(map(canonical, row)) for row in second.rows)
+            rest = []
+            for row in first.rows:
+                key = tuple(map(canonical, row))
+                if removed[key]:
+                    removed[key] -= 1
+                else:
+                    rest.append(row)
+            return Relation(first.columns, tuple(rest))
         case ir.With(ctes, body):
             for cte in ctes:
                 relations = {**relations, cte.name: evaluate(cte.query, relations)}
@@ -117,13 +133,13 @@ def _join(join: ir.Join, relations: Mapping[str, Relation]) -> Source:
         if not matches and join.kind in (JoinKind.LEFT, JoinKind.FULL):
             rows.append({**left_row, **dict.fromkeys(right.names)})
     if join.kind in (JoinKind.RIGHT, JoinKind.FULL):
-        lonely = [row for i, row in enumerate(right.rows) if i not in matched_right]
-        rows += [{**dict.fromkeys(left.names), **row} for row in lonely]
+        unmatched = [row for i, row in enumerate(right.rows) if i not in matched_right]
+        rows += [{**dict.fromkeys(left.names), **row} for row in unmatched]
     return Source(left.names + right.names, rows)
 
 
 def holds(condition: Expr | None, row: Scoped) -> bool:
-    """Whether there is no condition or it is true; unknown is not true."""
+    """Whether a row meets a condition: there is none, or it is true (NULL is not true)."""
     return condition is None or row_value(condition, row) is True
 
 
@@ -164,7 +180,7 @@ def group_value(expr: Expr, group: Group) -> Value:
 
 
 def grouped(keys: tuple[Expr, ...], rows: Iterable[Scoped]) -> list[Group]:
-    """The groups of the rows; without keys all rows are one group, also none."""
+    """The groups of the rows; without keys there is one group, even of no rows."""
     members: dict[Row, list[Scoped]] = {} if keys else {(): []}
     values: dict[Row, Row] = {(): ()}
     for row in rows:
@@ -176,7 +192,7 @@ def grouped(keys: tuple[Expr, ...], rows: Iterable[Scoped]) -> list[Group]:
 
 
 def group_holds(condition: Expr | None, group: Group) -> bool:
-    """HAVING."""
+    """Whether a group meets a HAVING condition: there is none, or it is true."""
     return condition is None or group_value(condition, group) is True
 
 

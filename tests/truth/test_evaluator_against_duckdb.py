@@ -1,4 +1,4 @@
-"""The evaluator and DuckDB agree on every function, aggregate and join over awkward values."""
+"""The evaluator against DuckDB: every function, aggregate and join, over extreme and special values."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ total_of = columns((Column("value", BIGINT),), "u")["value"]
 
 
 def of_one_row(value: Expr) -> Query:
-    """The value over the row with a.i = 7, a.l = 3_000_000_000, a.s = 'abc'."""
+    """A query that yields the value over the row with a.i = 7, a.l = 3_000_000_000, a.s = 'abc'."""
     return select({"value": value}, named("specimen", "a"), where=call("eq", a["id"], 4))
 
 
@@ -110,7 +110,9 @@ ERRORS: dict[str, Query] = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_what_has_no_value_raises_on_both_sides(name: str, database: duckdb.DuckDBPyConnection) -> None:
+def test_a_query_without_a_value_is_an_error_on_both_sides(
+    name: str, database: duckdb.DuckDBPyConnection
+) -> None:
     with pytest.raises(EvaluationError):
         evaluate(ERRORS[name], RELATIONS)
     with pytest.raises(duckdb.Error):

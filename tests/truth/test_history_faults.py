@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.errors import CampaignError
 from campaign.faults.histories import HISTORY_FAULTS
-from campaign.history_mutation import Checker, first_difference, hunt_histories
+from campaign.mutants.histories import Checker, first_difference, hunt_histories
 from dvs_model.check import check
 from dvs_model.history import History
 from dvs_model.notation import parse

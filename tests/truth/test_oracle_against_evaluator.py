@@ -1,4 +1,4 @@
-"""The oracle itself, on random scenarios, against the from-scratch evaluator: no shared evaluation code."""
+"""The oracle against the from-scratch evaluator on random scenarios; the two share no evaluation code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNKS = 16
 
 
 def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple[Row, ...]]]]:
-    """(commit time, contents of every base table from then on)."""
+    """Pairs of a commit time and the contents of every base table from that time on, in time order."""
     tables = {table.name: table for table in scenario.tables}
     states: list[tuple[int, dict[str, tuple[Row, ...]]]] = [(-1, dict.fromkeys(tables, ()))]
     for step in scenario.steps:
@@ -35,12 +35,12 @@ def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple
 def at_time(
     states: list[tuple[int, dict[str, tuple[Row, ...]]]], timestamp: int
 ) -> dict[str, tuple[Row, ...]]:
-    """The newest state up to a time."""
+    """The contents of every base table by the last commit at or before a time."""
     return [state for at, state in states if at <= timestamp][-1]
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_the_oracle_is_right(chunk: int) -> None:
+def test_the_oracle_agrees_with_the_evaluator(chunk: int) -> None:
     checked = 0
     for index in range(chunk * SCENARIOS_PER_CHUNK, (chunk + 1) * SCENARIOS_PER_CHUNK):
         scenario = scenario_at(11, SMOKE if chunk % 2 else QUICK, index)

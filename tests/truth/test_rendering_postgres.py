@@ -8,15 +8,15 @@ import duckdb
 import psycopg
 import pytest
 
-from campaign.adapters import Transaction
-from campaign.adapters.pg_ivm import PgIvm
-from campaign.adapters.tier import opened
+from engines import Transaction
+from engines.engine import opened
+from engines.pg_ivm import PgIvm
 from tests.truth import duckdb_truth
 from tests.truth.matrix_queries import QUERIES
 from tests.truth.matrix_scalars import MATRIX, scalar_query
 from tests.truth.matrix_tables import RELATIONS, column_lists
 from tests.truth.values import canonical_rows
-from tests.unit.adapters.pglite import needs_pglite
+from tests.unit.engines.pglite import needs_pglite
 from workload.dml import Insert
 from workload.query import Call, Query
 from workload.schema import Table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_one_that_hangs_is_given_up(
 ) -> None:
     sleep = shutil.which("sleep", path="/bin:/usr/bin")
     program(programs, "apt-get", f"exec {sleep} 60")
-    monkeypatch.setattr(browser, "LIMIT_S", 0.2)
+    monkeypatch.setattr(sys.modules["apt_get"], "LIMIT_S", 0.2)
     assert browser.main() == 0
     assert "timed out" in capsys.readouterr().err
 
@@ -68,4 +69,4 @@ def test_only_root_installs(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it ran something"))
     assert browser.main() == 0
-    assert "there is no chromium; install one" in capsys.readouterr().err
+    assert "there is no chromium; install one: `sudo apt-get install chromium`" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 import ast
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,9 @@ SCRIPT = ROOT / "setup" / "preflight.py"
 
 
 def load(script: Path) -> ModuleType:
-    """A script of `setup/` as a module; the folder is no package."""
+    """A script of `setup/` as a module. The folder is no package: each script finds the others beside it."""
+    if str(script.parent) not in sys.path:
+        sys.path.append(str(script.parent))
     spec = importlib.util.spec_from_file_location(script.stem, script)
     assert spec is not None
     assert spec.loader is not None
@@ -39,11 +43,53 @@ def test_a_new_enough_python_passes(version: tuple[int, ...]) -> None:
     assert load(SCRIPT).python_problem(version, "python3") is None
 
 
-def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path) -> None:
-    problem = load(SCRIPT).java_problem({"JAVA_HOME": str(tmp_path), "PATH": ""}, jvm_roots=())
+def test_a_user_without_java_reads_the_command_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = load(ROOT / "setup" / "java.py")
+    monkeypatch.setattr(java, "can_install", lambda: False)
+    problem = java.ensure({"JAVA_HOME": str(tmp_path), "PATH": ""}, jvm_roots=())
     assert "bin/java does not exist; no java on PATH" in problem
-    assert "apt-get install openjdk-17-jre-headless" in problem
+    assert re.search(r"`sudo apt-get install -y openjdk-(17|21)-jre-headless`, then run make again", problem)
     assert "\n" not in problem
+
+
+def test_root_gets_a_missing_java_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release of this made-up machine has Java 21 only."""
+    java = load(ROOT / "setup" / "java.py")
+    programs, home, asked = tmp_path / "bin", tmp_path / "jvm" / "java-21", tmp_path / "asked"
+    programs.mkdir()
+    (home / "bin").mkdir(parents=True)
+    answer = f"echo 'java.home = {home}\njava.specification.version = 21' >&2"
+    installed = home / "bin" / "java"
+    apt_get = programs / "apt-get"
+    apt_get.write_text(f"""#!/bin/sh
+echo "$*" >> {asked}
+case "$*" in
+  *openjdk-17*) exit 100;;
+  *--simulate*) ;;
+  install*) /bin/chmod +x {installed};;
+esac
+""")
+    apt_get.chmod(0o755)
+    installed.write_text(f"#!/bin/sh\n{answer}\n")
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert java.ensure({"PATH": str(programs)}, jvm_roots=(tmp_path / "jvm",)) is None
+    calls = asked.read_text().splitlines()
+    assert [call for call in calls if "--simulate" not in call] == [
+        "update -qq",
+        "install -y -qq --no-install-recommends openjdk-21-jre-headless",
+    ]
+
+
+def test_a_java_that_cannot_be_installed_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    java = load(ROOT / "setup" / "java.py")
+    monkeypatch.setattr(java, "can_install", lambda: True)
+    monkeypatch.setattr(java, "update", lambda: "")
+    monkeypatch.setattr(java, "install", lambda package: "E: no network")
+    problem = java.ensure({"PATH": ""}, jvm_roots=())
+    assert "cannot be installed (E: no network). Install Java 17 or 21" in problem
 
 
 def test_a_java_that_fits_passes_in_silence(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 import json
 import os
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -120,12 +118,13 @@ def test_jars_that_cannot_be_downloaded_are_told_from_other_failures() -> None:
     error = unresolved(log)
     assert error is not None
     assert DELTA in str(error)
-    assert "not to be had from repo.example.org" in str(error)
+    assert "not available from repo.example.org" in str(error)
     assert "Maven Central" in str(error)
     assert unresolved("java.lang.OutOfMemoryError") is None
 
 
 @pytest.mark.spark
+@pytest.mark.own_jvm
 def test_without_a_network_and_a_cache_the_message_is_one_line_with_the_remedy(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9"
     env = {**os.environ, "DVS_CACHE": str(tmp_path), "https_proxy": nowhere, "http_proxy": nowhere}
@@ -177,39 +176,3 @@ def test_the_users_own_spark_and_python_are_not_used(tmp_path: Path) -> None:
     assert Path(local["SPARK_HOME"]).name == "pyspark"
     assert "PYSPARK_PYTHON" in local
     assert "PYSPARK_PYTHON" not in launch_environment(java, master="spark://host:7077")
-
-
-SESSIONS_OF_ONE_PROCESS = """
-from pathlib import Path
-from dynamic_tables.errors import SessionError
-from dynamic_tables.session import Settings, open_session
-
-def shown(session):
-    return [session.conf.get("spark.sql." + name) for name in ("shuffle.partitions", "session.timeZone")]
-
-first = open_session(settings=Settings.TUNED, scratch=Path("scratch"))
-assert shown(first) == ["1", "UTC"]
-assert shown(open_session(settings=Settings.STOCK)) == ["200", "UTC"]
-assert shown(open_session(settings=Settings.TUNED)) == shown(first) == shown(first.newSession())
-try:
-    open_session(master="spark://elsewhere:7077")
-except SessionError as error:
-    assert "it runs on local[2]" in str(error)
-else:
-    raise AssertionError("a second master was accepted")
-first.stop()
-assert open_session(settings=Settings.TUNED, scratch=Path("scratch")).range(3).count() == 3
-"""
-
-
-@pytest.mark.spark
-def test_the_sessions_of_one_process_keep_to_their_own_settings(tmp_path: Path) -> None:
-    outcome = subprocess.run(
-        [sys.executable, "-c", SESSIONS_OF_ONE_PROCESS],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (0, "", "")
-    assert [path.name for path in tmp_path.iterdir()] == ["scratch"]

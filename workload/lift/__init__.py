@@ -1,8 +1,8 @@
 """Lifting: many databases ("worlds") run through one definition, as one ordinary scenario.
 
 Every base table gets a column that says which world a row belongs to; queries and statements are rewritten so
-that worlds never meet. The result is IR like any other: an engine sees ordinary SQL, and a judgement of the
-lifted scenario is a judgement of all its worlds. What cannot be lifted is told, and is to be run one by one.
+that no world reads or changes rows of another. The result is an ordinary scenario with ordinary SQL, and a
+judgement of it is a judgement of all its worlds. Worlds that cannot be lifted must run one by one.
 """
 
 from workload.lift.intervals import Interval, interval_worlds, intervals

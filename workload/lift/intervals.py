@@ -1,4 +1,4 @@
-"""The refresh intervals of one scenario as worlds: each starts with what was there and sees its commits."""
+"""The refresh intervals of one scenario as worlds: each has the rows of its start and runs its commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RowsAt = Callable[[str, int], tuple[Row, ...]]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:
-    """The data timestamps that a refresh of some table leads from and to."""
+    """A refresh of some table, as the data timestamps before and after it."""
 
     start: int
     end: int
@@ -26,17 +26,17 @@ class Interval:
 def intervals(scenario: Scenario) -> tuple[Interval, ...]:
     """Every interval that a dynamic table of the scenario is refreshed over, each once, in time order.
 
-    A table that is only initialized has the interval from then to then.
+    A table that is initialized and never refreshed has an interval that ends where it starts.
     """
     timestamps: dict[str, list[int]] = {}
     for due in due_refreshes(scenario):
         for table, timestamp in due:
             timestamps.setdefault(table, []).append(timestamp)
-    found: set[Interval] = set()
+    distinct: set[Interval] = set()
     for times in timestamps.values():
         later = pairwise(times)
-        found |= {Interval(*pair) for pair in later} or {Interval(times[0], times[0])}
-    return tuple(sorted(found))
+        distinct |= {Interval(*pair) for pair in later} or {Interval(times[0], times[0])}
+    return tuple(sorted(distinct))
 
 
 def single_interval(
@@ -66,10 +66,10 @@ def single_interval(
 
 def interval_worlds(scenario: Scenario, rows_at: RowsAt) -> Mapping[Interval, Scenario]:
     """One scenario for each interval, all of one shape."""
-    found = intervals(scenario)
+    all_intervals = intervals(scenario)
     times = [step.at for step in scenario.steps if isinstance(step, Commit)]
-    longest = max((sum(i.start < at <= i.end for at in times) for i in found), default=0)
-    return {i: single_interval(scenario, i, rows_at, max(1, longest)) for i in found}
+    longest = max((sum(i.start < at <= i.end for at in times) for i in all_intervals), default=0)
+    return {i: single_interval(scenario, i, rows_at, max(1, longest)) for i in all_intervals}
 
 
 def _without_restore(statement: Dml, rows_at: RowsAt) -> Dml:

@@ -1,29 +1,12 @@
-"""A query over lifted relations: it gives every world the rows that the query gives it alone."""
+"""Lifted queries: each world gets the rows that the query yields over that world alone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import assert_never
 
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Cte,
-    Derived,
-    Expr,
-    Item,
-    Join,
-    JoinKind,
-    Literal,
-    Named,
-    Query,
-    Relation,
-    Select,
-    UnionAll,
-    With,
-)
+from workload import query as ir
+from workload.query import changed
 from workload.schema import Column, Table
 from workload.types import BOOLEAN, INT
 
@@ -37,98 +20,93 @@ INPUTS = "inputs"
 """Alias of what an aggregate over all rows is computed from."""
 
 
-def lifted_query(query: Query) -> Query:
+def lifted_query(query: ir.Query) -> ir.Query:
     """The query with `WORLD` as its last column; each relation that it names is lifted too.
 
-    Where worlds are kept apart: a join compares them (a cross join becomes an inner one), a full join takes
-    the world of whichever side is there, a group and a distinct row belong to one world. An aggregate over
-    all rows becomes a left join of `WORLDS` with its input, grouped by world.
+    How worlds stay apart: a join compares them (a cross join becomes an inner one), a full join takes the
+    world of the side that is not NULL, a group and a distinct row belong to one world, and set operations are
+    lifted part by part. An aggregate over all rows becomes a left join of `WORLDS` with its input, grouped by
+    world.
     """
     match query:
-        case Select():
+        case ir.Select():
             return _select(query)
-        case UnionAll(branches):
-            return UnionAll(tuple(lifted_query(branch) for branch in branches))
-        case With(ctes, body):
-            return With(tuple(Cte(cte.name, lifted_query(cte.query)) for cte in ctes), lifted_query(body))
+        case ir.SetOperation() | ir.With():
+            return changed(query, lambda node: _select(node) if isinstance(node, ir.Select) else None)
         case _:
             assert_never(query)
 
 
-def _select(select: Select) -> Select:
+def _select(select: ir.Select) -> ir.Select:
     source, world = _relation(select.source)
     if select.group_by == ():
         return _of_all_rows(replace(select, source=source), world)
-    items = (*select.items, Item(world, WORLD.name))
+    items = (*select.items, ir.Item(world, WORLD.name))
     keys = None if select.group_by is None else (*select.group_by, world)
     return replace(select, items=items, source=source, group_by=keys)
 
 
-def _relation(relation: Relation) -> tuple[Relation, Expr]:
+def _relation(relation: ir.Relation) -> tuple[ir.Relation, ir.Expr]:
     """The relation lifted, and the expression of its world, never NULL."""
     match relation:
-        case Named(_, alias):
-            return relation, ColumnRef(alias, WORLD.name, INT)
-        case Derived(query, alias):
-            return Derived(lifted_query(query), alias), ColumnRef(alias, WORLD.name, INT)
-        case Join(kind, left, right, on):
+        case ir.Named(_, alias):
+            return relation, ir.ColumnRef(alias, WORLD.name, INT)
+        case ir.Derived(query, alias):
+            return ir.Derived(lifted_query(query), alias), ir.ColumnRef(alias, WORLD.name, INT)
+        case ir.Join(kind, left, right, on):
             lifted_left, of_left = _relation(left)
             lifted_right, of_right = _relation(right)
-            one_world = Call("eq", (of_left, of_right), BOOLEAN)
-            condition = one_world if on is None else Call("and", (one_world, on), BOOLEAN)
-            joined = Join(
-                JoinKind.INNER if kind is JoinKind.CROSS else kind, lifted_left, lifted_right, condition
+            one_world = ir.Call("eq", (of_left, of_right), BOOLEAN)
+            condition = one_world if on is None else ir.Call("and", (one_world, on), BOOLEAN)
+            joined = ir.Join(
+                ir.JoinKind.INNER if kind is ir.JoinKind.CROSS else kind, lifted_left, lifted_right, condition
             )
             return joined, _world_of_join(kind, of_left, of_right)
         case _:
             assert_never(relation)
 
 
-def _world_of_join(kind: JoinKind, left: Expr, right: Expr) -> Expr:
+def _world_of_join(kind: ir.JoinKind, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     match kind:
-        case JoinKind.INNER | JoinKind.CROSS | JoinKind.LEFT:
+        case ir.JoinKind.INNER | ir.JoinKind.CROSS | ir.JoinKind.LEFT:
             return left
-        case JoinKind.RIGHT:
+        case ir.JoinKind.RIGHT:
             return right
-        case JoinKind.FULL:
-            return Call("coalesce", (left, right), INT)
+        case ir.JoinKind.FULL:
+            return ir.Call("coalesce", (left, right), INT)
         case _:
             assert_never(kind)
 
 
-def _of_all_rows(select: Select, world: Expr) -> Select:
+def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
     """Arguments are computed below the join: above it, a padded row would give coalesce(x, 0) a value."""
-    inputs: list[Item] = []
-    every = ColumnRef(WORLDS.name, WORLD.name, INT)
-    present = ColumnRef(INPUTS, WORLD.name, INT)
+    inputs: list[ir.Item] = []
+    every = ir.ColumnRef(WORLDS.name, WORLD.name, INT)
+    present = ir.ColumnRef(INPUTS, WORLD.name, INT)
 
-    def over_pads(expr: Expr) -> Expr:
-        match expr:
-            case Aggregate(AggregateFunction.COUNT_STAR, _, _, type_):
-                return Aggregate(AggregateFunction.COUNT, present, False, type_)
-            case Aggregate(_, arg, _, _):
+    def over_pads(node: ir.Node) -> ir.Node | None:
+        match node:
+            case ir.Aggregate(ir.AggregateFunction.COUNT_STAR, _, _, type_):
+                return ir.Aggregate(ir.AggregateFunction.COUNT, present, False, type_)
+            case ir.Aggregate(_, arg, _, _):
                 assert arg is not None
                 name = f"a{len(inputs)}"
-                inputs.append(Item(arg, name))
-                return replace(expr, arg=ColumnRef(INPUTS, name, arg.type))
-            case Call(_, args, _):
-                return replace(expr, args=tuple(over_pads(part) for part in args))
-            case ColumnRef() | Literal():
-                return expr
+                inputs.append(ir.Item(arg, name))
+                return replace(node, arg=ir.ColumnRef(INPUTS, name, arg.type))
             case _:
-                assert_never(expr)
+                return None
 
-    items = tuple(Item(over_pads(item.expr), item.name) for item in select.items)
-    having = None if select.having is None else over_pads(select.having)
-    below = Select((*inputs, Item(world, WORLD.name)), select.source, select.where)
-    join = Join(
-        JoinKind.LEFT,
-        Named(WORLDS.name, WORLDS.name),
-        Derived(below, INPUTS),
-        Call("eq", (every, present), BOOLEAN),
+    items = tuple(changed(item, over_pads) for item in select.items)
+    having = None if select.having is None else changed(select.having, over_pads)
+    below = ir.Select((*inputs, ir.Item(world, WORLD.name)), select.source, select.where)
+    join = ir.Join(
+        ir.JoinKind.LEFT,
+        ir.Named(WORLDS.name, WORLDS.name),
+        ir.Derived(below, INPUTS),
+        ir.Call("eq", (every, present), BOOLEAN),
     )
-    return Select(
-        (*items, Item(every, WORLD.name)),
+    return ir.Select(
+        (*items, ir.Item(every, WORLD.name)),
         join,
         group_by=(every,),
         having=having,

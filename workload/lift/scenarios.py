@@ -6,23 +6,34 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.dml import (
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+    WithRows,
+)
 from workload.lift.queries import WORLD, WORLDS, lifted_query
-from workload.query import Call, ColumnRef, Expr, Literal, Named, Query, blocks, relations_of
-from workload.scenario import Commit, Definition, Scenario, Step
-from workload.schema import Column
+from workload.query import Call, ColumnRef, Expr, Literal, blocks, names_read
+from workload.scenario import Commit, Scenario, Step
 from workload.types import BOOLEAN, INT, Row
 
 
 @dataclass(frozen=True, slots=True)
 class Unliftable:
-    """Why these worlds must run one by one."""
+    """The reason why some worlds must run one by one."""
 
     reason: str
 
 
 class _Apart(Exception):
-    """Worlds that one scenario cannot hold; its text is the reason."""
+    """Raised for worlds that one scenario cannot hold; its text is the reason."""
 
 
 def lift(worlds: Sequence[Scenario]) -> Scenario | Unliftable:
@@ -36,10 +47,10 @@ def lift(worlds: Sequence[Scenario]) -> Scenario | Unliftable:
         _check_names(first)
         for other in worlds[1:]:
             _check_shape(first, other)
-        definitions = tuple(_definition(definition) for definition in first.definitions)
+        definitions = tuple(replace(d, query=lifted_query(d.query)) for d in first.definitions)
         steps = tuple(_step(number, worlds) for number in range(len(first.steps)))
         tables = tuple(replace(table, columns=(*table.columns, WORLD)) for table in first.tables)
-        if any(_reads_worlds(definition.query) for definition in definitions):
+        if any(WORLDS.name in names_read(definition.query) for definition in definitions):
             tables, steps = (*tables, WORLDS), _with_worlds(steps, len(worlds))
     except _Apart as reason:
         return Unliftable(str(reason))
@@ -70,17 +81,18 @@ def _outline(step: Step) -> object:
     return ("commit", step.at) if isinstance(step, Commit) else step
 
 
-def _definition(definition: Definition) -> Definition:
-    return replace(definition, query=lifted_query(definition.query))
-
-
 def _step(number: int, worlds: Sequence[Scenario]) -> Step:
     steps = [world.steps[number] for world in worlds]
     if not isinstance(steps[0], Commit):
         return steps[0]
     transactions = [step.statements for step in steps if isinstance(step, Commit)]
-    columns = {table.name: table.columns for table in worlds[0].tables}
-    return Commit(steps[0].at, _together(transactions) or _one_by_one(transactions, columns))
+    one_by_one = (
+        restricted
+        for world, statements in enumerate(transactions)
+        for statement in statements
+        for restricted in _restricted(statement, world)
+    )
+    return Commit(steps[0].at, _together(transactions) or tuple(one_by_one))
 
 
 def _together(transactions: Sequence[tuple[Dml, ...]]) -> tuple[Dml, ...] | None:
@@ -92,48 +104,30 @@ def _together(transactions: Sequence[tuple[Dml, ...]]) -> tuple[Dml, ...] | None
 
 def _without_rows(statement: Dml) -> str:
     # As text: two statements that hold a NaN are the same, though they are not equal.
-    match statement:
-        case Insert() | Merge() | Overwrite() | Replace():
-            return repr(replace(statement, rows=()))
-        case _:
-            return repr(statement)
+    return repr(replace(statement, rows=()) if isinstance(statement, WithRows) else statement)
 
 
 def _joined(statements: Sequence[Dml]) -> Dml:
     first = statements[0]
+    rows = tuple(
+        (*row, world)
+        for world, statement in enumerate(statements)
+        if isinstance(statement, WithRows)
+        for row in statement.rows
+    )
     match first:
         case Insert() | Overwrite() | Replace():
-            return replace(first, rows=_rows_of(statements))
+            return replace(first, rows=rows)
         case Merge():
-            return replace(first, rows=_rows_of(statements), keys=(*first.keys, WORLD.name))
+            return replace(first, rows=rows, keys=(*first.keys, WORLD.name))
         case Update() | Delete() | Truncate() | Restore() | Optimize():
             return first
         case _:
             assert_never(first)
 
 
-def _rows_of(statements: Sequence[Dml]) -> tuple[Row, ...]:
-    return tuple(
-        (*row, world)
-        for world, statement in enumerate(statements)
-        if isinstance(statement, Insert | Overwrite | Replace | Merge)
-        for row in statement.rows
-    )
-
-
-def _one_by_one(
-    transactions: Sequence[tuple[Dml, ...]], columns: dict[str, tuple[Column, ...]]
-) -> tuple[Dml, ...]:
-    return tuple(
-        lifted
-        for world, statements in enumerate(transactions)
-        for statement in statements
-        for lifted in _restricted(statement, world, columns)
-    )
-
-
-def _restricted(statement: Dml, world: int, columns: dict[str, tuple[Column, ...]]) -> tuple[Dml, ...]:
-    """A statement that reaches one world only."""
+def _restricted(statement: Dml, world: int) -> tuple[Dml, ...]:
+    """Statements that change the rows of one world only."""
     table = statement.table
     here = Call("eq", (ColumnRef(table, WORLD.name, INT), Literal(world, INT)), BOOLEAN)
 
@@ -162,14 +156,6 @@ def _restricted(statement: Dml, world: int, columns: dict[str, tuple[Column, ...
             raise _Apart(f"{type(statement).__name__.upper()} of {table} in some worlds only")
         case _:
             assert_never(statement)
-
-
-def _reads_worlds(query: Query) -> bool:
-    return any(
-        isinstance(relation, Named) and relation.name == WORLDS.name
-        for block in blocks(query)
-        for relation in relations_of(block.source)
-    )
 
 
 def _with_worlds(steps: tuple[Step, ...], count: int) -> tuple[Step, ...]:

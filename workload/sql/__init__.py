@@ -2,15 +2,18 @@
 
 from workload.sql.dialect import Dialect, literal, type_name
 from workload.sql.render import render_expr, render_query, render_relation
-from workload.sql.statements import create_table_text, dml_texts
+from workload.sql.statements import column_types, create_table_text, delta_texts, dml_texts, rows_text
 
 __all__ = [
     "Dialect",
+    "column_types",
     "create_table_text",
+    "delta_texts",
     "dml_texts",
     "literal",
     "render_expr",
     "render_query",
     "render_relation",
+    "rows_text",
     "type_name",
 ]

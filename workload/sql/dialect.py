@@ -50,7 +50,7 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
         case int():
             return _integer(value, type_, name)
         case float():
-            return f"CAST('{_double(value)}' AS {name})"
+            return f"CAST('{double_text(value)}' AS {name})"
         case Decimal():
             return f"CAST({value:f} AS {name})"
         case str():
@@ -89,7 +89,8 @@ def _integer(value: int, type_: SqlType, name: str) -> str:
     return f"CAST('{value}' AS {name})"
 
 
-def _double(value: float) -> str:
+def double_text(value: float) -> str:
+    """A DOUBLE as the engines write and read it."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never
 
 from workload.sql.dialect import Dialect
 
@@ -25,16 +24,9 @@ class Function:
 
     def template(self, dialect: Dialect) -> str:
         """The text for one dialect."""
-        match dialect:
-            case Dialect.SPARK:
-                own = None
-            case Dialect.DUCKDB:
-                own = self.duckdb
-            case Dialect.POSTGRES:
-                own = self.postgres
-            case _:
-                assert_never(dialect)
-        return self.spark if own is None else own
+        texts = {Dialect.SPARK: self.spark, Dialect.DUCKDB: self.duckdb, Dialect.POSTGRES: self.postgres}
+        text = texts[dialect]
+        return self.spark if text is None else text
 
 
 FUNCTIONS: Mapping[str, Function] = {

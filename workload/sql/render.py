@@ -4,37 +4,22 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from workload import query as ir
 from workload.errors import WorkloadError
-from workload.query import (
-    Aggregate,
-    AggregateFunction,
-    Call,
-    ColumnRef,
-    Derived,
-    Expr,
-    Join,
-    Literal,
-    Named,
-    Query,
-    Relation,
-    Select,
-    UnionAll,
-    With,
-)
 from workload.sql.dialect import Dialect, literal, type_name
 from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.types import Kind, SqlType
 
 
-def render_query(query: Query, dialect: Dialect) -> str:
+def render_query(query: ir.Query, dialect: Dialect) -> str:
     """The text of a well-formed query (see `workload.scope`)."""
     match query:
-        case Select():
+        case ir.Select():
             return _select(query, dialect)
-        case UnionAll(branches):
-            return " UNION ALL ".join(f"({render_query(branch, dialect)})" for branch in branches)
-        case With(ctes, body):
-            while isinstance(body, With):
+        case ir.SetOperation(branches):
+            return f" {query.sql} ".join(f"({render_query(branch, dialect)})" for branch in branches)
+        case ir.With(ctes, body):
+            while isinstance(body, ir.With):
                 # SQL allows no WITH right inside another; the CTEs of both are visible to the inner body.
                 ctes, body = ctes + body.ctes, body.body
             named = ", ".join(f"{cte.name} AS ({render_query(cte.query, dialect)})" for cte in ctes)
@@ -43,7 +28,7 @@ def render_query(query: Query, dialect: Dialect) -> str:
             assert_never(query)
 
 
-def _select(select: Select, dialect: Dialect) -> str:
+def _select(select: ir.Select, dialect: Dialect) -> str:
     items = ", ".join(f"{render_expr(item.expr, dialect)} AS {item.name}" for item in select.items)
     parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{items}"]
     parts.append(f"FROM {render_relation(select.source, dialect)}")
@@ -56,16 +41,16 @@ def _select(select: Select, dialect: Dialect) -> str:
     return " ".join(parts)
 
 
-def render_relation(relation: Relation, dialect: Dialect) -> str:
+def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
     """The text of a FROM item; a join on the right side of a join gets parentheses."""
     match relation:
-        case Named(name, alias):
+        case ir.Named(name, alias):
             return name if name == alias else f"{name} AS {alias}"
-        case Derived(query, alias):
+        case ir.Derived(query, alias):
             return f"({render_query(query, dialect)}) AS {alias}"
-        case Join(kind, left, right, on):
+        case ir.Join(kind, left, right, on):
             right_text = render_relation(right, dialect)
-            if isinstance(right, Join):
+            if isinstance(right, ir.Join):
                 right_text = f"({right_text})"
             condition = "" if on is None else f" ON {render_expr(on, dialect)}"
             return f"{render_relation(left, dialect)} {kind.value} {right_text}{condition}"
@@ -73,16 +58,16 @@ def render_relation(relation: Relation, dialect: Dialect) -> str:
             assert_never(relation)
 
 
-def render_expr(expr: Expr, dialect: Dialect) -> str:
+def render_expr(expr: ir.Expr, dialect: Dialect) -> str:
     """The text of an expression, always safe to put beside an operator."""
     match expr:
-        case ColumnRef(relation, name, _):
+        case ir.ColumnRef(relation, name, _):
             return f"{relation}.{name}"
-        case Literal(value, type_):
+        case ir.Literal(value, type_):
             return literal(value, type_, dialect)
-        case Call():
+        case ir.Call():
             return _call(expr, dialect)
-        case Aggregate():
+        case ir.Aggregate():
             return _aggregate(expr, dialect)
         case _:
             assert_never(expr)
@@ -92,7 +77,7 @@ TYPED = frozenset({"cast", "mul_decimal"})
 """Functions whose DuckDB text casts by itself."""
 
 
-def _call(call: Call, dialect: Dialect) -> str:
+def _call(call: ir.Call, dialect: Dialect) -> str:
     text = _call_text(call, dialect)
     if dialect is Dialect.DUCKDB and call.type.kind is Kind.DECIMAL and call.function not in TYPED:
         # Where decimals meet integers DuckDB gives other widths than Spark; the values agree.
@@ -100,7 +85,7 @@ def _call(call: Call, dialect: Dialect) -> str:
     return text
 
 
-def _call_text(call: Call, dialect: Dialect) -> str:
+def _call_text(call: ir.Call, dialect: Dialect) -> str:
     args = [render_expr(arg, dialect) for arg in call.args]
     if call.function == CASE:
         branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
@@ -116,25 +101,25 @@ def _call_text(call: Call, dialect: Dialect) -> str:
     return function.template(dialect).format(*args, **fields)
 
 
-def widened(call: Call) -> SqlType:
+def widened(call: ir.Call) -> SqlType:
     """The left factor's type at the precision of the product and its own scale."""
     return SqlType(Kind.DECIMAL, call.type.precision, call.args[0].type.scale)
 
 
-def _aggregate(aggregate: Aggregate, dialect: Dialect) -> str:
-    if aggregate.function is AggregateFunction.COUNT_STAR or aggregate.arg is None:
+def _aggregate(aggregate: ir.Aggregate, dialect: Dialect) -> str:
+    if aggregate.function is ir.AggregateFunction.COUNT_STAR or aggregate.arg is None:
         return "COUNT(*)"
     distinct = "DISTINCT " if aggregate.distinct else ""
     arg = render_expr(aggregate.arg, dialect)
-    if dialect is Dialect.POSTGRES and aggregate.function is AggregateFunction.AVG:
+    if dialect is Dialect.POSTGRES and aggregate.function is ir.AggregateFunction.AVG:
         # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.
         arg = f"CAST({arg} AS DOUBLE PRECISION)"
     name = aggregate.function.value
     if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
         # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
-        name = {"MIN": "bool_and", "MAX": "bool_or"}[name]
+        name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
     text = f"{name}({distinct}{arg})"
-    if dialect is Dialect.DUCKDB and aggregate.function is AggregateFunction.SUM:
+    if dialect is Dialect.DUCKDB and aggregate.function is ir.AggregateFunction.SUM:
         # DuckDB sums integers as HUGEINT and decimals at 38 digits.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"
     return text

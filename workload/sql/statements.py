@@ -1,7 +1,8 @@
-"""DML as text that Spark, DuckDB and PostgreSQL all run: what every engine can be given."""
+"""DML as SQL text: what Spark, DuckDB and PostgreSQL all run, and what Delta tables have besides."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
@@ -16,16 +17,45 @@ GIVEN = "given"
 """The alias of a MERGE's literal rows."""
 
 
-def create_table_text(table: Table, dialect: Dialect) -> str:
-    """The CREATE TABLE statement of a base table."""
-    columns = ", ".join(f"{column.name} {type_name(column.type, dialect)}" for column in table.columns)
-    return f"CREATE TABLE {table.name} ({columns})"
+def create_table_text(table: Table, dialect: Dialect, verb: str = "CREATE TABLE") -> str:
+    """The statement that creates a base table."""
+    return f"{verb} {table.name} ({column_types(table, dialect)})"
+
+
+def column_types(table: Table, dialect: Dialect) -> str:
+    """The columns of a table with their types, as CREATE TABLE lists them."""
+    return ", ".join(f"{column.name} {type_name(column.type, dialect)}" for column in table.columns)
+
+
+def delta_texts(dml: Dml, table: Table, point: Callable[[str, int], str]) -> tuple[str, ...]:
+    """The statements that do the same in Spark's SQL on a Delta table; none where nothing is written.
+
+    `point`: (table, logical time) -> what RESTORE goes back to, as `VERSION AS OF 3`.
+    """
+    name = table.name
+    match dml:
+        case Overwrite(_, rows):
+            if rows:
+                return (f"INSERT OVERWRITE {name} VALUES {rows_text(table, rows, Dialect.SPARK)}",)
+            nulls = ", ".join(literal(None, column.type, Dialect.SPARK) for column in table.columns)
+            return (f"INSERT OVERWRITE {name} SELECT {nulls} WHERE FALSE",)
+        case Restore(_, to):
+            return (f"RESTORE TABLE {name} TO {point(name, to)}",)
+        case Optimize():
+            return (f"OPTIMIZE {name}",)
+        case Replace(_, rows):
+            replaced = create_table_text(table, Dialect.SPARK, "CREATE OR REPLACE TABLE")
+            return (replaced, *dml_texts(Insert(name, rows), table, Dialect.SPARK))
+        case Insert() | Update() | Delete() | Merge() | Truncate():
+            return dml_texts(dml, table, Dialect.SPARK)
+        case _:
+            assert_never(dml)
 
 
 def dml_texts(dml: Dml, table: Table, dialect: Dialect) -> tuple[str, ...]:
-    """The statements that do the same; none where nothing is written.
+    """The statements that do the same in any of the dialects; none where nothing is written.
 
-    Raises WorkloadError for a statement that SQL has no common text for: RESTORE, OPTIMIZE, replace.
+    Raises WorkloadError for a statement without a text that all engines know: RESTORE, OPTIMIZE, replace.
     """
     name = table.name
     match dml:
@@ -63,16 +93,17 @@ def _merge(merge: Merge, table: Table, dialect: Dialect) -> tuple[str, ...]:
         clauses.append(f"WHEN NOT MATCHED THEN INSERT ({', '.join(names)}) VALUES ({values})")
     if not (merge.rows and clauses):
         return ()
-    listed = f"(VALUES {_rows(table, merge.rows, dialect)}) AS literals({', '.join(names)})"
+    listed = f"(VALUES {rows_text(table, merge.rows, dialect)}) AS literals({', '.join(names)})"
     given = f"(SELECT * FROM {listed}) AS {GIVEN}"
     return (f"MERGE INTO {table.name} USING {given} ON {on} {' '.join(clauses)}",)
 
 
 def _insert(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
-    return f"INSERT INTO {table.name} VALUES {_rows(table, rows, dialect)}"
+    return f"INSERT INTO {table.name} VALUES {rows_text(table, rows, dialect)}"
 
 
-def _rows(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
+def rows_text(table: Table, rows: tuple[Row, ...], dialect: Dialect) -> str:
+    """Rows as VALUES lists them, each value with its column's type."""
     return ", ".join(
         f"({', '.join(literal(v, c.type, dialect) for v, c in zip(row, table.columns, strict=True))})"
         for row in rows

@@ -1,6 +1,6 @@
-"""Leaf tables of the dialects a plan is rendered for: types, literals, quoting, functions.
+"""The dialects that a plan can be rendered for: types, literals, quoting, functions.
 
-Operators render to text common to all; DuckDB is there so that the rules can be tested in memory.
+Operators render to text that all dialects share. DuckDB is here so that the rules can be tested in memory.
 """
 
 from dynamic_tables.plan.dialects.base import Dialect

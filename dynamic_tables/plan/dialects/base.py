@@ -1,9 +1,8 @@
-"""What a dialect must say below the level of operators."""
+"""What differs between SQL dialects below the level of operators."""
 
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +15,7 @@ from dynamic_tables.plan.types import Kind, Type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One dialect: type names that differ, quoting, strings, and which text of a function it takes."""
+    """One dialect: type names that differ, quoting, string literals, and the texts of functions."""
 
     name: str
     type_names: Mapping[Kind, str]
@@ -25,26 +24,26 @@ class Dialect:
     timestamp_keyword: str
     function_text: Callable[[Function], str]
     aggregate_text: Callable[[Agg, str], str]
-    """From an aggregate and its plain text to the text with the type that Spark gives it."""
+    """Takes an aggregate and its plain text; returns the text with the type that Spark gives the result."""
     join_hint: str = ""
-    """A hint for the rows of a join; where there is one, a join is a SELECT of its own."""
+    """A hint after SELECT for the rows of a join; with a hint, every join is rendered as its own SELECT."""
 
     def type_name(self, type_: Type) -> str:
-        """The type's name."""
+        """Returns the name of a type in this dialect."""
         return self.type_names.get(type_.kind, str(type_))
 
     def identifier(self, name: str) -> str:
-        """A quoted name."""
+        """Returns a name in quotes."""
         return f"{self.quote}{name.replace(self.quote, self.quote * 2)}{self.quote}"
 
     def string(self, value: str) -> str:
-        """A string literal."""
+        """Returns a string literal with its special characters escaped."""
         if self.backslash_escapes:
             value = value.replace("\\", "\\\\")
         return "'" + value.replace("'", "''") + "'"
 
     def literal(self, literal: Lit) -> str:
-        """A literal of exactly its type."""
+        """Returns a literal whose type in this dialect is exactly the literal's type."""
         name = self.type_name(literal.type)
         match literal.value:
             case None:
@@ -56,7 +55,9 @@ class Dialect:
             case int() as value:
                 return f"CAST('{value}' AS {name})"
             case float() as value:
-                return f"CAST('{_double(value)}' AS DOUBLE)"
+                # Python writes nan and inf, which Spark and DuckDB write NaN and Infinity.
+                number = repr(value).replace("nan", "NaN").replace("inf", "Infinity")
+                return f"CAST('{number}' AS DOUBLE)"
             case Decimal() as value:
                 return f"CAST({value:f} AS {name})"
             case str() as value:
@@ -67,11 +68,3 @@ class Dialect:
                 return f"DATE '{value.isoformat()}'"
             case _:
                 assert_never(literal.value)
-
-
-def _double(value: float) -> str:
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return repr(value)

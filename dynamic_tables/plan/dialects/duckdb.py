@@ -1,13 +1,8 @@
-"""DuckDB: serves tests of the rules; results carry the casts that give them Spark's types."""
+"""DuckDB, for tests of the rules in memory; casts give results the types that Spark gives them."""
 
 from dynamic_tables.plan.dialects.base import Dialect
 from dynamic_tables.plan.expressions import Agg
-from dynamic_tables.plan.functions import Function
 from dynamic_tables.plan.types import Kind
-
-
-def _function_text(function: Function) -> str:
-    return function.duckdb or function.spark
 
 
 def _aggregate_text(aggregate: Agg, plain: str) -> str:
@@ -21,6 +16,6 @@ DUCKDB = Dialect(
     quote='"',
     backslash_escapes=False,
     timestamp_keyword="TIMESTAMP",
-    function_text=_function_text,
+    function_text=lambda function: function.duckdb or function.spark,
     aggregate_text=_aggregate_text,
 )

@@ -15,5 +15,5 @@ SPARK = Dialect(
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")
-"""For sources that are one partition each. Spark does not see that a join of two such is one partition too:
-without the hint each join of a join, and each group over a full join, is shuffled, a stage of its own."""
+"""For sources that are one partition each. Spark does not see that a join of two such sources is one
+partition too: without the hint it shuffles every join of a join, and every grouping over a full join."""

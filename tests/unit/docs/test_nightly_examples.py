@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from campaign.cli import COMMANDS
+from campaign.cli import gate
 
 FOLDER = Path(__file__).parents[3] / "examples" / "nightly"
 WORKFLOW = (FOLDER / "github-workflow.yml").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_every_call_has_options_that_exist() -> None:
         if "dvs gate" in line
     ]
     assert len(calls) == 2
-    command = COMMANDS["gate"].load()
+    command = gate.command
     known = {option for parameter in command.params for option in parameter.opts}
     for call in calls:
         used = set(re.findall(r"--[a-z-]+", call))
@@ -63,7 +63,7 @@ def test_every_call_has_options_that_exist() -> None:
 def test_cron_has_five_fields_and_a_profile_that_exists() -> None:
     minute, hour, *rest = CRON.split(maxsplit=5)[:5]
     assert (minute.isdigit(), hour.isdigit(), rest) == (True, True, ["*"] * 3)
-    (profile,) = (p for p in COMMANDS["gate"].load().params if p.name == "profile")
+    (profile,) = (p for p in gate.command.params if p.name == "profile")
     assert isinstance(profile.type, click.Choice)
     words = shlex.split(CRON.replace("$(", "").replace(")", ""))
     assert words[words.index("--profile") + 1] in profile.type.choices

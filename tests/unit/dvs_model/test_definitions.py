@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from dvs_model.check import Holds, Undecided, Violated, check
-from dvs_model.definitions import ALIASES, BROKEN, DEFINITIONS, MEANINGS
-from dvs_model.names import FORBIDS, STRONGER, Level, Phenomenon
+from dvs_model.definitions import CYCLES, DEFINITIONS, READS
+from dvs_model.graph import Kind
+from dvs_model.levels import BY_NAME, LEVELS
+from dvs_model.minimise import reductions
+from dvs_model.names import Level, Phenomenon
 from dvs_model.notation import parse, render
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.verdict import Present
@@ -51,43 +53,59 @@ def test_a_history_between_two_levels(strong: Level, weak: Level | None, text: s
 
 
 def test_every_pair_of_neighbours_has_a_boundary() -> None:
-    assert {(s, w) for s, w, _ in boundaries() if w} == {(s, w) for s in Level for w in STRONGER[s]}
+    assert {(s, w) for s, w, _ in boundaries() if w} == {(s, w) for s in Level for w in LEVELS[s].below}
 
 
 @pytest.mark.parametrize("phenomenon", Phenomenon, ids=lambda phenomenon: phenomenon.value)
-def test_an_example_shows_its_phenomenon_and_no_part_of_it_does(phenomenon: Phenomenon) -> None:
+def test_an_example_shows_its_phenomenon(phenomenon: Phenomenon) -> None:
     history = parse(DEFINITIONS[phenomenon].example)
     assert isinstance(check(history).phenomena[phenomenon], Present)
     assert parse(render(history)) == history
+    parts = list(reductions(history))
+    assert len(parts) > 1
+    for part in parts:
+        assert not isinstance(check(part, only=[phenomenon]).phenomena[phenomenon], Present), render(part)
+
+
+@pytest.mark.parametrize("phenomenon", Phenomenon, ids=lambda phenomenon: phenomenon.value)
+def test_no_part_of_an_example_shows_its_phenomenon(phenomenon: Phenomenon) -> None:
+    for smaller in reductions(parse(DEFINITIONS[phenomenon].example)):
+        assert not isinstance(check(smaller).phenomena[phenomenon], Present), render(smaller)
 
 
 @pytest.mark.parametrize("level", Level, ids=lambda level: level.value)
-def test_an_example_breaks_its_level_and_keeps_one_below(level: Level) -> None:
-    levels = check(parse(BROKEN[level][1])).levels
+def test_an_example_violates_its_level_and_keeps_one_below(level: Level) -> None:
+    spec = LEVELS[level]
+    levels = check(parse(spec.example)).levels
     assert isinstance(levels[level], Violated)
-    assert not STRONGER[level] or any(isinstance(levels[below], Holds) for below in STRONGER[level])
+    assert not spec.below or any(isinstance(levels[below], Holds) for below in spec.below)
 
 
-def test_nothing_is_left_out() -> None:
-    assert set(DEFINITIONS) == set(DETECTORS) == set(Phenomenon)
-    assert set(MEANINGS) == set(BROKEN) == set(FORBIDS) == set(STRONGER) == set(Level)
-    assert {p for forbidden in FORBIDS.values() for p in forbidden} <= set(DETECTORS)
-    assert set(ALIASES.values()) <= set(Level)
+def test_both_tables_are_closed_over_their_enums() -> None:
+    assert set(LEVELS) == set(Level)
+    assert set(CYCLES) | set(READS) == set(DEFINITIONS) == set(DETECTORS) == set(Phenomenon)
+    assert not set(CYCLES) & set(READS)
+    assert len(BY_NAME) == sum(1 + len(spec.aliases) for spec in LEVELS.values())
+    for spec in CYCLES.values():
+        assert (spec.rw_min > 0) == (Kind.RW in spec.edges)
+        assert (spec.order is None) == (spec.without_order is None)
+        assert spec.without_order is None or CYCLES[spec.without_order].order is None
 
 
 def test_the_page_of_phenomena_says_what_the_code_says() -> None:
     page = Path("docs/phenomena.md").read_text(encoding="utf-8")
     for phenomenon, definition in DEFINITIONS.items():
-        assert re.search(rf"^\| {re.escape(phenomenon.value)} \|", page, re.MULTILINE), phenomenon
-        for said in (definition.text, definition.source, definition.example):
-            assert said.replace("|", "\\|") in page
-    for level, meaning in MEANINGS.items():
-        forbidden = ", ".join(p.value for p in FORBIDS[level])
-        source, example = BROKEN[level]
-        assert f"| {level.value} | {meaning} | {forbidden} | {source} | `{example}` |" in page
+        cells = definition.text, definition.source, f"`{definition.example}`".replace("|", "\\|")
+        assert f"| {phenomenon.value} | {' | '.join(cells)} |" in page
+    for level, spec in LEVELS.items():
+        forbidden = ", ".join(p.value for p in spec.forbids)
+        row = spec.meaning, forbidden, spec.source, f"`{spec.example}`"
+        assert f"| {level.value} | {' | '.join(row)} |" in page
+        for alias in spec.aliases:
+            assert f"`{alias}` ({level.value})" in page
 
 
-def test_a_level_is_undecided_where_a_phenomenon_was_not_looked_for() -> None:
+def test_a_level_is_undecided_where_a_phenomenon_was_not_searched_for() -> None:
     checked = check(parse("w1(x1) c1"), only=[Phenomenon.G0])
     assert isinstance(checked.levels[Level.PL_1], Holds)
     assert isinstance(checked.levels[Level.PL_3], Undecided)

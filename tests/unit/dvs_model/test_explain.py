@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dvs_model.check import check
-from dvs_model.explain import Explanation
 from dvs_model.minimise import minimise
 from dvs_model.names import Phenomenon as Ph
 from dvs_model.notation import parse, render
+from dvs_model.sentences import Sentences
 from dvs_model.verdict import Present
 from generators.histories import SMALL, history_at
 
@@ -17,7 +17,7 @@ def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
     checked = check(parse(text))
     finding = checked.phenomena[phenomenon]
     assert isinstance(finding, Present)
-    return Explanation(checked.analysis).evidence(finding.evidence[0])
+    return Sentences(checked.analysis).evidence(finding.evidence[0])
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
             "w1(x1) d3(y3 | x1) c3 r4(y3) a1 c4",
             (
                 "T4 read y at version 3; y was derived in T3 from x version 1, "
-                "which T1 made and took back when it aborted",
+                "which T1 made before it aborted",
             ),
         ),
         (
             Ph.G1B,
             "w1(x1.1) r2(x1.1) w1(x1.2) c1 c2",
-            ("T2 read x at version 1.1, an intermediate version: T1 went on to version 1.2",),
+            ("T2 read x at version 1.1, an intermediate version: T1 later made version 1.2",),
         ),
         (
             Ph.G2_SESSION,

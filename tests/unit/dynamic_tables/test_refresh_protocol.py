@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamic_tables.errors import RefreshFailed, ValidationFailed
-from dynamic_tables.refresh.action import Action, decide
-from dynamic_tables.refresh.frontier import Frontier, SourceVersion
-from dynamic_tables.refresh.versions import SourceHistory, resolve
+from dynamic_tables.refresh.action import decide
+from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.schedule.clock import SimulatedClock, WallClock
 from dynamic_tables.schedule.initial import initialization_timestamp
+from dynamic_tables.store.port import Action
+from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 R = SourceVersion(version=3, timestamp=30, content=2, identity="r#1")
 S = SourceVersion(version=1, timestamp=10, content=1, identity="s#1")

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Lit, Scalar
 from dynamic_tables.plan.nodes import Filter, Plan, Project, UnionAll, columns
-from dynamic_tables.plan.render import render, render_expression
+from dynamic_tables.plan.render import render
+from dynamic_tables.plan.render_expression import render_expression
 from dynamic_tables.plan.types import (
     BIGINT,
     BOOLEAN,

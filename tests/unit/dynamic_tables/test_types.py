@@ -133,13 +133,15 @@ ILL_TYPED = {
     "b IN (1, 2)": "IN compares STRING, INT, INT; cast them to types that meet",
     "a IN ()": "IN () compares with nothing; list at least one value",
     "CASE WHEN f THEN a ELSE b END": "the branches of a CASE have types that do not meet; cast them",
-    "CASE WHEN a THEN 1 ELSE 2 END": "a condition of a CASE is no BOOLEAN",
+    "CASE WHEN a THEN 1 ELSE 2 END": "a condition of a CASE is no BOOLEAN; write a comparison",
     "SUM(b)": "SUM is not defined for STRING",
     "AVG(d)": "AVG is not defined for DATE",
     "SUM(COUNT(*))": NO_AGGREGATE,
-    "9223372036854775808": "literal 9223372036854775808 is outside BIGINT",
+    "9223372036854775808": (
+        "literal 9223372036854775808 is outside BIGINT; write a smaller number, or a DECIMAL"
+    ),
     "1e400": "literal 1e400 is larger than any DOUBLE",
-    f"0.{'1' * 39}": f"literal 0.{'1' * 39} has too many digits",
+    f"0.{'1' * 39}": f"literal 0.{'1' * 39} has too many digits; a DECIMAL holds at most 38",
     "CAST('x' AS INT)": "'x' is no INT",
     "CAST('1_000' AS INT)": "'1_000' is no INT",
     "CAST('2147483648' AS INT)": "'2147483648' is no INT",

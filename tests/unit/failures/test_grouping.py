@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaign.grouping import Cause, Likeness, groups_of
+from campaign.failures.grouping import Cause, Signature, groups_of
 from tests.unit.workload.shop import SHOP
 from workload.results import (
     Check,
@@ -100,6 +100,6 @@ def test_unshrunk_failures_are_counted_where_they_are_explained() -> None:
     cause = Cause.of(found("left join", "filter"))
     (group,) = groups_of(
         [failure(1, found("left join"))],
-        [Likeness(index=5, causes=(cause,), weight=10, alike="", shrinkable=True)],
+        [Signature(index=5, causes=(cause,), weight=10, kind="", shrinkable=True)],
     )
     assert (group.indices, group.unshrunk) == ((1, 5), (5,))

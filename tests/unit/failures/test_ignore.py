@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaign.errors import CampaignError
-from campaign.ignore import IgnoreRules, read_ignore_file
+from campaign.failures.ignore import IgnoreRules, read_ignore_file
 from workload.results import Check, DifferenceKind, Fingerprint, OutcomeClass
 
 LEFT_JOIN = Fingerprint(

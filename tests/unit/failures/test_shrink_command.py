@@ -8,9 +8,9 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
-from campaign.folders import read_scenario, write_failure
-from campaign.lanes import LaneSpec
-from campaign.shrink import Size, size
+from campaign.failures.folders import read_scenario, write_failure
+from campaign.lanes.spec import LaneSpec
+from shrink import Size, size
 from tests.unit.failures.test_triage import FAULT, LINGERS
 from workload.results import Failure
 
@@ -31,11 +31,11 @@ def test_a_folder_is_shrunk_in_place_in_several_sittings(tmp_path: Path) -> None
     folder = folder_of(tmp_path / "failure")
     first = dvs("shrink", str(folder), "--fault", FAULT, "--attempts", "3")
     assert first.exit_code == 0
-    assert "not finished: shrink it again to go on" in first.stdout
+    assert "not finished: run it again to continue" in first.stdout
     tried = json.loads((folder / "shrinking.json").read_text(encoding="utf-8"))
     assert (tried["lane"], len(tried["alike"])) == (["--fault", FAULT], 3)
     second = dvs("shrink", str(folder), "--fault", FAULT)
-    assert "nothing is left to take away" in second.stdout
+    assert "nothing is left to remove" in second.stdout
     assert f"dvs replay {folder} --fault {FAULT}" in second.stdout
     assert read_scenario(folder / "original.json") == LINGERS
     assert size(read_scenario(folder)) == Size(operators=1, rows=1, dml=2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from campaign.grouping import Cause, Likeness
-from campaign.shrink_queue import KEPT_OF_A_CLASS, Queue
+from campaign.failures.grouping import Cause, Signature
+from campaign.failures.queue import LISTED_OF_A_CLASS, Queue
 from workload.results import Check, Fingerprint, OutcomeClass
 
 
@@ -14,8 +14,8 @@ def cause(*operators: str, outcome: OutcomeClass = OutcomeClass.PRODUCT_FAILURE)
     return Cause.of(Fingerprint(outcome=outcome, check=check, operators=tuple(sorted(operators)), kind=None))
 
 
-def like(index: int, shown: Cause, *, weight: int = 10, shrinkable: bool = True) -> Likeness:
-    return Likeness(index=index, causes=(shown,), weight=weight, alike=repr(shown), shrinkable=shrinkable)
+def like(index: int, shown: Cause, *, weight: int = 10, shrinkable: bool = True) -> Signature:
+    return Signature(index=index, causes=(shown,), weight=weight, kind=repr(shown), shrinkable=shrinkable)
 
 
 COMMON, RARE = cause("left join", "filter"), cause("distinct", "filter")
@@ -24,7 +24,7 @@ MANY = {index: like(index, COMMON) for index in range(30)}
 
 def test_what_no_known_cause_explains_comes_first_however_large_it_is() -> None:
     queue = Queue({**MANY, 30: like(30, RARE, weight=9999)})
-    picked = queue.picked(list(queue.likenesses), 2, math.inf)
+    picked = queue.picked(list(queue.signatures), 2, math.inf)
     assert next(picked) == 0
     queue.causes.append(cause("left join"))
     assert next(picked) == 30
@@ -34,7 +34,7 @@ def test_what_no_known_cause_explains_comes_first_however_large_it_is() -> None:
 def test_among_the_explained_those_come_first_that_start_out_unlike_the_others() -> None:
     other = cause("left join", "filter", "union all")
     queue = Queue({**MANY, 30: like(30, other, weight=9999)}, causes=[cause("left join")])
-    assert list(queue.picked(list(queue.likenesses), 3, math.inf)) == [0, 30, 1]
+    assert list(queue.picked(list(queue.signatures), 3, math.inf)) == [0, 30, 1]
 
 
 def test_after_the_deadline_nothing_is_picked() -> None:
@@ -43,7 +43,7 @@ def test_after_the_deadline_nothing_is_picked() -> None:
 
 def test_what_is_left_is_kept_once_for_each_likeness_that_nothing_explains() -> None:
     queue = Queue({**MANY, 30: like(30, RARE)}, causes=[cause("left join")])
-    assert queue.unexplained(list(queue.likenesses)) == [30]
+    assert queue.unexplained(list(queue.signatures)) == [30]
     assert Queue({**MANY, 30: like(30, RARE)}).unexplained([*MANY, 30]) == [0, 30]
 
 
@@ -56,4 +56,4 @@ def test_of_what_cannot_be_shrunk_some_of_each_class_are_kept() -> None:
             20: like(20, gap, shrinkable=False),
         }
     )
-    assert queue.unexplained(list(queue.likenesses)) == [*range(KEPT_OF_A_CLASS), 20]
+    assert queue.unexplained(list(queue.signatures)) == [*range(LISTED_OF_A_CLASS), 20]

@@ -8,32 +8,39 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-from campaign.campaigns import run_campaign
-from campaign.cli.options import exit_code
-from campaign.engine import Engine
-from campaign.exit_codes import ExitCode
-from campaign.failures import ShrinkBudget
-from campaign.fingerprint import FAMILIES, fingerprint
-from campaign.ignore import IgnoreRule, IgnoreRules
-from campaign.lanes import LaneSpec, RulesTier
-from campaign.runner import Plan
-from campaign.shrink import Size, size
-from campaign.shrinkers import Task, reduce, result_of, shrinkers
-from campaign.tiers.recording import FreshWanted
-from campaign.triage import Progress, Reduced, replayed, smallest
+from campaign.failures.fingerprint import FAMILIES, fingerprint
+from campaign.failures.ignore import IgnoreRule, IgnoreRules
+from campaign.failures.report import ShrinkBudget
+from campaign.failures.shrinkers import ShrinkTask, _result, reduced_in, shrinkers
+from campaign.failures.triage import Progress, Reduced, replayed, smallest
+from campaign.faults import plant
+from campaign.faults.fault import Subject
+from campaign.judging.lane import Lane
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Worker
+from campaign.runs import campaign as campaigns
+from campaign.runs import runner
+from campaign.runs.campaign import run_campaign
+from campaign.runs.plan import CampaignPlan
+from engines.drive import FreshWanted, never_fresh
+from engines.engine import Engine
+from engines.in_memory import InMemoryPlatform
+from engines.registry import TIERS
 from generators.profiles import SMOKE
-from oracle.delayed_view import DelayedView
-from tests.failing import first_failing
+from shrink import Size, size
+from tests.in_memory import in_memory
 from workload.dml import Delete, Insert
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
 from workload.results import Check, OutcomeClass, RunSummary
+from workload.run_verdict import Decision, run_verdict
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.trace import Refreshed, Trace
@@ -42,23 +49,31 @@ from workload.types import BOOLEAN, INT, STRING, Row
 FAULT = "distinct-value-lingers"
 
 
-@dataclass(slots=True)
-class FailsOnce:
-    """A tier whose engine is wrong in its first run and right ever after."""
+class FailsOnce(Engine):
+    """An engine that is wrong in its first run and right ever after."""
 
-    right: RulesTier = field(default_factory=RulesTier)
-    runs: int = 0
+    runs = 0
 
-    def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
+    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
         self.runs += 1
-        if self.runs > 1:
-            return self.right.run(scenario, Engine(), fresh_wanted)
-        return self.right.run(scenario, engine, fresh_wanted)
+        return super().run(scenario, fresh_wanted) if self.runs == 1 else in_memory().run(scenario)
 
-    def recompute(
-        self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed, engine: Engine
-    ) -> Sequence[Row]:
-        return self.right.recompute(scenario, truth, refreshed, engine)
+
+class Counting(Engine):
+    """An engine that counts its runs."""
+
+    runs = 0
+
+    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+        self.runs += 1
+        return super().run(scenario, fresh_wanted)
+
+
+class AgreesWithItself(Lane):
+    """A lane whose third vote is what was stored: as if two engines read a query differently."""
+
+    def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
+        return [stored.row for stored in refreshed.contents]
 
 
 R = Table("r", (Column("a", INT), Column("b", STRING)))
@@ -79,18 +94,44 @@ LINGERS = Scenario(
 """Both copies of a row go, and a DISTINCT that is wrong keeps its value."""
 
 
-def campaign(faults: tuple[str, ...], out: Path, *, rules: IgnoreRules = IgnoreRules()) -> RunSummary:
-    """A run of two scenarios, the second of which the fault breaks."""
-    first = first_failing(FAULT, 1, SMOKE) - 1
-    plan = Plan(seed=1, profile=replace(SMOKE, floors={}), first=first, scenarios=2, workers=1)
-    spec = LaneSpec(tier="rules", faults=faults)
-    return run_campaign(plan, spec, out, shrinking=ShrinkBudget(seconds=300), ignored=rules)
+EngineClass = TypeVar("EngineClass", bound=Engine)
+
+
+def engine_with(kind: type[EngineClass]) -> EngineClass:
+    """The engine in memory with the fault."""
+    variant = plant(FAULT, Subject()).variant
+    return kind(lambda: InMemoryPlatform(variant), InMemoryPlatform(variant))
+
+
+def diverging(engine: Engine) -> Lane:
+    """A lane on which each wrong row is a divergence."""
+    return AgreesWithItself(engine=engine)
+
+
+@pytest.fixture
+def campaign(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunSummary]:
+    """Runs a campaign of two scenarios, the second of which the fault breaks, in this process.
+
+    Both are written by hand: a random one takes many times as long to shrink, and worker processes are tested
+    in tests/e2e/test_failures_by_cause.py.
+    """
+    passes = replace(LINGERS, name="nothing lingers", steps=LINGERS.steps[:2])
+    for module in (runner, campaigns):
+        monkeypatch.setattr(module, "scenario_at", lambda seed, profile, index: (passes, LINGERS)[index])
+    monkeypatch.setitem(TIERS, "rules", replace(TIERS["rules"], processes=False))
+
+    def run(out: Path, rules: IgnoreRules = IgnoreRules()) -> RunSummary:
+        plan = CampaignPlan(seed=1, profile=replace(SMOKE, floors={}), scenarios=2, workers=1)
+        spec = LaneSpec(tier="rules", faults=(FAULT,))
+        return run_campaign(plan, spec, out, shrinking=ShrinkBudget(seconds=300), ignored=rules)
+
+    return run
 
 
 def test_a_failure_that_does_not_happen_again_is_flaky_and_no_pass() -> None:
     wrong = LaneSpec(tier="rules", faults=(FAULT,)).build()
     scenario = LINGERS
-    lane = replace(wrong, tier=FailsOnce())
+    lane = replace(wrong, engine=engine_with(FailsOnce))
     outcome = lane.judge(scenario)
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     again = replayed(lane, scenario, outcome)
@@ -107,26 +148,8 @@ def test_a_failure_that_happens_again_is_itself() -> None:
     assert replayed(lane, scenario, outcome) is outcome
 
 
-@dataclass(slots=True)
-class AgreesWithItself:
-    """A tier whose full recomputation gives what was stored: as if two engines read a query differently."""
-
-    right: RulesTier = field(default_factory=RulesTier)
-    runs: int = 0
-
-    def run(self, scenario: Scenario, engine: Engine, fresh_wanted: FreshWanted) -> Trace:
-        self.runs += 1
-        return self.right.run(scenario, engine, fresh_wanted)
-
-    def recompute(
-        self, scenario: Scenario, truth: DelayedView, refreshed: Refreshed, engine: Engine
-    ) -> Sequence[Row]:
-        return [stored.row for stored in refreshed.contents]
-
-
 def test_a_divergence_is_shrunk_to_its_smallest_query_and_stays_one() -> None:
-    wrong = LaneSpec(tier="rules", faults=(FAULT,)).build()
-    lane = replace(wrong, tier=AgreesWithItself())
+    lane = diverging(engine_with(Counting))
     outcome = lane.judge(LINGERS)
     assert outcome.outcome is OutcomeClass.DIVERGENCE
     found = smallest(lane, LINGERS, outcome, 400)
@@ -136,21 +159,26 @@ def test_a_divergence_is_shrunk_to_its_smallest_query_and_stays_one() -> None:
     assert fingerprint(found.scenario, found.outcome).text == "divergence: oracle equality: distinct: extra"
 
 
+def worker_with(lanes: Mapping[LaneSpec, Lane]) -> Worker:
+    """A worker that has built these lanes already."""
+    return Worker(lanes={(spec, False): lane for spec, lane in lanes.items()})
+
+
 def test_a_failure_of_a_dear_tier_is_shrunk_on_a_cheap_one_that_shows_it_too() -> None:
-    cheap = LaneSpec(tier="rules", faults=(FAULT,)).build()
-    dear = replace(cheap, tier=AgreesWithItself(RulesTier()))
-    outcome = dear.judge(LINGERS)
-    # There it is a divergence, on the cheap tier a product failure: not the same, so not shrunk there.
-    task = Task(0, LINGERS, outcome, 400, math.inf)
-    assert reduce(dear, task, cheap=cheap).outcome.outcome is OutcomeClass.DIVERGENCE
-    counted = AgreesWithItself()
-    same = replace(cheap, tier=counted)
-    same_class = replace(cheap, tier=AgreesWithItself())
-    found = reduce(same, Task(0, LINGERS, outcome, 400, math.inf), cheap=same_class)
+    cheap, dear = LaneSpec(tier="rules", faults=(FAULT,)), LaneSpec(tier="delta", faults=(FAULT,))
+    product_failure, divergence = cheap.build(), diverging(engine_with(Counting))
+    outcome = divergence.judge(LINGERS)
+    task = ShrinkTask(0, LINGERS, outcome, 400, math.inf)
+    # On the dear tier it is a divergence, on the cheap one a product failure: so it is not shrunk there.
+    worker = worker_with({dear: divergence, cheap: product_failure})
+    assert reduced_in(worker, dear, task).outcome.outcome is OutcomeClass.DIVERGENCE
+    helped, alone = engine_with(Counting), engine_with(Counting)
+    found = reduced_in(
+        worker_with({dear: diverging(helped), cheap: diverging(engine_with(Counting))}), dear, task
+    )
     assert size(found.scenario) == Size(operators=1, rows=1, dml=2)
-    alone = replace(cheap, tier=(uncounted := AgreesWithItself()))
-    assert reduce(alone, Task(0, LINGERS, outcome, 400, math.inf)).minimal
-    assert counted.runs < uncounted.runs
+    assert reduced_in(worker_with({cheap: diverging(alone)}), cheap, task).minimal
+    assert helped.runs < alone.runs
 
 
 def test_an_interrupted_search_goes_on_where_it_was() -> None:
@@ -162,12 +190,12 @@ def test_an_interrupted_search_goes_on_where_it_was() -> None:
     first = smallest(lane, scenario, outcome, 4, progress=asked)
     assert not first.minimal
     assert asked.scenario == first.scenario
-    before = set(asked.alike)
+    before = set(asked.tried_for_check)
     assert len(before) == 4
     second = smallest(lane, first.scenario, first.outcome, 400, progress=asked)
     assert second.minimal
     assert size(second.scenario) == size(whole.scenario)
-    assert before < asked.alike
+    assert before < asked.tried_for_check
 
 
 def test_a_search_that_is_stopped_is_not_minimal() -> None:
@@ -178,20 +206,20 @@ def test_a_search_that_is_stopped_is_not_minimal() -> None:
 
 
 def test_a_known_failure_is_ignored_and_no_pass_and_counts_again_once_the_rule_expires(
-    tmp_path: Path,
+    tmp_path: Path, campaign: Callable[..., RunSummary]
 ) -> None:
     rule = IgnoreRule(issue="bugs/7", expires=dt.date(2026, 12, 31), operator="distinct")
-    known = campaign((FAULT,), tmp_path / "known", rules=IgnoreRules.on([rule], rule.expires))
+    known = campaign(tmp_path / "known", rules=IgnoreRules.on([rule], rule.expires))
     count = known.outcomes["ignored"]
     assert count > 0
     assert known.outcomes["product_failure"] == 0
     assert known.outcomes["passed"] == 2 - count
-    assert exit_code(known) is ExitCode.OK
+    assert run_verdict(known).decision is Decision.PASSED
     assert [group.ignored for group in known.groups] == ["bugs/7"]
     late = IgnoreRules.on([rule], rule.expires + dt.timedelta(days=1))
-    counted = campaign((FAULT,), tmp_path / "late", rules=late)
+    counted = campaign(tmp_path / "late", rules=late)
     assert counted.outcomes["product_failure"] == count
-    assert exit_code(counted) is ExitCode.FAILED
+    assert run_verdict(counted).decision is Decision.FAILED
     assert counted.rule_notes[0].startswith("expired on 2026-12-31")
 
 
@@ -199,7 +227,7 @@ def test_a_bug_in_shrinking_does_not_cost_the_failure() -> None:
     outcome = LaneSpec(tier="rules", faults=(FAULT,)).build().judge(LINGERS)
     broken: Future[Reduced] = Future()
     broken.set_exception(TypeError("no such reduction"))
-    found = result_of(broken, Task(7, LINGERS, outcome, 400, math.inf))
+    found = _result(broken, ShrinkTask(7, LINGERS, outcome, 400, math.inf))
     assert (found.scenario, found.minimal) == (LINGERS, False)
     assert found.outcome.findings == outcome.findings
     assert found.outcome.reason.endswith("(shrinking broke: TypeError: no such reduction)")
@@ -219,7 +247,7 @@ def test_every_check_belongs_to_a_family() -> None:
     assert set(FAMILIES) == set(Check)
 
 
-def interrupted(spec: LaneSpec, task: Task) -> None:
+def interrupted(spec: LaneSpec, task: ShrinkTask) -> None:
     """An interrupt that comes while a worker is busy."""
     with shrinkers(spec, 1) as shrunk:
         next(shrunk(iter([replace(task, attempts=1), task])))
@@ -228,17 +256,17 @@ def interrupted(spec: LaneSpec, task: Task) -> None:
 
 def test_an_interrupt_stops_the_workers_and_keeps_what_there_is() -> None:
     spec = LaneSpec(tier="rules", faults=(FAULT,))
-    task = Task(7, LINGERS, spec.build().judge(LINGERS), 400, math.inf)
+    task = ShrinkTask(7, LINGERS, spec.build().judge(LINGERS), 400, math.inf)
     with pytest.raises(KeyboardInterrupt):
         interrupted(spec, task)
-    stopped = reduce(spec.build(), task, lambda: True)
+    stopped = reduced_in(Worker(stopped=lambda: True), spec, task)
     assert (stopped.scenario, stopped.minimal) == (LINGERS, False)
-    late = reduce(spec.build(), replace(task, deadline=0.0))
+    late = reduced_in(Worker(), spec, replace(task, deadline=0.0))
     assert (late.scenario, late.minimal) == (LINGERS, False)
 
 
 def test_the_kept_regression_test_fails_while_the_engine_is_wrong(tmp_path: Path) -> None:
-    from campaign import regression
+    from campaign.failures import regression
 
     lane = LaneSpec(tier="rules", faults=(FAULT,)).build()
     scenario = LINGERS
@@ -247,8 +275,10 @@ def test_the_kept_regression_test_fails_while_the_engine_is_wrong(tmp_path: Path
         regression.assert_passed(outcome)
 
 
-def test_a_run_leaves_groups_and_folders_with_two_programs(tmp_path: Path) -> None:
-    summary = campaign((FAULT,), tmp_path)
+def test_a_run_leaves_groups_and_folders_with_two_programs(
+    tmp_path: Path, campaign: Callable[..., RunSummary]
+) -> None:
+    summary = campaign(tmp_path)
     (group,) = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["groups"]
     assert group["fingerprint"]["operators"] == ["distinct"]
     assert group["representative"] in group["scenarios"]

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from generators.choices import SeededChoices
-from generators.coverage import JOIN_NAMES, operators
+from generators.coverage import operators
 from generators.dml import STATEMENTS
 from generators.fitting import fit, fitted, refused
 from generators.generate import generate, scenario_at
-from generators.limits import NO_LIMITS, OPERATORS, Limits, Timestamps
 from generators.profiles import SMOKE
-from tests.unit.adapters.sample import shop
+from tests.unit.engines.sample import shop
 from workload.errors import WorkloadError
+from workload.limits import NO_LIMITS, Limits, Timestamps
+from workload.operators import JOIN_OPERATORS, OPERATORS
 from workload.query import Query, names_read
 from workload.scenario import Commit, DynamicTable, Read, Refresh, Scenario, View
 from workload.timeline import due_refreshes
@@ -30,7 +31,7 @@ NARROW = Limits(
 
 
 def test_the_names_of_operators_and_statements_are_those_of_the_generator() -> None:
-    assert set(JOIN_NAMES.values()) <= OPERATORS
+    assert set(JOIN_OPERATORS.values()) <= OPERATORS
     assert {kind for kind in STATEMENTS if not kind.endswith("_one")} | {"restore"} == NO_LIMITS.statements
     used = {
         name for i in range(60) for d in scenario_at(1, SMOKE, i).definitions for name in operators(d.query)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 
-from generators.choices import ReplayedChoices, SeededChoices
+import generators.generate
+from generators.choices import Choices, SeededChoices
 from generators.coverage import operator_pairs, operators, unmet_floors
 from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
@@ -30,8 +33,17 @@ def test_a_scenario_depends_on_its_index_alone() -> None:
     assert repr(scenario_at(5, SMOKE, 7)) != repr(scenario_at(6, SMOKE, 7))
 
 
+class SimplestChoices(Choices):
+    def integer(self, low: int, high: int) -> int:
+        return low
+
+
 def test_the_simplest_choices_make_a_scenario_too() -> None:
-    check_scenario(generate(ReplayedChoices([]), SMOKE, "simplest"))
+    check_scenario(generate(SimplestChoices(), SMOKE, "simplest"))
+
+
+def test_the_example_in_the_documentation_holds() -> None:
+    assert doctest.testmod(generators.generate) == doctest.TestResults(failed=0, attempted=3)
 
 
 def test_every_floor_names_something_that_exists() -> None:

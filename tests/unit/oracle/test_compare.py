@@ -1,7 +1,10 @@
 """Differences of two results, and what kind each is."""
 
+import doctest
+
 import pytest
 
+import oracle.compare
 from oracle.compare import compare
 from tests.unit.oracle.words import columns, rows
 from workload.results import Difference, DifferenceKind
@@ -35,9 +38,9 @@ def test_equal_bags_have_no_difference(actual: str) -> None:
     ],
 )
 def test_the_kind_of_a_difference(expected: str, actual: str, kind: DifferenceKind) -> None:
-    found = difference(expected, actual)
-    assert found is not None
-    assert found.kind is kind
+    result = difference(expected, actual)
+    assert result is not None
+    assert result.kind is kind
 
 
 def test_a_difference_names_the_rows_and_how_often() -> None:
@@ -55,13 +58,17 @@ def test_a_difference_names_the_rows_and_how_often() -> None:
     "other", ["city STRING, total INT", "city STRING, sum BIGINT", "total BIGINT, city STRING", "city STRING"]
 )
 def test_another_schema_is_a_difference_whatever_the_rows(other: str) -> None:
-    found = compare(SALES, (), columns(other), ())
-    assert found is not None
-    assert found.kind is DifferenceKind.SCHEMA
+    result = compare(SALES, (), columns(other), ())
+    assert result is not None
+    assert result.kind is DifferenceKind.SCHEMA
 
 
 def test_a_schema_difference_shows_the_columns_that_differ() -> None:
-    found = compare(SALES, (), columns("city STRING, total INT"), ())
-    assert found is not None
-    assert found.missing == (((1, "total", "BIGINT"), 1),)
-    assert found.extra == (((1, "total", "INT"), 1),)
+    result = compare(SALES, (), columns("city STRING, total INT"), ())
+    assert result is not None
+    assert result.missing == (((1, "total", "BIGINT"), 1),)
+    assert result.extra == (((1, "total", "INT"), 1),)
+
+
+def test_the_example_in_the_documentation_holds() -> None:
+    assert doctest.testmod(oracle.compare) == doctest.TestResults(failed=0, attempted=3)

@@ -28,7 +28,6 @@ from tests.unit.oracle.words import (
     totals,
     update,
 )
-from workload.dml import Optimize, Restore
 from workload.errors import WorkloadError
 from workload.query import Cte, Item, Join, JoinKind, Named, Relation, Select, UnionAll, With
 from workload.scenario import DynamicTable, Scenario, View
@@ -74,10 +73,10 @@ def view(database: duckdb.DuckDBPyConnection) -> Iterator[DelayedView]:
         yield opened
 
 
-def same(view: DelayedView, name: str, found: tuple[Row, ...], expected: str) -> bool:
+def same(view: DelayedView, name: str, actual: tuple[Row, ...], expected: str) -> bool:
     columns = view.columns(name)
     types = [column.type for column in columns]
-    return Bag.of(found, types) == Bag.of(rows(columns, expected), types)
+    return Bag.of(actual, types) == Bag.of(rows(columns, expected), types)
 
 
 @pytest.mark.parametrize(
@@ -140,29 +139,6 @@ def test_ctes_of_two_definitions_may_have_one_name(database: duckdb.DuckDBPyConn
         assert same(view, "lower", view.contents("lower", 10), "1; 2; 3")
 
 
-def test_changed_compares_contents_and_touched_counts_statements(database: duckdb.DuckDBPyConnection) -> None:
-    case = scenario(
-        (ORDERS, CITIES),
-        commits={
-            10: (insert(ORDERS, "1 rome 10"),),
-            20: (update(ORDERS, "amount", AMOUNT),),
-            30: (Optimize("orders"), insert(CITIES, "rome italy")),
-            40: (insert(ORDERS, "2 oslo 1"),),
-            50: (Restore("orders", 10),),
-        },
-    )
-    with DelayedView(case, database) as view:
-        assert view.changed_between("orders", 0, 10)
-        assert not view.changed_between("orders", 10, 30)
-        assert view.changed_between("orders", 30, 40)
-        assert not view.changed_between("orders", 10, 50)
-        touched = [view.touched_between("orders", at, at + 10) for at in range(0, 60, 10)]
-        assert touched == [True, True, True, True, True, False]
-        assert not view.touched_between("cities", 0, 29)
-        assert view.touched_between("cities", 29, 30)
-        assert not view.touched_between("cities", 30, 60)
-
-
 def test_contents_are_computed_once_for_one_state_of_what_they_read(view: DelayedView) -> None:
     assert view.contents("big", 10) is view.contents("big", 19)
     assert view.contents("by_city", 15) is view.contents("by_city", 10)
@@ -203,10 +179,10 @@ def copy_of(of: Table) -> Select:
 def test_values_of_every_type_pass_unchanged(database: duckdb.DuckDBPyConnection) -> None:
     case = scenario((EVERY,), DynamicTable("copy", copy_of(EVERY)), commits={1: (insert(EVERY, EXTREME),)})
     with DelayedView(case, database) as view:
-        found = view.contents("copy", 1)
-        assert same(view, "copy", found, EXTREME)
+        contents = view.contents("copy", 1)
+        assert same(view, "copy", contents, EXTREME)
         types = [column.type for column in EVERY.columns]
-        assert all(fits(v, t) for row in found for v, t in zip(row, types, strict=True))
+        assert all(fits(v, t) for row in contents for v, t in zip(row, types, strict=True))
 
 
 @pytest.mark.parametrize("timestamp", [0, 10, 15, 30])
@@ -240,7 +216,7 @@ def test_a_type_other_than_declared_is_the_harness_at_fault(database: duckdb.Duc
         view.contents("n", 10)
 
 
-def test_a_query_that_fails_says_which_and_fails_only_where_it_does(
+def test_a_failing_query_is_named_and_fails_only_at_the_timestamps_where_it_must(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     near_the_bound = select(named(ORDERS), ("n", plus(AMOUNT, 2**63 - 12)))

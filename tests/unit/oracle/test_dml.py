@@ -1,4 +1,4 @@
-"""DML as functions from contents to contents: each statement's own meaning, and none besides."""
+"""DML as functions from contents to contents: what each statement does, alone and in a history."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def after(database: duckdb.DuckDBPyConnection, *statements: Dml, before: str = B
         return bag(view.source_rows("stock", 2))
 
 
-def bag(given: tuple[tuple[object, ...], ...]) -> Bag:
-    return Bag.of(given, [column.type for column in STOCK.columns])  # type: ignore[arg-type]
+def bag(contents: tuple[tuple[object, ...], ...]) -> Bag:
+    return Bag.of(contents, [column.type for column in STOCK.columns])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def bag(given: tuple[tuple[object, ...], ...]) -> Bag:
         pytest.param(
             merge(STOCK, "id", "1 nail 9; 4 pin 1", FEW),
             "2 bolt NULL; NULL nut 7; 4 pin 1",
-            id="delete_when is not asked of rows that are inserted",
+            id="delete_when does not apply to inserted rows",
         ),
         pytest.param(
             merge(STOCK, "id item", "1 nail 6; 2 nail 6"),
@@ -106,12 +106,14 @@ def test_one_statement(database: duckdb.DuckDBPyConnection, statement: Dml, expe
 
 
 def test_merge_changes_every_row_that_has_the_key(database: duckdb.DuckDBPyConnection) -> None:
-    found = after(database, merge(STOCK, "item", "7 nail 0"), before="1 nail 5; 1 nail 5; 2 nail 1; 3 nut 1")
-    assert found == bag(rows(STOCK, "7 nail 0; 7 nail 0; 7 nail 0; 3 nut 1"))
+    contents = after(
+        database, merge(STOCK, "item", "7 nail 0"), before="1 nail 5; 1 nail 5; 2 nail 1; 3 nut 1"
+    )
+    assert contents == bag(rows(STOCK, "7 nail 0; 7 nail 0; 7 nail 0; 3 nut 1"))
 
 
 def test_statements_of_a_commit_see_those_before_them(database: duckdb.DuckDBPyConnection) -> None:
-    found = after(
+    contents = after(
         database,
         update(STOCK, "n", plus(N, 10), holds("eq", ID, 1)),
         insert(STOCK, "3 cog 1"),
@@ -120,7 +122,7 @@ def test_statements_of_a_commit_see_those_before_them(database: duckdb.DuckDBPyC
         Optimize("stock"),
         insert(STOCK, "3 cog 2"),
     )
-    assert found == bag(rows(STOCK, "1 nail 0; 2 bolt NULL; NULL nut 7; 3 cog 2; 3 cog 2"))
+    assert contents == bag(rows(STOCK, "1 nail 0; 2 bolt NULL; NULL nut 7; 3 cog 2; 3 cog 2"))
 
 
 def test_a_value_that_is_not_set_is_not_computed(database: duckdb.DuckDBPyConnection) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from oracle.invariants import (
+    CheckedRefresh,
     Circumstances,
-    Place,
     actions_are_unique,
     amplification,
     changes_lead_to,
@@ -28,7 +28,7 @@ from workload.results import Check, DifferenceKind, Finding
 from workload.trace import Action, Refreshed, RefreshError, RefreshRefused
 
 SALES = columns("city STRING, total DOUBLE")
-PLACE = Place("sales", 4, 20, SALES)
+REFRESH = CheckedRefresh("sales", 4, 20, SALES)
 BEFORE = stored(SALES, "a: rome 1; b: oslo 2; c: NULL nan")
 RIGHT = changes(SALES, "-a: rome 1; +a: rome 3; -c: NULL nan; +d: bonn 4")
 AFTER = stored(SALES, "a: rome 3; b: oslo 2; d: bonn 4")
@@ -40,13 +40,13 @@ def messages(findings: Sequence[Finding], check: Check) -> list[str]:
 
 
 def test_a_right_change_set_breaks_nothing() -> None:
-    assert actions_are_unique(PLACE, RIGHT) == ()
-    assert deletes_are_stored(PLACE, RIGHT, BEFORE) == ()
-    assert inserts_are_new(PLACE, RIGHT, BEFORE) == ()
-    assert changes_lead_to(PLACE, RIGHT, BEFORE, AFTER) == ()
-    assert unchanged_means_empty(PLACE, RIGHT, sources_unchanged=False) == ()
-    assert row_ids_are_unique(PLACE, AFTER) == ()
-    assert row_ids_are_fresh(PLACE, AFTER, AFTER[::-1]) == ()
+    assert actions_are_unique(REFRESH, RIGHT) == ()
+    assert deletes_are_stored(REFRESH, RIGHT, BEFORE) == ()
+    assert inserts_are_new(REFRESH, RIGHT, BEFORE) == ()
+    assert changes_lead_to(REFRESH, RIGHT, BEFORE, AFTER) == ()
+    assert unchanged_means_empty(REFRESH, RIGHT, sources_unchanged=False) == ()
+    assert row_ids_are_unique(REFRESH, AFTER) == ()
+    assert row_ids_are_fresh(REFRESH, AFTER, AFTER[::-1]) == ()
 
 
 class TestInvariant1:
@@ -58,10 +58,10 @@ class TestInvariant1:
         ],
     )
     def test_an_action_comes_once_for_a_row_id(self, wrong: str, message: str) -> None:
-        assert messages(actions_are_unique(PLACE, changes(SALES, wrong)), Check.INVARIANT_1) == [message]
+        assert messages(actions_are_unique(REFRESH, changes(SALES, wrong)), Check.INVARIANT_1) == [message]
 
     def test_a_delete_and_an_insert_are_an_update(self) -> None:
-        assert actions_are_unique(PLACE, changes(SALES, "-a: rome 1; +a: rome 1")) == ()
+        assert actions_are_unique(REFRESH, changes(SALES, "-a: rome 1; +a: rome 1")) == ()
 
 
 class TestInvariant2:
@@ -73,24 +73,24 @@ class TestInvariant2:
             ("-a: oslo 2", "DELETE of row id 'a' as ('oslo', 2.0), which is stored otherwise"),
         ],
     )
-    def test_a_delete_finds_its_row(self, wrong: str, message: str) -> None:
-        findings = deletes_are_stored(PLACE, changes(SALES, wrong), BEFORE)
+    def test_a_delete_names_a_stored_row(self, wrong: str, message: str) -> None:
+        findings = deletes_are_stored(REFRESH, changes(SALES, wrong), BEFORE)
         assert messages(findings, Check.INVARIANT_2) == [message]
 
     def test_rows_are_compared_canonically(self) -> None:
         zero = stored(SALES, "a: rome 0.0")
-        assert deletes_are_stored(PLACE, changes(SALES, "-a: rome -0.0"), zero) == ()
-        assert deletes_are_stored(PLACE, changes(SALES, "-c: NULL nan"), BEFORE) == ()
+        assert deletes_are_stored(REFRESH, changes(SALES, "-a: rome -0.0"), zero) == ()
+        assert deletes_are_stored(REFRESH, changes(SALES, "-c: NULL nan"), BEFORE) == ()
 
 
 class TestInvariant3:
     @pytest.mark.parametrize("wrong", ["+b: oslo 2", "+b: bonn 1", "-a: rome 1; +b: oslo 3"])
-    def test_an_insert_needs_room(self, wrong: str) -> None:
-        found = messages(inserts_are_new(PLACE, changes(SALES, wrong), BEFORE), Check.INVARIANT_3)
-        assert found == ["INSERT of row id 'b', which the table holds and the change set does not delete"]
+    def test_an_insert_names_a_free_row_id(self, wrong: str) -> None:
+        problems = messages(inserts_are_new(REFRESH, changes(SALES, wrong), BEFORE), Check.INVARIANT_3)
+        assert problems == ["INSERT of row id 'b', which the table holds and the change set does not delete"]
 
     def test_the_order_within_the_set_means_nothing(self) -> None:
-        assert inserts_are_new(PLACE, changes(SALES, "+a: rome 2; -a: rome 1"), BEFORE) == ()
+        assert inserts_are_new(REFRESH, changes(SALES, "+a: rome 2; -a: rome 1"), BEFORE) == ()
 
 
 class TestInvariant4:
@@ -107,13 +107,13 @@ class TestInvariant4:
         ],
     )
     def test_the_change_set_leads_to_the_contents(self, wrong: str, message: str) -> None:
-        findings = changes_lead_to(PLACE, changes(SALES, wrong), BEFORE, AFTER)
+        findings = changes_lead_to(REFRESH, changes(SALES, wrong), BEFORE, AFTER)
         assert message in messages(findings, Check.EQUALITY)[0]
         assert findings[0].difference is None
 
     def test_the_contents_are_the_defining_query(self) -> None:
-        assert contents_are(PLACE, AFTER, SALES, rows(SALES, "bonn 4; oslo 2; rome 3")) == ()
-        findings = contents_are(PLACE, AFTER, SALES, rows(SALES, "bonn 5; oslo 2; rome 3"))
+        assert contents_are(REFRESH, AFTER, SALES, rows(SALES, "bonn 4; oslo 2; rome 3")) == ()
+        findings = contents_are(REFRESH, AFTER, SALES, rows(SALES, "bonn 5; oslo 2; rome 3"))
         assert messages(findings, Check.EQUALITY) == [
             "the contents are not the defining query at 20: wrong value, 3 rows expected, 3 found"
         ]
@@ -121,8 +121,8 @@ class TestInvariant4:
         assert difference is not None
         assert difference.missing == ((("bonn", 5.0), 1),)
 
-    def test_another_schema_is_found_first(self) -> None:
-        findings = contents_are(PLACE, AFTER, columns("city STRING, total BIGINT"), ())
+    def test_another_schema_is_reported_before_the_rows(self) -> None:
+        findings = contents_are(REFRESH, AFTER, columns("city STRING, total BIGINT"), ())
         assert findings[0].difference is not None
         assert findings[0].difference.kind is DifferenceKind.SCHEMA
 
@@ -137,7 +137,7 @@ class TestInvariant5:
         ],
     )
     def test_every_row_has_an_id_of_its_own(self, wrong: str, message: str) -> None:
-        assert messages(row_ids_are_unique(PLACE, stored(SALES, wrong)), Check.ROW_IDS) == [message]
+        assert messages(row_ids_are_unique(REFRESH, stored(SALES, wrong)), Check.ROW_IDS) == [message]
 
     @pytest.mark.parametrize(
         "wrong",
@@ -148,7 +148,7 @@ class TestInvariant5:
         ],
     )
     def test_ids_are_those_of_a_fresh_initialization(self, wrong: str) -> None:
-        findings = row_ids_are_fresh(PLACE, stored(SALES, wrong), AFTER)
+        findings = row_ids_are_fresh(REFRESH, stored(SALES, wrong), AFTER)
         assert "('rome', 3.0) lacks row id 'a'" in messages(findings, Check.ROW_IDS)[0]
         difference = findings[0].difference
         assert difference is not None
@@ -157,37 +157,38 @@ class TestInvariant5:
 
     def test_duplicates_share_their_ids_among_them(self) -> None:
         fresh = stored(SALES, "1: rome 3; 2: rome 3")
-        assert row_ids_are_fresh(PLACE, stored(SALES, "2: rome 3; 1: rome 3"), fresh) == ()
-        assert row_ids_are_fresh(PLACE, stored(SALES, "2: rome 3; 3: rome 3"), fresh) != ()
+        assert row_ids_are_fresh(REFRESH, stored(SALES, "2: rome 3; 1: rome 3"), fresh) == ()
+        assert row_ids_are_fresh(REFRESH, stored(SALES, "2: rome 3; 3: rome 3"), fresh) != ()
 
     def test_wrong_contents_are_not_reported_as_wrong_ids(self) -> None:
         assert (
-            row_ids_are_fresh(PLACE, stored(SALES, "a: rome 9; b: oslo 2; e: bonn 4; f: bonn 4"), AFTER) == ()
+            row_ids_are_fresh(REFRESH, stored(SALES, "a: rome 9; b: oslo 2; e: bonn 4; f: bonn 4"), AFTER)
+            == ()
         )
 
     def test_tables_without_ids_are_exempt(self) -> None:
         without = stored(SALES, "-: rome 3; -: rome 3")
-        assert row_ids_are_unique(PLACE, without) == ()
-        assert row_ids_are_fresh(PLACE, without, without) == ()
-        assert row_ids_are_unique(PLACE, ()) == ()
+        assert row_ids_are_unique(REFRESH, without) == ()
+        assert row_ids_are_fresh(REFRESH, without, without) == ()
+        assert row_ids_are_unique(REFRESH, ()) == ()
 
 
 class TestInvariant6:
     def test_unchanged_sources_give_an_empty_set(self) -> None:
-        assert unchanged_means_empty(PLACE, (), sources_unchanged=True) == ()
-        findings = unchanged_means_empty(PLACE, RIGHT, sources_unchanged=True)
+        assert unchanged_means_empty(REFRESH, (), sources_unchanged=True) == ()
+        findings = unchanged_means_empty(REFRESH, RIGHT, sources_unchanged=True)
         assert messages(findings, Check.INVARIANT_6) == ["4 changes, though no source has changed"]
 
     def test_a_row_deleted_and_inserted_alike_is_amplification_and_no_empty_set(self) -> None:
         amplified = changes(SALES, "-a: rome 1; +a: rome 1; +c: NULL nan; -c: NULL nan")
-        (finding,) = unchanged_means_empty(PLACE, amplified, sources_unchanged=True)
+        (finding,) = unchanged_means_empty(REFRESH, amplified, sources_unchanged=True)
         assert finding.check is Check.INVARIANT_6
-        assert amplification(PLACE, amplified) == 2
+        assert amplification(REFRESH, amplified) == 2
 
     def test_a_row_that_moves_to_another_id_is_a_change(self) -> None:
         moved = changes(SALES, "-a: rome 1; +z: rome 1")
-        assert amplification(PLACE, moved) == 0
-        assert unchanged_means_empty(PLACE, moved, sources_unchanged=True) != ()
+        assert amplification(REFRESH, moved) == 0
+        assert unchanged_means_empty(REFRESH, moved, sources_unchanged=True) != ()
 
 
 class TestInvariant7:
@@ -195,10 +196,10 @@ class TestInvariant7:
 
     @pytest.mark.parametrize("previous", [None, 10, 20])
     def test_a_right_frontier(self, previous: int | None) -> None:
-        assert frontier_is_exact(PLACE, {"big": 20, "orders": 15}, previous, self.EXPECTED) == ()
+        assert frontier_is_exact(REFRESH, {"big": 20, "orders": 15}, previous, self.EXPECTED) == ()
 
     @pytest.mark.parametrize(
-        ("found", "message"),
+        ("read_as_of", "message"),
         [
             ({"orders": 10, "big": 20}, "orders is read as of 10, not of 15"),
             ({"orders": 21, "big": 20}, "orders is read as of 21, after the data timestamp 20"),
@@ -208,12 +209,14 @@ class TestInvariant7:
         ],
     )
     def test_every_source_is_read_exactly_as_of_the_timestamp(
-        self, found: dict[str, int], message: str
+        self, read_as_of: dict[str, int], message: str
     ) -> None:
-        assert messages(frontier_is_exact(PLACE, found, 10, self.EXPECTED), Check.FRONTIER) == [message]
+        assert messages(frontier_is_exact(REFRESH, read_as_of, 10, self.EXPECTED), Check.FRONTIER) == [
+            message
+        ]
 
     def test_the_data_timestamp_does_not_go_back(self) -> None:
-        findings = frontier_is_exact(PLACE, self.EXPECTED, 21, self.EXPECTED)
+        findings = frontier_is_exact(REFRESH, self.EXPECTED, 21, self.EXPECTED)
         assert messages(findings, Check.FRONTIER) == ["the data timestamp goes back from 21 to 20"]
 
 
@@ -242,48 +245,48 @@ KNOWN = Circumstances(
 )
 
 
-def checks(refreshed: Refreshed, known: Circumstances = KNOWN) -> set[Check]:
+def failed_checks(refreshed: Refreshed, known: Circumstances = KNOWN) -> set[Check]:
     return {finding.check for finding in check_refresh(refreshed, known).findings}
 
 
 def test_a_right_refresh_passes_every_check() -> None:
-    judged = check_refresh(REFRESHED, KNOWN)
-    assert (judged.findings, judged.checks, judged.amplification) == ((), 9, 0)
+    results = check_refresh(REFRESHED, KNOWN)
+    assert (results.findings, results.checks, results.amplification) == ((), 9, 0)
 
 
 def test_each_check_is_part_of_judging_a_refresh() -> None:
     def with_changes(text: str) -> Refreshed:
         return replace(REFRESHED, change_set=(*RIGHT, *changes(SALES, text)))
 
-    assert Check.INVARIANT_1 in checks(with_changes("+d: bonn 4"))
-    assert Check.INVARIANT_2 in checks(with_changes("-z: bonn 4"))
-    assert Check.INVARIANT_3 in checks(with_changes("+b: bonn 4"))
-    assert checks(replace(REFRESHED, change_set=RIGHT[:-1])) == {Check.EQUALITY}
-    assert checks(REFRESHED, replace(KNOWN, expected_rows=())) == {Check.EQUALITY}
-    assert checks(replace(REFRESHED, fresh=stored(SALES, "x: rome 3; b: oslo 2; d: bonn 4"))) == {
+    assert Check.INVARIANT_1 in failed_checks(with_changes("+d: bonn 4"))
+    assert Check.INVARIANT_2 in failed_checks(with_changes("-z: bonn 4"))
+    assert Check.INVARIANT_3 in failed_checks(with_changes("+b: bonn 4"))
+    assert failed_checks(replace(REFRESHED, change_set=RIGHT[:-1])) == {Check.EQUALITY}
+    assert failed_checks(REFRESHED, replace(KNOWN, expected_rows=())) == {Check.EQUALITY}
+    assert failed_checks(replace(REFRESHED, fresh=stored(SALES, "x: rome 3; b: oslo 2; d: bonn 4"))) == {
         Check.ROW_IDS
     }
-    assert Check.ROW_IDS in checks(replace(REFRESHED, contents=(*AFTER, AFTER[0])))
-    assert checks(REFRESHED, replace(KNOWN, sources_unchanged=True)) == {Check.INVARIANT_6}
-    assert checks(replace(REFRESHED, source_timestamps={"orders": 10})) == {Check.FRONTIER}
-    assert checks(REFRESHED, replace(KNOWN, previous=30)) == {Check.FRONTIER}
+    assert Check.ROW_IDS in failed_checks(replace(REFRESHED, contents=(*AFTER, AFTER[0])))
+    assert failed_checks(REFRESHED, replace(KNOWN, sources_unchanged=True)) == {Check.INVARIANT_6}
+    assert failed_checks(replace(REFRESHED, source_timestamps={"orders": 10})) == {Check.FRONTIER}
+    assert failed_checks(REFRESHED, replace(KNOWN, previous=30)) == {Check.FRONTIER}
 
 
 def test_a_full_refresh_has_no_change_set_to_judge() -> None:
     full = replace(
         REFRESHED, change_set=None, fresh=None, contents=stored(SALES, "-: rome 3; -: oslo 2; -: bonn 4")
     )
-    judged = check_refresh(full, KNOWN)
-    assert (judged.findings, judged.checks) == ((), 3)
+    results = check_refresh(full, KNOWN)
+    assert (results.findings, results.checks) == ((), 3)
 
 
 def test_the_change_set_of_a_refused_refresh_is_judged_too() -> None:
     refused = RefreshRefused(4, "sales", 20, RefreshError.VALIDATION, "", changes(SALES, "-z: rome 1"))
-    judged = check_refused(refused, KNOWN)
-    assert [finding.check for finding in judged.findings] == [Check.INVARIANT_2]
+    results = check_refused(refused, KNOWN)
+    assert [finding.check for finding in results.findings] == [Check.INVARIANT_2]
     assert check_refused(replace(refused, change_set=None), KNOWN).checks == 0
 
 
 def test_a_message_lists_three_examples_and_counts_the_rest() -> None:
     many = changes(SALES, ";".join(f"-z{i}: rome 1" for i in range(5)))
-    assert deletes_are_stored(PLACE, many, BEFORE)[0].message.endswith("; and 2 more")
+    assert deletes_are_stored(REFRESH, many, BEFORE)[0].message.endswith("; and 2 more")

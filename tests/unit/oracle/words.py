@@ -71,12 +71,12 @@ def value(word: str, type_: SqlType) -> Value:
 
 def stored(of: tuple[Column, ...], text: str) -> tuple[StoredRow, ...]:
     """`k1: 1 ann; k2: 2 bob`, row ids before the colon; `-` stands for no row id."""
-    found = []
+    result = []
     for line in text.split(";"):
         row_id, _, cells = line.partition(":")
         if cells.strip():
-            found.append(StoredRow(None if row_id.strip() == "-" else row_id.strip(), rows(of, cells)[0]))
-    return tuple(found)
+            result.append(StoredRow(None if row_id.strip() == "-" else row_id.strip(), rows(of, cells)[0]))
+    return tuple(result)
 
 
 def changes(of: tuple[Column, ...], text: str) -> tuple[ChangeRow, ...]:
@@ -92,7 +92,7 @@ def col(of: Table, name: str, alias: str | None = None) -> ColumnRef:
 
 
 def call(function: str, type_: SqlType, *args: Expr) -> Call:
-    """A call."""
+    """The call of a function with a result of the type."""
     return Call(function, args, type_)
 
 
@@ -153,7 +153,7 @@ def update(of: Table, column: str, to: Expr, where: Expr | None = None) -> Updat
 
 
 def delete(of: Table, where: Expr | None = None) -> Delete:
-    """DELETE."""
+    """DELETE of the rows that meet a condition, or of all rows."""
     return Delete(of.name, where)
 
 

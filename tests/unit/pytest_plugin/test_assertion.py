@@ -8,11 +8,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from campaign.adapters.contract import Adapter
 from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics
 from campaign.pytest_plugin.conformance import AdapterConformance
-from tests.unit.adapters.sample import Recomputing, shop
-from tests.unit.adapters.test_adapter_tier import Boasting, Breaking, Forgetful, Losing, Refusing
+from engines.adapter import Adapter
+from tests.unit.engines.sample import Recomputing, shop
+from tests.unit.engines.test_adapter_tier import Boasting, Breaking, Forgetful, Losing, Refusing
 from workload.results import OutcomeClass
 from workload.scenario import Scenario
 
@@ -20,20 +20,22 @@ MESSAGE = """\
 totals at data timestamp 60: oracle equality: the contents are not the defining query at 60: extra, 2 rows \
 expected, 3 found
 CREATE VIEW large AS
-  SELECT sales.region AS region, sales.amount AS amount
+  SELECT
+    sales.region AS region,
+    sales.amount AS amount
   FROM sales
-  WHERE (sales.amount > 5)
+  WHERE
+    sales.amount > 5
 CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS
-  SELECT large.region AS region, SUM(large.amount) AS total
+  SELECT
+    large.region AS region,
+    SUM(large.amount) AS total
   FROM large
-  GROUP BY large.region
+  GROUP BY
+    large.region
 what happened:
   CREATE TABLE sales (region STRING, amount INT)
-    10: INSERT INTO sales (region, amount) VALUES
-  ('north', 7),
-  ('north', 8),
-  ('south', 3),
-  ('south', 9)
+    10: INSERT INTO sales VALUES ('north', 7), ('north', 8), ('south', 3), ('south', 9)
     20: CREATE VIEW large AS ...
     30: CREATE DYNAMIC TABLE totals TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS ...
     40: CREATE DYNAMIC TABLE regions TARGET_LAG = '1 microseconds' REFRESH_MODE = AUTO AS ...

@@ -6,11 +6,10 @@ from itertools import chain, count, pairwise
 
 import pytest
 
-from campaign.pytest_plugin.asked import asked
-from campaign.pytest_plugin.shares import Share, seeded
+from campaign.pytest_plugin.scenarios import Share, marked_scenarios, seeded
 from generators.generate import scenario_at
 from generators.profiles import QUICK
-from tests.unit.adapters.sample import Recomputing
+from tests.unit.engines.sample import Recomputing
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])
@@ -41,7 +40,7 @@ def test_one_scenario_comes_in_any_case() -> None:
 
 
 def test_a_test_gets_what_its_marker_asks_for() -> None:
-    drawn = list(asked({"engine": Recomputing, "scenarios": 4}, Share(1, 2), 9, "1s"))
+    drawn = list(marked_scenarios({"engine": Recomputing, "scenarios": 4}, Share(1, 2), 9, "1s"))
     assert [scenario.name for scenario in drawn] == ["quick-9-2", "quick-9-3"]
     assert all(table.target_lag == 1 for scenario in drawn for table in scenario.dynamic_tables)
 
@@ -58,4 +57,4 @@ def test_a_test_gets_what_its_marker_asks_for() -> None:
 )
 def test_what_makes_no_sense_is_refused(marker: dict[str, object], budget: str, message: str) -> None:
     with pytest.raises(pytest.UsageError, match=message):
-        asked(marker, None, 1, budget)
+        marked_scenarios(marker, None, 1, budget)

@@ -246,10 +246,10 @@ COVERAGE = Coverage(
     states={"two upstreams": 120, "skipped refresh": 61},
     actions={"INITIALIZE": 1400, "NO_DATA": 300, "FULL": 200, "INCREMENTAL": 5100, "REINITIALIZE": 12},
     unmet={
-        "union all > left join": (6, 20),
+        "pair: union all > left join": (6, 20),
         "pair: union all > distinct": (0, 20),
         "intent: empty group reappears": (0, 5),
-        "operators.union all": (80, 100),
+        "operator: union all": (80, 100),
     },
     crossings={"inner join / there and back": 34, "left join / there and back": 2, "filter / null keys": 9},
 )

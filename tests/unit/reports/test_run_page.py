@@ -76,7 +76,7 @@ def test_a_run_without_any_problem_passes() -> None:
     good = dataclasses.replace(sample.SUMMARY, outcomes={"passed": 1000}, coverage=covered, failures=())
     read = page(good)
     assert "✓ Passed" in read.all_text
-    assert "No failing scenario was kept." in read.all_text
+    assert "There is no failing scenario." in read.all_text
     assert "verdict good" in read.attributes("class")
 
 
@@ -186,7 +186,7 @@ def test_outcomes_actions_coverage_and_time_have_their_figures() -> None:
 
 def test_floors_not_met_are_marked_in_words_where_they_count() -> None:
     read = page()
-    assert read.row("operators.union all") == ["operators.union all", "80", "100"]
+    assert read.row("operator: union all") == ["operator: union all", "80", "100"]
     assert "below floor 5" in read.row("empty group reappears")[1]
     matrix_row = next(
         cells for _, cells in read.rows if cells and cells[0] == "union all" and len(cells) == 9

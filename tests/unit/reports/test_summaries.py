@@ -8,14 +8,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from reports.coverage import heat, matrix, pair_of
+from reports.coverage import heat, matrix
 from reports.difference import ROWS_SHOWN, diff_block, diff_rows
 from reports.errors import ReportError
-from reports.figures import MEANINGS, SPOILERS, Verdict, duration, headline, plural, rate
+from reports.figures import EVENTS, MEANINGS, duration, headline, plural, rate
 from reports.json_summary import summary_object
 from reports.text import summary_markdown
 from tests.unit.reports import sample
 from workload.results import Difference, DifferenceKind, OutcomeClass
+from workload.run_verdict import SPOILERS, RunVerdict
 from workload.schema import Column
 from workload.types import INT
 
@@ -31,7 +32,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "definitions",
             "refreshes",
             "checks",
-            "left_out",
+            "not_checked",
             "outcomes",
             "coverage",
         ),
@@ -44,7 +45,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
         *("operators", "pairs", "intents", "states", "actions", "crossings", "floors_met", "unmet"),
     }
     assert data["coverage"]["floors_met"] is False
-    assert data["coverage"]["unmet"]["operators.union all"] == {"reached": 80, "wanted": 100}
+    assert data["coverage"]["unmet"]["operator: union all"] == {"reached": 80, "wanted": 100}
 
 
 def test_the_json_names_folder_killer_and_findings_of_each_failure() -> None:
@@ -70,18 +71,18 @@ def test_outcomes_that_do_not_add_up_are_refused(outcomes: Mapping[str, int]) ->
 @pytest.mark.parametrize(
     ("outcomes", "unmet", "verdict"),
     [
-        ({"passed": 1000}, {}, Verdict.PASSED),
-        ({"passed": 1000}, {"joins": (1, 2)}, Verdict.FLOORS_UNMET),
-        ({"passed": 1, "unsupported": 999}, {}, Verdict.PASSED),
-        ({"unsupported": 1000}, {}, Verdict.NOTHING_PASSED),
-        ({"passed": 999, "infrastructure_failure": 1}, {}, Verdict.INFRASTRUCTURE_FAILURE),
-        ({"passed": 999, "generator_invalid": 1}, {}, Verdict.GENERATOR_INVALID),
-        ({"passed": 999, "divergence": 1}, {"joins": (1, 2)}, Verdict.DIVERGENCE),
-        ({"divergence": 999, "product_failure": 1}, {}, Verdict.PRODUCT_FAILURE),
+        ({"passed": 1000}, {}, RunVerdict.PASSED),
+        ({"passed": 1000}, {"joins": (1, 2)}, RunVerdict.FLOORS_UNMET),
+        ({"passed": 1, "unsupported": 999}, {}, RunVerdict.PASSED),
+        ({"unsupported": 1000}, {}, RunVerdict.NOTHING_PASSED),
+        ({"passed": 999, "infrastructure_failure": 1}, {}, RunVerdict.INFRASTRUCTURE_FAILURE),
+        ({"passed": 999, "generator_invalid": 1}, {}, RunVerdict.GENERATOR_INVALID),
+        ({"passed": 999, "divergence": 1}, {"joins": (1, 2)}, RunVerdict.DIVERGENCE),
+        ({"divergence": 999, "product_failure": 1}, {}, RunVerdict.PRODUCT_FAILURE),
     ],
 )
 def test_the_gravest_problem_gives_the_verdict(
-    outcomes: Mapping[str, int], unmet: Mapping[str, tuple[int, int]], verdict: Verdict
+    outcomes: Mapping[str, int], unmet: Mapping[str, tuple[int, int]], verdict: RunVerdict
 ) -> None:
     coverage = dataclasses.replace(sample.COVERAGE, unmet=unmet)
     head = headline(dataclasses.replace(sample.SUMMARY, outcomes=outcomes, coverage=coverage))
@@ -93,7 +94,8 @@ def test_the_tables_of_outcome_classes_are_closed() -> None:
     assert set(MEANINGS) == set(OutcomeClass)
     fine = {OutcomeClass.PASSED, OutcomeClass.UNSUPPORTED, OutcomeClass.IGNORED}
     assert set(SPOILERS) == set(OutcomeClass) - fine
-    assert [verdict for verdict, _ in SPOILERS.values()] == list(Verdict)[: len(SPOILERS)]
+    assert list(SPOILERS.values()) == list(RunVerdict)[: len(SPOILERS)]
+    assert EVENTS.keys() == SPOILERS.keys()
 
 
 def test_the_markdown_summary_has_figures_floors_and_failures() -> None:
@@ -101,20 +103,16 @@ def test_the_markdown_summary_has_figures_floors_and_failures() -> None:
     assert text.startswith("# 1 product failure\n")
     assert "| refreshes | 7,012 | 1.88 / s |" in text
     assert "| `unsupported` | 18 |" in text
-    assert "| `operators.union all` | 80 | 100 |" in text
+    assert "| `operator: union all` | 80 | 100 |" in text
     assert "| `busy` | 3000000 | `failures/000099` |" in text
-
-
-@pytest.mark.parametrize("name", ["a > b", "a>b", "a -> b", "a × b", "a x b", "a / b", "a over b", "a|b"])
-def test_a_pair_is_two_operators(name: str) -> None:
-    assert pair_of(name) == ("a", "b")
 
 
 @pytest.mark.parametrize("name", ["a", "a > b > c", "> b", ""])
 def test_other_names_are_no_pairs_and_are_listed_apart(name: str) -> None:
-    assert pair_of(name) is None
     coverage = dataclasses.replace(sample.COVERAGE, pairs={name: 3, "a > b": 1}, unmet={})
-    assert [count.name for count in matrix(coverage).others] == [name]
+    pairs = matrix(coverage)
+    assert (pairs.columns, [row for row, _ in pairs.rows]) == (("b",), ["a"])
+    assert [count.name for count in pairs.others] == [name]
 
 
 def test_heat_grows_with_the_logarithm() -> None:

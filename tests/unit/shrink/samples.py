@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.shrink.admit import admissible, tidied
-from campaign.shrink.reduction import Reduction
-from campaign.shrink.weight import weight
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
+from shrink.admit import admissible, tidied
+from shrink.reduction import Reduction
+from shrink.weight import weight
 from tests.unit.workload.shop import SHOP
 from workload.dml import Dml
 from workload.scenario import Commit, Refresh, Scenario

@@ -7,11 +7,11 @@ from itertools import islice, pairwise
 
 import pytest
 
-from campaign.shrink.reduction import Reduction
-from campaign.shrink.registry import REDUCTIONS
-from campaign.shrink.search import shrink
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
+from shrink.reduction import Reduction
+from shrink.registry import REDUCTIONS
+from shrink.search import shrink
 from tests.unit.shrink.samples import SAMPLES, offered, random_scenario
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.dml import Merge, Restore

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from campaign.shrink import shrink, size
-from campaign.tiers import rules
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.inner_join import changed_pairs
 from dynamic_tables.differentiate.registry import OPERATORS, RULES, Rules
 from dynamic_tables.plan.nodes import Join, Plan, UnionAll
+from engines.variant import Variant
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
+from shrink import shrink, size
+from tests.in_memory import in_memory
 from tests.unit.shrink.samples import random_scenario, refreshes_of
 from workload.scenario import Scenario
 from workload.trace import RefreshRefused
@@ -30,7 +31,7 @@ FAULTY = Rules(operators={**OPERATORS, "inner join": replace(OPERATORS["inner jo
 
 def wrong(scenario: Scenario, with_rules: Rules = FAULTY) -> bool:
     """Whether the engine refuses a refresh by its own validation, or stores what the oracle does not say."""
-    trace = rules.run(scenario, rules=with_rules, fresh_wanted=lambda step, table: False)
+    trace = in_memory(Variant(rules=with_rules)).run(scenario)
     if any(isinstance(event, RefreshRefused) for event in trace.events):
         return True
     with DelayedView(scenario) as truth:

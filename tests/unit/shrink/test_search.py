@@ -6,10 +6,10 @@ import copy
 
 import pytest
 
-from campaign.shrink.reduction import Reduction, chunks
-from campaign.shrink.registry import REDUCTIONS
-from campaign.shrink.search import shrink
-from campaign.shrink.weight import weight
+from shrink.reduction import Reduction, chunks
+from shrink.registry import REDUCTIONS
+from shrink.search import shrink
+from shrink.weight import weight
 from tests.unit.shrink.samples import SAMPLES, statements_of
 from workload.dml import Update
 from workload.scenario import Scenario
@@ -97,7 +97,7 @@ def test_reductions_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("count", range(12))
 def test_chunks_go_from_all_to_each(count: int) -> None:
-    found = list(chunks(count))
+    found = list(chunks(range(count)))
     assert all(chunk and max(chunk) < count for chunk in found)
     if count:
         assert found[0] == frozenset(range(count))

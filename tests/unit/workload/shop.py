@@ -14,6 +14,7 @@ from tests.ir import (
     columns,
     count_star,
     derived,
+    except_all,
     join,
     lit,
     named,
@@ -74,8 +75,9 @@ def spending() -> Query:
 
 
 def everyone() -> Query:
-    """Two branches of one type."""
-    return union_all(VIPS, select({"k": o["k"], "name": null(STRING)}, named("purchase", "o")))
+    """Two branches of one type, one of them what remains of a query."""
+    nameless = select({"k": o["k"], "name": null(STRING)}, named("purchase", "o"))
+    return union_all(VIPS, except_all(nameless, VIPS))
 
 
 def weight_over(limit: float) -> Expr:

@@ -20,7 +20,6 @@ from tests.unit.workload.shop import CUSTOMER, ORDER, VIPS, everyone, spending
 from workload.query import (
     JoinKind,
     blocks,
-    conditions_of,
     expressions_of,
     names_read,
     relations_of,
@@ -45,11 +44,11 @@ def test_expressions_of_a_block_hold_every_clause() -> None:
     assert list(expressions_of(block)) == [c["k"], on, where, c["k"], having]
 
 
-def test_conditions_of_nested_joins_come_inside_out() -> None:
+def test_expressions_of_nested_joins_come_inside_out() -> None:
     inner, outer = call("eq", c["k"], o["k"]), all_of(True, False)
     nested = join(JoinKind.FULL, named("customer", "c"), named("purchase", "o"), inner)
     source = join(JoinKind.INNER, nested, join(JoinKind.CROSS, named("a"), named("b")), outer)
-    assert list(conditions_of(source)) == [inner, outer]
+    assert list(expressions_of(source)) == [inner, outer]
     assert [type(r).__name__ for r in relations_of(source)] == [
         "Join",
         "Join",
@@ -63,8 +62,8 @@ def test_conditions_of_nested_joins_come_inside_out() -> None:
 
 def test_blocks_enter_derived_tables_ctes_and_branches() -> None:
     assert len(list(blocks(spending()))) == 3
-    assert len(list(blocks(everyone()))) == 2
-    assert len(list(blocks(select({"k": lit(1)}, derived(everyone(), "d"))))) == 3
+    assert len(list(blocks(everyone()))) == 3
+    assert len(list(blocks(select({"k": lit(1)}, derived(everyone(), "d"))))) == 4
 
 
 def test_names_read_are_listed_once_in_order_and_without_ctes() -> None:

@@ -1,0 +1,39 @@
+"""Tables on the terminal, in the one form that all commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+PIPE_WIDTH = 130
+"""Columns where there is no terminal: in rich's 80, names of faults and folders would be broken."""
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    *,
+    numbers: Collection[str] = (),
+    one_line: Collection[str] = (),
+) -> None:
+    """Prints a table on stdout; cells are printed as they are, without rich's markup.
+
+    Without `columns` the table has no heading. `numbers`: the columns aligned right; `one_line`: those that
+    are not wrapped.
+    """
+    console = Console()
+    console = console if console.is_terminal else Console(width=PIPE_WIDTH)
+    table = Table(title=escape(title) or None, show_header=bool(columns))
+    # Else rich breaks a title that is longer than the table is wide.
+    table.min_width = min(len(title), console.width)
+    for name in columns:
+        justify = "right" if name in numbers else "left"
+        table.add_column(name, justify=justify, no_wrap=name in one_line, overflow="fold")  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+    console.print(table)

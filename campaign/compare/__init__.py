@@ -1,0 +1,1 @@
+"""Comparison of two configurations on the same scenarios, with every value hashed."""

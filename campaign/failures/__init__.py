@@ -1,0 +1,1 @@
+"""Failures: shrunk, attributed, grouped by cause, and written to folders that reproduce them."""

@@ -1,0 +1,87 @@
+"""Fingerprints: what failures of one cause have in common, read off their shrunk scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from campaign.failures.triage import SHRINKABLE
+from generators import coverage
+from workload.operators import Operator, written_operators
+from workload.query import Aggregate, AggregateFunction, Query, blocks, expressions_of, subexpressions
+from workload.results import Check, Fingerprint, Outcome
+from workload.scenario import Scenario
+
+
+class Family(Enum):
+    """What kind of thing a failed check found wrong; one cause may fail several checks of one family."""
+
+    ROWS = "rows or changes"
+    VERSIONS = "versions read"
+    ACTION = "refresh action"
+    EFFORT = "changes without effect"
+    ERROR = "refresh error"
+    SOURCES = "sources"
+
+
+FAMILIES: Mapping[Check, Family] = {
+    Check.VALIDATION: Family.ROWS,
+    Check.INVARIANT_1: Family.ROWS,
+    Check.INVARIANT_2: Family.ROWS,
+    Check.INVARIANT_3: Family.ROWS,
+    Check.INVARIANT_6: Family.EFFORT,
+    Check.ROW_IDS: Family.ROWS,
+    Check.FRONTIER: Family.VERSIONS,
+    Check.REFRESH_MODE: Family.ACTION,
+    Check.SOURCES: Family.SOURCES,
+    Check.EQUALITY: Family.ROWS,
+    Check.REFRESH_ERROR: Family.ERROR,
+    Check.HISTORY: Family.VERSIONS,
+}
+
+
+def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
+    """The fingerprint of an outcome; it identifies a cause only if the scenario is shrunk.
+
+    Outcomes that cannot be shrunk (a platform failure, a flaky one) have no operators in it.
+    """
+    # Where contents and ids both differ, the difference of the contents tells more.
+    findings = sorted(outcome.findings, key=lambda finding: finding.check is not Check.EQUALITY)
+    differences = [finding.difference for finding in findings if finding.difference is not None]
+    definitions = scenario.definitions if outcome.outcome in SHRINKABLE else ()
+    names = (name for definition in definitions for name in query_operators(definition.query))
+    return Fingerprint(
+        outcome=outcome.outcome,
+        check=outcome.killer,
+        operators=tuple(sorted(names)),
+        kind=differences[0].kind if differences else None,
+    )
+
+
+def query_operators(query: Query) -> list[str]:
+    """The operators of a query, each as often as it occurs, and its aggregate functions once each.
+
+    A projection counts only where it computes, and COUNT(*), the simplest aggregate, does not count.
+    """
+    computing = [name for name in written_operators(query) if name is Operator.PROJECTION]
+    names = [name for name in coverage.operators(query) if name is not Operator.PROJECTION]
+    return [*names, *computing, *sorted(aggregates(query))]
+
+
+def aggregates(query: Query) -> set[str]:
+    """The aggregate functions of a query but COUNT(*); MIN and MAX are one, being mirror images."""
+    return {
+        _label(part)
+        for block in blocks(query)
+        for expr in expressions_of(block)
+        for part in subexpressions(expr)
+        if isinstance(part, Aggregate) and part.function is not AggregateFunction.COUNT_STAR
+    }
+
+
+def _label(aggregate: Aggregate) -> str:
+    match aggregate.function:
+        case AggregateFunction.MIN | AggregateFunction.MAX:
+            return "MIN or MAX"
+        case function:
+            return f"{function.value} DISTINCT" if aggregate.distinct else function.value

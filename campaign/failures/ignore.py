@@ -1,0 +1,133 @@
+"""Ignore rules: known failures, each with an issue and a date after which the failure counts again."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.errors import CampaignError
+from workload.results import Check, DifferenceKind, Fingerprint
+
+CONDITIONS = ("check", "difference", "operator", "fingerprint")
+"""The conditions that a rule can have. All conditions of a rule must hold."""
+
+LISTED = ", ".join(CONDITIONS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IgnoreRule:
+    """Covers failures whose fingerprint meets every condition given, up to and including a date."""
+
+    issue: str
+    expires: dt.date
+    check: Check | None = None
+    difference: DifferenceKind | None = None
+    operator: str | None = None
+    fingerprint: str | None = None
+
+    def covers(self, fingerprint: Fingerprint) -> bool:
+        """Whether the rule is about failures of a fingerprint."""
+        return (
+            self.check in (None, fingerprint.check)
+            and self.difference in (None, fingerprint.kind)
+            and (self.operator is None or self.operator in fingerprint.operators)
+            and self.fingerprint in (None, fingerprint.code)
+        )
+
+    @property
+    def text(self) -> str:
+        """`https://…/7: operator left join`."""
+        given = {
+            "check": self.check and self.check.value,
+            "difference": self.difference and self.difference.value,
+            "operator": self.operator,
+            "fingerprint": self.fingerprint,
+        }
+        return f"{self.issue}: " + ", ".join(f"{name} {value}" for name, value in given.items() if value)
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The rules of a file on one day: those that apply, and those that have expired."""
+
+    rules: tuple[IgnoreRule, ...] = ()
+    expired: tuple[IgnoreRule, ...] = ()
+
+    @classmethod
+    def on(cls, rules: Sequence[IgnoreRule], today: dt.date) -> IgnoreRules:
+        """Sorts rules by whether they still apply on a day."""
+        return cls(
+            tuple(rule for rule in rules if today <= rule.expires),
+            tuple(rule for rule in rules if today > rule.expires),
+        )
+
+    def covering(self, fingerprint: Fingerprint) -> IgnoreRule | None:
+        """Returns the first rule that covers failures of a fingerprint."""
+        return next((rule for rule in self.rules if rule.covers(fingerprint)), None)
+
+    def notes(self, fingerprints: Iterable[Fingerprint]) -> tuple[str, ...]:
+        """Notes on the rules that have expired, and on those that covered none of a run's failures."""
+        used = [self.covering(fingerprint) for fingerprint in fingerprints]
+        expired = [f"expired on {rule.expires}, does not apply: {rule.text}" for rule in self.expired]
+        return (*expired, *(f"covered nothing: {rule.text}" for rule in self.rules if rule not in used))
+
+
+def read_ignore_file(path: Path) -> tuple[IgnoreRule, ...]:
+    """Reads the rules of a TOML file, one `[[ignore]]` table each. Raises CampaignError naming the rule."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CampaignError(f"no ignore file at {path}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise CampaignError(f"cannot read {path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise CampaignError(f"{path}: no valid TOML: {error}") from error
+    entries = document.get("ignore", [])
+    unknown = sorted(set(document) - {"ignore"})
+    if unknown or not isinstance(entries, list):
+        problem = f"found {unknown[0]!r}" if unknown else "'ignore' is no list of tables"
+        raise CampaignError(f"{path}: {problem}; write each rule as an [[ignore]] table")
+    return tuple(_rule(entry, f"{path}: rule {number}") for number, entry in enumerate(entries, 1))
+
+
+def _rule(entry: Any, where: str) -> IgnoreRule:
+    if not isinstance(entry, Mapping):
+        raise CampaignError(f"{where}: no table; write each rule as an [[ignore]] table")
+    unknown = sorted(set(entry) - {"issue", "expires", *CONDITIONS})
+    if unknown:
+        raise CampaignError(f"{where}: unknown key {unknown[0]!r}; known: issue, expires, {LISTED}")
+    if not any(name in entry for name in CONDITIONS):
+        raise CampaignError(f"{where}: it names nothing to ignore; give one of {LISTED}")
+    for name in (*CONDITIONS, "issue"):
+        if name in entry and not (isinstance(entry[name], str) and entry[name].strip()):
+            raise CampaignError(f"{where}: {name} is {entry[name]!r}; write a text in quotes")
+    if "issue" not in entry:
+        raise CampaignError(f"{where}: it names no issue; say where the failure is written down")
+    expires = entry.get("expires")
+    if type(expires) is not dt.date:
+        given = "missing" if expires is None else f"{expires!r}"
+        raise CampaignError(
+            f"{where}: the expiry date is {given}; write expires = 2027-01-31, without quotes"
+        )
+    return IgnoreRule(
+        issue=entry["issue"],
+        expires=expires,
+        check=_member(Check, entry.get("check"), f"{where}: check"),
+        difference=_member(DifferenceKind, entry.get("difference"), f"{where}: difference"),
+        operator=entry.get("operator"),
+        fingerprint=entry.get("fingerprint"),
+    )
+
+
+def _member(kind: Any, value: str | None, where: str) -> Any:
+    if value is None:
+        return None
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(member.value for member in kind)
+        raise CampaignError(f"{where} {value!r} is unknown; there are: {known}") from None

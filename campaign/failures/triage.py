@@ -1,0 +1,112 @@
+"""Shrinks a scenario that failed to the smallest one that fails in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from campaign.judging.lane import Lane
+from oracle.delayed_view import DelayedView
+from oracle.errors import OracleError
+from shrink import Shrunk, shrink
+from shrink.registry import all_reductions
+from shrink.search import key_of
+from workload.results import Outcome, OutcomeClass
+from workload.scenario import Scenario
+from workload.types import Row
+
+SHRINKABLE = (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
+"""The outcomes that are worth shrinking: failures of the product, and divergences."""
+
+CANONICAL_SHARE = 0.5
+"""The share of the attempts that the second search has at least, whatever the first one used."""
+
+
+def source_rows(scenario: Scenario, at: int) -> Mapping[str, tuple[Row, ...]] | None:
+    """The rows of every base table at a logical time, by the oracle; None where a statement fails."""
+    try:
+        with DelayedView(scenario) as truth:
+            return {table.name: truth.source_rows(table.name, at) for table in scenario.tables}
+    except OracleError:
+        return None
+
+
+REDUCTIONS = all_reductions(source_rows)
+"""Every way to make a scenario smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The smallest scenario found, and its outcome. `minimal`: nothing is left to take away."""
+
+    scenario: Scenario
+    outcome: Outcome
+    minimal: bool
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far shrinking has come, so that a later search can go on from there.
+
+    `scenario`: the smallest one so far. `tried_for_check`, `tried_for_class`: the keys of the candidates that
+    were tried by the first search, which keeps the failed check, and by the second, which keeps the class.
+    """
+
+    scenario: Scenario
+    tried_for_check: set[bytes] = field(default_factory=set)
+    tried_for_class: set[bytes] = field(default_factory=set)
+
+
+def same_class(first: Outcome, second: Outcome) -> bool:
+    """Whether two outcomes have the same class and the same first failed check."""
+    return (first.outcome, first.killer) == (second.outcome, second.killer)
+
+
+def smallest(
+    lane: Lane,
+    scenario: Scenario,
+    outcome: Outcome,
+    attempts: int,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress | None = None,
+) -> Reduced:
+    """Returns the smallest scenario found whose failure has the class of `outcome`.
+
+    A first search keeps the failed check too. One cause may fail several checks, by the data, so a second
+    search goes on from its result and accepts any product failure: the results of one cause then look more
+    alike, and little is left in them that another cause could hide in. No candidate is run once `stop()` is
+    true. `progress` is kept up to date, so that an interrupted search loses nothing.
+    """
+    if outcome.outcome not in SHRINKABLE:
+        return Reduced(scenario, outcome, False)
+
+    progress = progress or Progress(scenario)
+
+    def search(tried: set[bytes], same_failure: Callable[[Outcome], bool], most: int) -> Shrunk:
+        def fails(candidate: Scenario) -> bool:
+            if stop():
+                return False
+            failed = same_failure(lane.judge(candidate))
+            tried.add(key_of(candidate))
+            if failed:
+                progress.scenario = candidate
+            return failed
+
+        return shrink(progress.scenario, fails, attempts=most, reductions=REDUCTIONS, tried=frozenset(tried))
+
+    small = search(progress.tried_for_check, lambda candidate: same_class(outcome, candidate), attempts)
+    if outcome.outcome is OutcomeClass.PRODUCT_FAILURE and small.complete:
+        most = max(attempts - small.attempts, int(attempts * CANONICAL_SHARE))
+        small = search(progress.tried_for_class, lambda candidate: candidate.outcome is outcome.outcome, most)
+    minimal = small.complete and not stop()
+    return Reduced(small.scenario, lane.judge(small.scenario), minimal)
+
+
+def replayed(lane: Lane, scenario: Scenario, outcome: Outcome) -> Outcome:
+    """Runs a failed scenario once more; returns its outcome, as FLAKY with both reasons if it differs."""
+    again = lane.judge(scenario)
+    if again.outcome is outcome.outcome:
+        return outcome
+    reason = f"failed once, then {again.outcome.value}; first: {outcome.reason}"
+    return replace(outcome, outcome=OutcomeClass.FLAKY, reason=reason)

@@ -1,0 +1,96 @@
+"""Compares a gate with an earlier gate or run, the baseline: lost coverage, lost speed, surviving faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.errors import CampaignError
+from campaign.runs.result_files import COVERAGE_KINDS, SUMMARY_FILE, StoredRun, read_object, stored_run
+from reports.json_summary import SUMMARY_FORMAT, SUMMARY_VERSION
+from workload.results import RunSummary
+
+GATE_FILE = "gate.json"
+GATE_FORMAT = "dvs-gate"
+GATE_VERSION = 1
+
+MIN_EXPECTED = 10
+"""A count can only be lost where at least this many were expected: fewer may be missing by chance."""
+
+LOST_SHARE = 0.25
+"""A count below this share of the expected one is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """An earlier gate or run: its campaigns, and the names of the faults that it killed."""
+
+    path: Path
+    campaigns: tuple[StoredRun, ...]
+    killed: frozenset[str]
+
+    def campaign_like(self, run: RunSummary) -> StoredRun | None:
+        """The last campaign of the same tier and profile, if there is one."""
+        same = [c for c in self.campaigns if (c.tier, c.profile) == (run.tier, run.profile)]
+        return same[-1] if same else None
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The gate or run of a folder, or of its JSON file. Raises CampaignError naming what is wrong."""
+    files = [path / name for name in (GATE_FILE, SUMMARY_FILE)] if path.is_dir() else [path]
+    file = next((file for file in files if file.is_file()), None)
+    if file is None and path.is_dir():
+        raise CampaignError(
+            f"no baseline at {path}: there is neither {GATE_FILE} nor {SUMMARY_FILE}; "
+            "give the --out folder of an earlier gate or run"
+        )
+    file = file or path
+    data = read_object(file, {GATE_FORMAT: GATE_VERSION, SUMMARY_FORMAT: SUMMARY_VERSION})
+    match data:
+        case {"campaigns": list(campaigns), "faults": dict(faults)}:
+            killed = frozenset(name for name, verdict in faults.items() if verdict == "killed")
+        case _:
+            campaigns, killed = [data], frozenset()
+    return Baseline(file, tuple(stored_run(campaign, file) for campaign in campaigns), killed)
+
+
+def regressions(
+    baseline: Baseline, campaigns: Iterable[RunSummary], killed: Mapping[str, bool], slowdown: float
+) -> Iterator[str]:
+    """One sentence for each thing that got worse than in the baseline.
+
+    Campaigns are compared with those of the same tier and profile. `killed`: each fault hunted now, and
+    whether it was killed. `slowdown`: the share of the speed that may be lost.
+    """
+    for run in campaigns:
+        before = baseline.campaign_like(run)
+        if before is not None:
+            for problem in (*coverage_lost(before, run), *speed_lost(before, run, slowdown)):
+                yield f"{run.tier}, {run.profile}: {problem}"
+    for fault, is_killed in killed.items():
+        if fault in baseline.killed and not is_killed:
+            yield f"fault alive again: {fault}"
+
+
+def coverage_lost(before: StoredRun, run: RunSummary) -> Iterator[str]:
+    """One sentence for each coverage count that is far smaller than before, scaled to the scenarios run."""
+    scale = run.scenarios / before.scenarios if before.scenarios else 0.0
+    for kind in COVERAGE_KINDS:
+        counts: Mapping[str, int] = getattr(run.coverage, kind)
+        for name, count in before.coverage[kind].items():
+            expected = count * scale
+            reached = counts.get(name, 0)
+            if expected >= MIN_EXPECTED and reached < expected * LOST_SHARE:
+                what = f"{kind.removesuffix('s')}: {name}"
+                yield f"coverage lost: {what}: {reached}, about {expected:.0f} expected"
+
+
+def speed_lost(before: StoredRun, run: RunSummary, slowdown: float) -> Iterator[str]:
+    """One sentence if the run judged fewer dynamic tables per second than `slowdown` allows."""
+    rate = run.definitions / run.seconds if run.seconds else before.rate
+    if rate < before.rate * (1 - slowdown):
+        yield (
+            f"throughput lost: {rate:.1f} dynamic tables/s, {before.rate:.1f} before "
+            f"(at most {slowdown:.0%} may be lost)"
+        )

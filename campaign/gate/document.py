@@ -1,0 +1,46 @@
+"""A gate as JSON data (`gate.json`): for scripts, and as the baseline of a later gate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from campaign.exit_codes import EXIT_CODES
+from campaign.gate.baseline import GATE_FORMAT, GATE_VERSION
+from campaign.gate.stages import GatePlan, Stage, killed_faults
+from reports.json_summary import summary_object
+from workload.run_verdict import Decision
+
+GATE_WORDS = {Decision.PASSED: "open", Decision.FAILED: "shut", Decision.UNDECIDED: "undecided"}
+
+
+def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, started: str) -> dict[str, Any]:
+    """The gate as JSON data. `started`: ISO 8601; times are seconds."""
+    return {
+        "format": GATE_FORMAT,
+        "version": GATE_VERSION,
+        "started": started,
+        "profile": plan.gate.name,
+        "seed": plan.seed,
+        "verdict": GATE_WORDS[verdict],
+        "exit_status": int(EXIT_CODES[verdict]),
+        "seconds": round(sum(stage.seconds for stage in stages), 1),
+        "baseline": None if plan.baseline is None else str(plan.baseline.path),
+        "stages": [
+            {
+                "name": stage.name,
+                "verdict": stage.verdict.value,
+                "message": stage.message,
+                "seconds": round(stage.seconds, 1),
+                "cases": [
+                    {"name": case.name, "verdict": case.verdict.value, "message": case.message}
+                    for case in stage.junit_cases
+                ],
+            }
+            for stage in stages
+        ],
+        "campaigns": [summary_object(stage.summary) for stage in stages if stage.summary is not None],
+        "faults": {
+            fault: "killed" if is_killed else "survived" for fault, is_killed in killed_faults(stages).items()
+        },
+    }

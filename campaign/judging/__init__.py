@@ -1,0 +1,1 @@
+"""Judging: one scenario runs on one engine, and its trace is compared with the truth."""

@@ -1,0 +1,134 @@
+"""Which refresh modes and actions are due, by the harness's own rules.
+
+Written by hand and apart from the engine: the judge compares the engine's decisions with these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from generators.coverage import operators
+from workload.dml import Dml, Optimize, Replace, Update
+from workload.query import ColumnRef, Query, names_read
+from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
+from workload.trace import Action
+
+SUPPORTED = frozenset(
+    {
+        "filter",
+        "projection",
+        "inner join",
+        "cross join",
+        "left join",
+        "right join",
+        "full join",
+        "union all",
+        "except all",
+        "distinct",
+        "grouped aggregation",
+        "scalar aggregation",
+    }
+)
+"""Operators that the engine promises to maintain incrementally, as its documentation lists them.
+
+Its own set on purpose: an operator that disappears from the engine's registry must not disappear here.
+"""
+
+
+def incremental_due(table: DynamicTable, operators: frozenset[str]) -> bool:
+    """Whether a table over these operators (views expanded) must come out INCREMENTAL."""
+    return table.mode is not RefreshMode.FULL and operators <= SUPPORTED
+
+
+def keeps_rows(statement: Dml) -> bool:
+    """Whether a statement surely leaves every row and its identity as they are."""
+    match statement:
+        case Optimize():
+            return True
+        case Update(table, assignments, _):
+            return all(
+                isinstance(a.value, ColumnRef) and (a.value.relation, a.value.name) == (table, a.column)
+                for a in assignments
+            )
+        case _:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHistory:
+    """What happened to the base tables of a scenario, which decides the actions that are due.
+
+    `written`: for each table, the times at which the platform made a new version of it. A statement without
+    any effect makes a version in memory and none on Delta; neither is wrong.
+    """
+
+    scenario: Scenario
+    written: Mapping[str, Collection[int]]
+
+    def base_tables(self, name: str) -> frozenset[str]:
+        """The base tables behind a relation, at any depth."""
+        definition = self._definitions.get(name)
+        if definition is None:
+            return frozenset({name})
+        return frozenset().union(*map(self.base_tables, names_read(definition.query)))
+
+    def direct_sources(self, name: str) -> frozenset[str]:
+        """The base and dynamic tables that a definition reads, directly or through views."""
+        sources = names_read(self._definitions[name].query)
+        through_views = (
+            self.direct_sources(source) if isinstance(self._definitions.get(source), View) else {source}
+            for source in sources
+        )
+        return frozenset().union(*through_views)
+
+    @property
+    def _definitions(self) -> Mapping[str, Definition]:
+        return {definition.name: definition for definition in self.scenario.definitions}
+
+    def statements(self, tables: frozenset[str], after: int, until: int) -> list[Dml]:
+        """The statements on some base tables committed in (after, until]."""
+        return [
+            statement
+            for step in self.scenario.steps
+            if isinstance(step, Commit) and after < step.at <= until
+            for statement in step.statements
+            if statement.table in tables and step.at in self.written.get(statement.table, ())
+        ]
+
+    def last_commit(self, table: str, until: int) -> int:
+        """The time of the newest version of a base table up to a time; -1 if nothing was written yet."""
+        return max((at for at in self.written.get(table, ()) if at <= until), default=-1)
+
+    def unchanged(self, name: str, after: int, until: int) -> bool:
+        """Whether every row behind a relation is surely the same at both times, its identity included."""
+        return all(
+            keeps_rows(statement) for statement in self.statements(self.base_tables(name), after, until)
+        )
+
+    def actions_due(
+        self, name: str, incremental: bool, previous: int | None, timestamp: int
+    ) -> frozenset[Action]:
+        """The actions that may rightly refresh a table from its previous data timestamp to a new one."""
+        if previous is None:
+            return frozenset({Action.INITIALIZE})
+        statements = self.statements(self.base_tables(name), previous, timestamp)
+        if not statements or all(isinstance(s, Optimize) for s in statements):
+            return frozenset({Action.NO_DATA})
+        bases = frozenset(source for source in self.direct_sources(name) if source in self.base_tables(name))
+        if any(isinstance(s, Replace) for s in statements if s.table in bases):
+            return frozenset({Action.REINITIALIZE if incremental else Action.FULL})
+        due = {Action.INCREMENTAL if incremental else Action.FULL}
+        if not any(s.table in bases and not isinstance(s, Optimize) for s in statements):
+            # Changes may have died out in an upstream dynamic table.
+            due.add(Action.NO_DATA)
+        return frozenset(due)
+
+
+def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:
+    """The operators of a query, those of the views it reads included."""
+    views = {
+        definition.name: definition for definition in scenario.definitions if isinstance(definition, View)
+    }
+    of_views = (operators_of(scenario, views[name].query) for name in names_read(query) if name in views)
+    return frozenset(operators(query)).union(*of_views)

@@ -1,0 +1,293 @@
+"""The judgement of one run: its trace is compared with the truth, with the invariants and with what was due.
+
+`campaign.judging.lane` runs a scenario on an engine and calls `judge` on the trace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from campaign.judging import states
+from campaign.judging.expectations import SourceHistory, incremental_due, operators_of
+from campaign.judging.not_checked import not_checked
+from campaign.judging.probes import with_probes
+from campaign.judging.recording import RECORDING, Recording
+from campaign.judging.run_history import observe
+from campaign.judging.vote import Vote, count_votes
+from oracle.compare import compare
+from oracle.delayed_view import DelayedView
+from oracle.duck import shared_duckdb
+from oracle.errors import OracleQueryError
+from oracle.invariants import Circumstances, check_refresh, check_refused
+from workload.results import Check, Difference, Finding, Outcome, OutcomeClass
+from workload.scenario import DynamicTable, Scenario
+from workload.timeline import Due, due_refreshes
+from workload.trace import (
+    Created,
+    Declared,
+    ReadDone,
+    Refreshed,
+    RefreshError,
+    RefreshRefused,
+    Shown,
+    SourceWritten,
+    StoredRow,
+    Trace,
+)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """Walks through a trace beside the truth and collects findings.
+
+    `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
+    oracle. `not_judged`: why a part of the run could not be judged. `unsupported`: the last definition that
+    the engine refused, and why. `written`: for each base table the times at which it got a new version.
+    `refused`: whether a refresh failed or a definition was refused, so that later refreshes may be missing.
+    """
+
+    scenario: Scenario
+    truth: DelayedView
+    trace: Trace
+    vote: Vote
+    recording: Recording
+    findings: list[Finding] = field(default_factory=list)
+    split: bool = False
+    not_judged: str = ""
+    unsupported: str = ""
+    checks: int = 0
+    amplification: int = 0
+    contents: dict[str, tuple[StoredRow, ...]] = field(default_factory=dict)
+    timestamps: dict[str, int] = field(default_factory=dict)
+    incremental: dict[str, bool] = field(default_factory=dict)
+    refreshes: dict[int, list[Due]] = field(default_factory=dict)
+    refused: bool = False
+    versions: dict[str, int] = field(default_factory=dict)
+    written: dict[str, list[int]] = field(default_factory=dict)
+    readers: Counter[str] = field(default_factory=Counter)
+    not_checked: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> None:
+        """Judges every event, as far as the engine shows what a check needs."""
+        for event in self.trace.events:
+            match event:
+                case SourceWritten():
+                    self._source(event)
+                case Created():
+                    self._created(event)
+                case Refreshed():
+                    self._refreshed(event)
+                case RefreshRefused():
+                    self._refused(event)
+                case ReadDone():
+                    # Readers are judged when the whole run is seen as a history.
+                    pass
+                case Declared():
+                    self._declared(event)
+                case _:
+                    assert_never(event)
+        self._all_refreshed()
+        if Shown.FRONTIER in self.trace.shown:
+            self._as_history()
+
+    @property
+    def sources(self) -> SourceHistory:
+        """What happened to the base tables so far."""
+        return SourceHistory(self.scenario, self.written)
+
+    def _as_history(self) -> None:
+        """Judges the versions that the run wrote, derived and read, whatever their contents."""
+        observed = observe(self.scenario, self.trace, self.sources.base_tables, self.recording)
+        self.checks += observed.checks
+        for anomaly in observed.anomalies:
+            self._find(Check.HISTORY, anomaly.table, anomaly.step, anomaly.message, anomaly.timestamp)
+        self.readers.update(observed.readers)
+        self.readers["reader that saw skew"] += observed.skewed
+
+    def _source(self, event: SourceWritten) -> None:
+        """Compares a base table: where it differs, tables over it say nothing about the engine."""
+        self.checks += 1
+        at = self.scenario.steps[event.step].at
+        if event.version > self.versions.get(event.table, 0):
+            self.versions[event.table] = event.version
+            self.written.setdefault(event.table, []).append(at)
+        expected = self.truth.source_rows(event.table, at)
+        difference = compare(event.columns, expected, event.columns, event.rows)
+        if difference is not None:
+            self.not_judged = f"{event.table} holds other rows after its commit than the oracle computes"
+            self._find(Check.SOURCES, event.table, event.step, self.not_judged, difference=difference)
+
+    def _incremental_due(self, name: str) -> bool:
+        definition = self.scenario.definition(name)
+        return isinstance(definition, DynamicTable) and incremental_due(
+            definition, operators_of(self.scenario, definition.query)
+        )
+
+    def _created(self, event: Created) -> None:
+        if event.incremental is None or not isinstance(self.scenario.definition(event.name), DynamicTable):
+            return
+        self.checks += 1
+        self.incremental[event.name] = event.incremental
+        due = self._incremental_due(event.name)
+        if due != event.incremental:
+            mode = "INCREMENTAL" if event.incremental else f"FULL ({event.reason})"
+            message = f"{event.name} came out {mode}; {'INCREMENTAL' if due else 'FULL'} was due"
+            self._find(Check.REFRESH_MODE, event.name, event.step, message)
+
+    def _declared(self, event: Declared) -> None:
+        self.unsupported = f"{event.name}: {event.message}"
+        self.refused = True
+        if Shown.ACTIONS in self.trace.shown and self._incremental_due(event.name):
+            message = f"{event.name} was refused though every operator in it is supported: {event.message}"
+            self._find(Check.REFRESH_MODE, event.name, event.step, message)
+
+    def _refreshed(self, event: Refreshed) -> None:
+        previous = self.timestamps.get(event.table)
+        self.not_checked.update(not_checked(self.trace.shown))
+        if Shown.ACTIONS in self.trace.shown:
+            self._action(event, previous)
+        try:
+            judged = check_refresh(event, self._circumstances(event.table, previous, event.timestamp))
+        except OracleQueryError as error:
+            self.not_judged = f"the oracle cannot evaluate {event.table} at {event.timestamp}: {error}"
+            return
+        self.checks += judged.checks
+        self.amplification += judged.amplification
+        for finding in judged.findings:
+            if finding.difference is not None and finding.check is Check.EQUALITY:
+                votes = count_votes(self.truth, event, self.vote)
+                self.split = self.split or votes.split
+                finding = votes.added_to(finding)
+            self.findings.append(finding)
+        self.contents[event.table] = event.contents
+        self.timestamps[event.table] = event.timestamp
+        self.refreshes.setdefault(event.step, []).append((event.table, event.timestamp))
+
+    def _action(self, event: Refreshed, previous: int | None) -> None:
+        self.checks += 1
+        incremental = self.incremental.get(event.table, False)
+        due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
+        if event.effective_action not in due or event.action is not event.effective_action:
+            listed = " or ".join(sorted(action.value for action in due))
+            action = f"{event.effective_action.value} (reported: {event.action.value}, {event.reason})"
+            message = f"{event.table} was refreshed by {action}; {listed} was due"
+            self._find(Check.REFRESH_MODE, event.table, event.step, message, event.timestamp)
+
+    def _refused(self, event: RefreshRefused) -> None:
+        self.refused = True
+        previous = self.timestamps.get(event.table)
+        try:
+            circumstances = self._circumstances(event.table, previous, event.timestamp)
+        except OracleQueryError as error:
+            # The query fails on the data itself, for the oracle as for the engine: not the engine's fault.
+            self.not_judged = f"{event.table} at {event.timestamp}: {error}"
+            return
+        check = Check.VALIDATION if event.error is RefreshError.VALIDATION else Check.REFRESH_ERROR
+        self._find(check, event.table, event.step, event.message, event.timestamp)
+        judged = check_refused(event, circumstances)
+        self.checks += 1 + judged.checks
+        self.findings.extend(judged.findings)
+
+    def _circumstances(self, table: str, previous: int | None, timestamp: int) -> Circumstances:
+        sources = self.sources
+        bases = sources.base_tables(table)
+        return Circumstances(
+            before=self.contents.get(table, ()),
+            previous=previous,
+            sources_unchanged=previous is not None and sources.unchanged(table, previous, timestamp),
+            expected_sources={
+                source: sources.last_commit(source, timestamp) if source in bases else timestamp
+                for source in sources.direct_sources(table)
+            }
+            if Shown.FRONTIER in self.trace.shown
+            else None,
+            expected_columns=self.truth.columns(table),
+            expected_rows=self.truth.contents(table, timestamp),
+        )
+
+    def _all_refreshed(self) -> None:
+        """Compares the refreshes with those that were due, unless some may be missing after a refusal."""
+        if self.refused:
+            return
+        for step, due in enumerate(due_refreshes(self.scenario)):
+            self.checks += bool(due)
+            refreshes = tuple(self.refreshes.get(step, ()))
+            if refreshes != due:
+                message = f"due: {_listed(due)}; done: {_listed(refreshes)}"
+                self._find(Check.REFRESH_MODE, due[-1][0] if due else "", step, message)
+
+    def _find(
+        self,
+        check: Check,
+        table: str,
+        step: int,
+        message: str,
+        timestamp: int | None = None,
+        *,
+        difference: Difference | None = None,
+    ) -> None:
+        """Adds a finding. `timestamp`: by default the logical time of the step."""
+        at = self.scenario.steps[step].at if timestamp is None else timestamp
+        self.findings.append(
+            Finding(check=check, table=table, step=step, timestamp=at, message=message, difference=difference)
+        )
+
+
+def _listed(due: Sequence[Due]) -> str:
+    return ", ".join(f"{table} at {timestamp}" for table, timestamp in due) or "nothing"
+
+
+def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = RECORDING) -> Outcome:
+    """Returns the outcome of a run. `vote` is called only where contents differ from the oracle's."""
+    probed = with_probes(scenario)
+    with DelayedView(probed.scenario, shared_duckdb()) as truth:
+        judgement = Judgement(scenario, truth, trace, vote, recording)
+        judgement.run()
+        conclusion = classify(judgement)
+        reached: Counter[str] = Counter()
+        if conclusion.outcome is OutcomeClass.PASSED:
+            reached = states.reached(scenario, trace, truth, probed.probes)
+            reached.update(judgement.readers)
+    shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
+    actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
+    return Outcome(
+        scenario=scenario.name,
+        outcome=conclusion.outcome,
+        findings=tuple(judgement.findings),
+        reason=conclusion.reason,
+        definitions=len(scenario.dynamic_tables),
+        refreshes=len(trace.refreshes),
+        checks=judgement.checks,
+        amplification=judgement.amplification,
+        states={**{f"state: {name}": count for name, count in reached.items()}, **actions},
+        not_checked=judgement.not_checked,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The class of an outcome, and the reason in words; no reason for a pass."""
+
+    outcome: OutcomeClass
+    reason: str = ""
+
+
+def classify(judgement: Judgement) -> Conclusion:
+    """Returns what a judgement means for the scenario; what could not be judged is never a pass."""
+    findings = judgement.findings
+    if any(finding.check is Check.SOURCES for finding in findings):
+        return Conclusion(OutcomeClass.INFRASTRUCTURE_FAILURE, judgement.not_judged)
+    if judgement.not_judged and not findings:
+        return Conclusion(OutcomeClass.GENERATOR_INVALID, judgement.not_judged)
+    if findings:
+        if judgement.split and all(f.check is Check.EQUALITY and f.votes for f in findings):
+            reason = "stored contents and full recomputation agree, the oracle does not"
+            return Conclusion(OutcomeClass.DIVERGENCE, reason)
+        first = min(findings, key=lambda finding: list(Check).index(finding.check))
+        return Conclusion(OutcomeClass.PRODUCT_FAILURE, f"{first.check.value}: {first.message}")
+    if judgement.unsupported:
+        return Conclusion(OutcomeClass.UNSUPPORTED, judgement.unsupported)
+    return Conclusion(OutcomeClass.PASSED)

@@ -1,0 +1,24 @@
+"""The checks that cannot be made because an engine does not show what they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workload.results import Check
+from workload.trace import EVERYTHING, Shown
+
+CHECKS_THAT_NEED: Mapping[Shown, tuple[str, ...]] = {
+    Shown.COLUMNS: ("column names and types",),
+    Shown.ROW_IDS: (Check.ROW_IDS.value,),
+    Shown.FRESH_IDS: ("row ids against a fresh initialization",),
+    Shown.CHANGE_SETS: tuple(
+        check.value for check in (Check.INVARIANT_1, Check.INVARIANT_2, Check.INVARIANT_3, Check.INVARIANT_6)
+    ),
+    Shown.FRONTIER: (Check.FRONTIER.value, Check.HISTORY.value),
+    Shown.ACTIONS: (Check.REFRESH_MODE.value,),
+}
+
+
+def not_checked(shown: frozenset[Shown]) -> tuple[str, ...]:
+    """The checks that are not made of one refresh; they are counted as not checked, never as passed."""
+    return tuple(check for part in Shown if part in EVERYTHING - shown for check in CHECKS_THAT_NEED[part])

@@ -1,0 +1,126 @@
+"""Which rare states a run reached, measured on the truth and on the trace, not on what was intended.
+
+A run's coverage counts them, and the floors of profiles demand some of them (`campaign.runs.floors`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from campaign.judging.probes import Probe
+from oracle.bag import Bag
+from oracle.delayed_view import DelayedView
+from workload.query import Join, Named, Query, Relation, Select, blocks, relations_of
+from workload.scenario import Commit, Scenario
+from workload.trace import Action, ChangeAction, Refreshed, Trace
+from workload.types import Row
+
+
+def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequence[Probe]) -> Counter[str]:
+    """Returns how many refreshes reached each state. `truth` evaluates the scenario with its probes."""
+    states: Counter[str] = Counter()
+    previous: dict[str, int] = {}
+    keys = {table.name: _Keys() for table in scenario.dynamic_tables}
+    commits = [step.at for step in scenario.steps if isinstance(step, Commit)]
+    for refreshed in trace.refreshes:
+        table, after = refreshed.table, refreshed.timestamp
+        before = previous.get(table)
+        previous[table] = after
+        states.update(_of_refresh(refreshed, scenario, commits))
+        if before is None or refreshed.action is Action.NO_DATA:
+            continue
+        query = scenario.definition(table).query
+        if _both_sides_changed(query, truth, before, after):
+            states["both join sides changed"] += 1
+        for probe in probes:
+            if probe.table == table:
+                states.update(probe.matches_changed(truth, before, after))
+        positions = _key_positions(query)
+        if positions is not None:
+            old, new = (
+                {tuple(row[i] for i in positions) for row in truth.contents(table, at)}
+                for at in (before, after)
+            )
+            states.update(keys[table].changed(old, new))
+    return states
+
+
+def _of_refresh(refreshed: Refreshed, scenario: Scenario, commits: Sequence[int]) -> Iterator[str]:
+    """The states that a refresh shows by itself."""
+    changes = refreshed.change_set or ()
+    deleted = {change.row_id for change in changes if change.action is ChangeAction.DELETE}
+    inserted = {change.row_id for change in changes if change.action is ChangeAction.INSERT}
+    if deleted - inserted:
+        yield "retraction"
+    if deleted & inserted:
+        yield "row updated"
+    if not refreshed.contents:
+        yield "empty result"
+    rows = Counter(repr(stored.row) for stored in refreshed.contents)
+    if any(count > 1 for count in rows.values()):
+        yield "duplicate rows"
+    now = scenario.steps[refreshed.step].at
+    if any(refreshed.timestamp < at <= now for at in commits):
+        yield "old data timestamp"
+    if refreshed.timestamp in commits:
+        yield "commit at the data timestamp"
+    if refreshed.action is Action.INCREMENTAL and not changes:
+        yield "empty change set"
+
+
+def _both_sides_changed(query: Query, truth: DelayedView, before: int, after: int) -> bool:
+    """Whether some join of a query has named relations with other rows than before on both sides."""
+    return any(
+        _changed(relation.left, truth, before, after) and _changed(relation.right, truth, before, after)
+        for block in blocks(query)
+        for relation in relations_of(block.source)
+        if isinstance(relation, Join)
+    )
+
+
+def _changed(relation: Relation, truth: DelayedView, before: int, after: int) -> bool:
+    for part in relations_of(relation):
+        if isinstance(part, Named):
+            try:
+                types = [column.type for column in truth.columns(part.name)]
+            except KeyError:
+                # A CTE: the truth knows tables and definitions only.
+                return False
+            old, new = (Bag.of(truth.contents(part.name, at), types) for at in (before, after))
+            if old != new:
+                return True
+    return False
+
+
+def _key_positions(query: Query) -> tuple[int, ...] | None:
+    """Where the keys of the outermost grouping (or DISTINCT) stand among the columns; None without one."""
+    if not isinstance(query, Select):
+        return None
+    if query.distinct:
+        return tuple(range(len(query.items)))
+    exprs = [item.expr for item in query.items]
+    if not query.group_by or any(key not in exprs for key in query.group_by):
+        return None
+    return tuple(exprs.index(key) for key in query.group_by)
+
+
+@dataclass(slots=True)
+class _Keys:
+    """The group keys of one table over time. `emptied`: those that had rows once and have none now."""
+
+    emptied: set[Row] = field(default_factory=set)
+
+    def changed(self, before: set[Row], after: set[Row]) -> Iterator[str]:
+        """The states that a change of the keys shows."""
+        new, removed = after - before, before - after
+        if removed:
+            yield "group emptied"
+        if new & self.emptied:
+            yield "group refilled"
+        if any(None in key for key in new):
+            yield "null key born"
+        if any(None in key for key in removed):
+            yield "null key vanished"
+        self.emptied = (self.emptied | removed) - new

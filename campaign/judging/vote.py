@@ -1,0 +1,114 @@
+"""The third vote: the engine's full recomputation of a table, which shows whose fault a difference is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from engines.engine import Recomputation
+from oracle.compare import compare
+from oracle.delayed_view import DelayedView
+from workload.dml import Dml, Insert
+from workload.query import names_read
+from workload.results import Finding
+from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
+from workload.trace import Refreshed
+from workload.types import Row
+
+Vote = Callable[[Refreshed], Sequence[Row]]
+"""Returns the engine's own full recomputation of a table as of a refresh."""
+
+INCREMENTAL_BUG = "incremental bug"
+"""The verdict where the full recomputation agrees with the oracle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """Who agrees with the full recomputation, where stored contents differ from the oracle's.
+
+    `rows`: how many rows the oracle expects. `split`: the stored contents agree with the recomputation.
+    """
+
+    timestamp: int
+    rows: int
+    for_oracle: bool
+    split: bool
+
+    def added_to(self, finding: Finding) -> Finding:
+        """The finding with the votes in words, and the verdict that they give."""
+        if self.for_oracle:
+            verdict = INCREMENTAL_BUG
+        else:
+            verdict = "divergence of the engines" if self.split else "three different answers"
+        votes = {
+            "oracle (DuckDB)": f"the defining query at {self.timestamp}: {self.rows} rows",
+            "stored contents": "differ from the oracle",
+            "full recomputation": f"{'agrees with' if self.for_oracle else 'differs from'} the oracle",
+            "verdict": verdict,
+        }
+        return replace(finding, votes=votes)
+
+
+def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
+    """Recomputes a table in full, and compares the result with the oracle's rows and the stored ones."""
+    columns = truth.columns(refreshed.table)
+    expected = truth.contents(refreshed.table, refreshed.timestamp)
+    recomputed, stored = vote(refreshed), [row.row for row in refreshed.contents]
+    return Votes(
+        timestamp=refreshed.timestamp,
+        rows=len(expected),
+        for_oracle=compare(columns, expected, columns, recomputed) is None,
+        split=compare(columns, recomputed, columns, stored) is None,
+    )
+
+
+def recomputation(scenario: Scenario, truth: DelayedView, refreshed: Refreshed) -> Recomputation:
+    """What the engine has to compute: a refreshed table in full, from the oracle's rows of its sources.
+
+    `truth` is read while the engine computes, so it must stay open until then.
+    """
+    table, timestamp = refreshed.table, refreshed.timestamp
+    return Recomputation(
+        table=table,
+        text=lambda dialect: truth.sql(table, timestamp, dialect),
+        columns=tuple(truth.columns(table)),
+        alone=lambda: alone(scenario, truth, table, timestamp),
+    )
+
+
+def alone(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) -> Scenario:
+    """A scenario whose only refresh computes `table` in full from the sources as of `timestamp`.
+
+    Upstream dynamic tables become views, and the base tables hold the oracle's rows: neither the engine's
+    frontier nor its stored state takes part, so a wrong version cannot pass for a difference of dialects.
+    """
+    needed = _needed(scenario, table)
+    inserts: list[Dml] = []
+    for base in scenario.tables:
+        rows = truth.source_rows(base.name, timestamp)
+        if rows:
+            inserts.append(Insert(base.name, rows))
+    definitions = tuple(
+        _as_source(definition, table) for definition in scenario.definitions if definition.name in needed
+    )
+    steps: list[Step] = [Commit(1, tuple(inserts))] if inserts else []
+    steps.extend(Create(2 + position, definition.name) for position, definition in enumerate(definitions))
+    return Scenario(f"{scenario.name}/vote", scenario.tables, definitions, tuple(steps))
+
+
+def _as_source(definition: Definition, table: str) -> Definition:
+    match definition:
+        case DynamicTable(name) if name == table:
+            return replace(definition, mode=RefreshMode.FULL, target_lag=None)
+        case DynamicTable(name, query):
+            return View(name, query)
+        case View():
+            return definition
+
+
+def _needed(scenario: Scenario, table: str) -> frozenset[str]:
+    definitions = {definition.name: definition for definition in scenario.definitions}
+    if table not in definitions:
+        return frozenset()
+    below = (_needed(scenario, source) for source in names_read(definitions[table].query))
+    return frozenset({table}).union(*below)

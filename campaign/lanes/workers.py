@@ -1,0 +1,165 @@
+"""The one pool of workers, for campaigns, hunts and shrinking.
+
+Workers are processes for an engine in memory, and threads where one JVM serves all.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event as ProcessEvent
+from typing import TypeVar
+
+from campaign.judging.lane import Lane
+from campaign.lanes.lifted import LiftedLane, lifted_lane
+from campaign.lanes.spec import LaneSpec
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+WorkerDied = BrokenExecutor
+"""The error of every task under way when a worker process dies; no task can be started any more."""
+
+
+@dataclass(slots=True)
+class Worker:
+    """What a worker offers its tasks: lanes that are built once, and whether the task shall stop."""
+
+    stopped: Callable[[], bool] = lambda: False
+    lanes: dict[tuple[LaneSpec, bool], Lane] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def lane(self, spec: LaneSpec, *, lasting: bool = False) -> Lane:
+        """Returns the lane of a spec without its lifting, built once. Raises as `LaneSpec.build` does."""
+        with self.lock:
+            if (spec, lasting) not in self.lanes:
+                self.lanes[spec, lasting] = spec.build(lasting=lasting)
+            return self.lanes[spec, lasting]
+
+    def lifted_lane(self, spec: LaneSpec, *, lasting: bool = False) -> Lane | LiftedLane:
+        """Returns the lane of a spec with its lifting. Raises as `LaneSpec.build` does."""
+        return lifted_lane(self.lane(spec, lasting=lasting), spec)
+
+
+OF_PROCESS = Worker()
+"""The worker of this process, where the process is a worker."""
+
+
+def in_worker_process(work: Callable[..., Result], *args: object) -> Result:
+    """Runs a task with the worker of this process: lanes cannot be pickled, so the process builds them."""
+    return work(OF_PROCESS, *args)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Workers that run tasks. `worker`: what all threads share; None where workers are processes."""
+
+    executor: Executor
+    size: int
+    worker: Worker | None
+
+    def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
+        """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died."""
+        if self.worker is None:
+            return self.executor.submit(in_worker_process, work, *args)
+        return self.executor.submit(work, self.worker, *args)
+
+    def prepare(self, spec: LaneSpec, *, lasting: bool = False) -> None:
+        """Builds a lane now if workers are threads, so that an engine that does not start fails early."""
+        if self.worker is not None:
+            self.worker.lane(spec, lasting=lasting)
+
+
+@contextmanager
+def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> Iterator[Pool]:
+    """A pool of `size` workers for a lane until the end of the block; tasks not started by then are dropped.
+
+    When an exception leaves the block, `Worker.stopped` tells the tasks under way to stop.
+    `dies_by_interrupt`: Ctrl-C ends a worker process at once, for tasks that are worth nothing when cut.
+    """
+    executor: Executor
+    if spec.engine_tier.processes:
+        context = get_context("spawn")
+        process_event = context.Event()
+        stop: Callable[[], None] = process_event.set
+        executor = ProcessPoolExecutor(
+            size, mp_context=context, initializer=_begin, initargs=(process_event, dies_by_interrupt)
+        )
+        pool = Pool(executor, size, None)
+    else:
+        thread_event = threading.Event()
+        stop = thread_event.set
+        executor = ThreadPoolExecutor(size)
+        pool = Pool(executor, size, Worker(thread_event.is_set))
+    try:
+        yield pool
+    except BaseException:
+        stop()
+        raise
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
+    """Prepares a worker process.
+
+    Ctrl-C reaches the whole process group, but the parent alone decides what happens to the tasks under way.
+    The worker watches its parent and ends after it, because a parent that was killed cannot end its workers.
+    """
+    OF_PROCESS.stopped = stop.is_set
+    # Ends the process without Python's own clean-up: DuckDB's cached connection is still open then, and
+    # its bindings would print fifty lines about leaks.
+    atexit.register(os._exit, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL if dies_by_interrupt else signal.SIG_IGN)
+    if not dies_by_interrupt:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def completed(
+    tasks: Iterator[Task], submit: Callable[[Task], Future[Result]], most: int
+) -> Iterator[tuple[Task, Future[Result]]]:
+    """Each task with its finished future, as tasks finish; at most `most` are under way at once.
+
+    A task is taken from `tasks` when it can start. After a WorkerDied no further task is taken.
+    """
+    running: dict[Future[Result], Task] = {}
+    alive = True
+    while True:
+        while alive and len(running) < most and (task := next(tasks, None)) is not None:
+            try:
+                running[submit(task)] = task
+            except WorkerDied as error:
+                alive = False
+                failed: Future[Result] = Future()
+                failed.set_exception(error)
+                yield task, failed
+        if not running:
+            return
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in done:
+            alive = alive and not isinstance(future.exception(), WorkerDied)
+            yield running.pop(future), future

@@ -1,0 +1,1 @@
+"""Mutation testing of the harness (`dvs mutants`): plants faults and checks that each is found."""

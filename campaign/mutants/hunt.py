@@ -1,0 +1,223 @@
+"""Mutation testing of the harness: plants faults in the engine and hunts each with random scenarios.
+
+Used by `dvs mutants` and by the stage of planted faults in `dvs gate`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from campaign.errors import CampaignError
+from campaign.failures.triage import REDUCTIONS
+from campaign.faults import FAULTS
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Pool, Worker, WorkerDied, pool_for
+from generators.generate import scenario_at
+from generators.profiles import Profile
+from shrink import shrink
+from shrink.measure import Size, size
+from workload.results import Check, OutcomeClass
+from workload.scenario import Scenario
+
+HUNTING = 0.6
+"""The share of a budget that goes into hunting; the rest goes into shrinking the kills."""
+
+WORTHWHILE = 1.0
+"""Seconds that must be left for one more round of hunting."""
+
+FRESH_PERCENT = 50
+"""Percent of refreshes whose row ids are compared with fresh ones: more than in a campaign, because some
+faults show only in the ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """The scenario that showed a fault, and the check that failed on it."""
+
+    killer: Check
+    index: int
+    reproduction: Scenario
+    size: Size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HuntResult:
+    """The result for one planted fault. `kill`: None where it survived.
+
+    `note`: the last scenario that failed in another way than by the fault.
+    """
+
+    fault: str
+    scenarios: int
+    seconds: float
+    kill: Kill | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunt:
+    """The task of one worker: hunt one fault, or shrink its `kill` within `attempts` runs.
+
+    `first`: index of the first scenario. `seconds`: how long to hunt. `deadline`: end by the clock `now`.
+    """
+
+    fault: str
+    tier: str
+    seed: int
+    profile: Profile
+    validations: bool
+    first: int = 0
+    seconds: float
+    deadline: float
+    attempts: int = 0
+    kill: Kill | None = None
+    now: Callable[[], float] = time.time
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return self.deadline - self.now()
+
+    def specs(self) -> tuple[LaneSpec, LaneSpec]:
+        """The lane with the fault, and the lane without it."""
+        right = LaneSpec(tier=self.tier, validations=self.validations, fresh_percent=FRESH_PERCENT)
+        return replace(right, faults=(self.fault,)), right
+
+
+def hunt(worker: Worker, task: Hunt) -> HuntResult:
+    """Judges scenarios with the fault planted, until one fails that passes without the fault."""
+    faulty, right = task.specs()
+    hunting, control = worker.lifted_lane(faulty), worker.lane(right)
+    start = time.perf_counter()
+    index, note, kill = task.first, "", None
+    while kill is None and time.perf_counter() - start < min(task.seconds, task.left):
+        scenario = scenario_at(task.seed, task.profile, index)
+        index += 1
+        outcome = hunting.judge_as_run(scenario).outcome
+        found = outcome.reproduction or scenario
+        match outcome.outcome:
+            case OutcomeClass.PASSED:
+                continue
+            case OutcomeClass.PRODUCT_FAILURE if control.judge(found).outcome is OutcomeClass.PASSED:
+                assert outcome.killer is not None
+                kill = Kill(killer=outcome.killer, index=index - 1, reproduction=found, size=size(found))
+            case _:
+                note = f"scenario {index - 1}: {outcome.outcome.value}: {outcome.reason}"
+    seconds = time.perf_counter() - start
+    return HuntResult(fault=task.fault, scenarios=index - task.first, seconds=seconds, kill=kill, note=note)
+
+
+def shrink_kill(worker: Worker, task: Hunt) -> Kill:
+    """The kill with a smaller scenario, which fails the same check and passes without the fault."""
+    kill = task.kill
+    assert kill is not None
+    faulty, right = (worker.lane(spec) for spec in task.specs())
+
+    def fails(candidate: Scenario) -> bool:
+        if task.left <= 0:
+            return False
+        outcome = faulty.judge(candidate)
+        return outcome.outcome is OutcomeClass.PRODUCT_FAILURE and outcome.killer is kill.killer
+
+    small = shrink(kill.reproduction, fails, attempts=task.attempts, reductions=REDUCTIONS).scenario
+    if right.judge(small).outcome is not OutcomeClass.PASSED:
+        return kill
+    return replace(kill, reproduction=small, size=size(small))
+
+
+def hunt_all(
+    names: Sequence[str],
+    *,
+    tier: str,
+    seed: int,
+    profile: Profile,
+    budget: float,
+    workers: int,
+    attempts: int,
+    validations: bool = False,
+    progress: Callable[[HuntResult], None] = lambda verdict: None,
+    now: Callable[[], float] = time.time,
+) -> list[HuntResult]:
+    """Hunts every fault within a total budget (seconds), then shrinks the kills; results in order of `names`.
+
+    In the first round each fault gets an equal share of the time, so that the first faults cannot use it up.
+    Further rounds share the time that is left among the survivors. Raises CampaignError: a worker died.
+    """
+    start = now()
+    hunting_ends = start + budget * (HUNTING if attempts else 1.0)
+    share = budget * HUNTING * workers / (2 * max(1, len(names)))
+    task = Hunt(
+        fault="",
+        tier=tier,
+        seed=seed,
+        profile=profile,
+        validations=validations,
+        seconds=share,
+        deadline=hunting_ends,
+        now=now,
+    )
+    verdicts: dict[str, HuntResult] = {}
+    spec = LaneSpec(tier=tier)
+    # Spark hunts one fault at a time, because one JVM serves all. An interrupted hunt has no result, so its
+    # worker processes may die at once.
+    size = workers if spec.engine_tier.processes else 1
+    with pool_for(spec, size, dies_by_interrupt=True) as pool:
+        for verdict in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
+            verdicts[verdict.fault] = verdict
+            progress(verdict)
+        while (left := hunting_ends - now()) > WORTHWHILE and (
+            alive := [v for v in verdicts.values() if v.kill is None]
+        ):
+            longer = left * workers / len(alive)
+            again = [replace(task, fault=v.fault, first=v.scenarios, seconds=longer) for v in alive]
+            for verdict in in_order(pool, hunt, again):
+                verdicts[verdict.fault] = joined(verdicts[verdict.fault], verdict)
+                progress(verdicts[verdict.fault])
+        kills = [verdict for verdict in verdicts.values() if verdict.kill is not None] if attempts else []
+        last = replace(task, deadline=start + budget, attempts=attempts)
+        shrinking = [replace(last, fault=verdict.fault, kill=verdict.kill) for verdict in kills]
+        for verdict, kill in zip(kills, in_order(pool, shrink_kill, shrinking), strict=True):
+            verdicts[verdict.fault] = replace(verdict, kill=kill)
+    return [verdicts[name] for name in names]
+
+
+def joined(before: HuntResult, after: HuntResult) -> HuntResult:
+    """The result of two hunts of one fault, one after the other."""
+    return replace(
+        after,
+        scenarios=before.scenarios + after.scenarios,
+        seconds=before.seconds + after.seconds,
+        note=after.note or before.note,
+    )
+
+
+Result = TypeVar("Result")
+
+
+def in_order(pool: Pool, work: Callable[[Worker, Hunt], Result], tasks: Sequence[Hunt]) -> Iterator[Result]:
+    """The results of tasks, in the order of the tasks. Raises CampaignError where a worker process dies."""
+    futures = [pool.submit(work, task) for task in tasks]
+    for task, future in zip(tasks, futures, strict=True):
+        try:
+            yield future.result()
+        except WorkerDied as error:
+            raise CampaignError(
+                f"a worker process died while {task.fault} or another fault was hunted (out of memory?), so "
+                "the score is undecided; run it again with fewer --workers"
+            ) from error
+
+
+def known_faults(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as given. Raises CampaignError: a name is no planted fault."""
+    for name in names:
+        if name not in FAULTS:
+            raise CampaignError(f"no planted fault named {name!r}; `dvs mutants --list` lists them")
+    return tuple(names)
+
+
+def core_faults() -> list[str]:
+    """The names of the faults that every gate hunts."""
+    return [name for name, fault in FAULTS.items() if fault.core]

@@ -1,1 +1,0 @@
-"""Runs judged as histories with derivations: versions alone, whatever the contents say."""

@@ -1,0 +1,98 @@
+"""The scenarios of the fixture `dvs_scenarios`, by the marker `dvs`, shared by workers of pytest-xdist."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import pytest
+
+from campaign.cli.options import Duration
+from engines import Adapter
+from generators.fitting import fitted
+from generators.generate import scenario_at
+from generators.profiles import Profile, load_profile
+from workload.errors import WorkloadError
+from workload.limits import NO_LIMITS
+from workload.scenario import Scenario
+
+ARGUMENTS = ("engine", "profile", "scenarios")
+
+INDICES_PER_SHARE = 1_000_000
+"""Indices of each share of a time budget: more scenarios than can ever run in one test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Part `number` (from 0) of `of` equal parts of a budget. No two parts have a scenario in common."""
+
+    number: int = 0
+    of: int = 1
+
+    def indices(self, scenarios: int | None) -> range:
+        """The indices of this part of so many scenarios; None: of a time budget."""
+        if scenarios is None:
+            return range(self.number * INDICES_PER_SHARE, (self.number + 1) * INDICES_PER_SHARE)
+        return range(scenarios * self.number // self.of, scenarios * (self.number + 1) // self.of)
+
+    def seconds(self, budget: float) -> float:
+        """This part of a time budget."""
+        return budget / self.of
+
+
+def marked_scenarios(
+    marker: Mapping[str, Any], share: Share | None, seed: int, budget: str
+) -> Iterator[Scenario]:
+    """The scenarios of a test, by the arguments of its marker and the time of `--dvs-budget`.
+
+    Raises pytest.UsageError: an argument or the budget is wrong.
+    """
+    unknown = [key for key in marker if key not in ARGUMENTS]
+    if unknown:
+        raise pytest.UsageError(f"marker dvs: unknown {unknown[0]!r}; known: {', '.join(ARGUMENTS)}")
+    scenarios = marker.get("scenarios")
+    if not (scenarios is None or (type(scenarios) is int and scenarios > 0)):
+        raise pytest.UsageError(f"marker dvs: scenarios={scenarios!r} is no number above 0")
+    part = share or Share()
+    seconds = None if scenarios is not None else part.seconds(_seconds(budget))
+    return seeded(seed, _profile(marker), part.indices(scenarios), seconds)
+
+
+def _seconds(budget: str) -> float:
+    try:
+        return Duration().convert(budget, None, None)
+    except click.BadParameter as error:
+        raise pytest.UsageError(f"--dvs-budget: {error.message}") from error
+
+
+def _profile(marker: Mapping[str, Any]) -> Profile:
+    profile, engine = marker.get("profile", "quick"), marker.get("engine")
+    if not isinstance(profile, Profile):
+        try:
+            profile = load_profile(str(profile))
+        except WorkloadError as error:
+            raise pytest.UsageError(f"marker dvs: {error}") from error
+    if engine is None:
+        return profile
+    if not (isinstance(engine, type) and issubclass(engine, Adapter)):
+        raise pytest.UsageError(f"marker dvs: engine={engine!r} is no class derived from Adapter")
+    limits = engine.capabilities.limits
+    return profile if limits == NO_LIMITS else fitted(profile, limits)
+
+
+def seeded(
+    seed: int,
+    profile: Profile,
+    indices: range,
+    seconds: float | None,
+    now: Callable[[], float] = time.monotonic,
+) -> Iterator[Scenario]:
+    """The scenarios of some indices in order, until the time is up, but at least one; None: all of them."""
+    end = None if seconds is None else now() + seconds
+    for index in indices:
+        if end is not None and index > indices.start and now() >= end:
+            return
+        yield scenario_at(seed, profile, index)

@@ -1,0 +1,179 @@
+"""Runs one campaign, for `dvs fuzz` and `dvs gate`: judges scenarios, shrinks failures, writes reports."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from campaign.errors import CampaignError
+from campaign.failures import folders
+from campaign.failures.ignore import IgnoreRules
+from campaign.failures.report import FailedScenario, FailureReport, ShrinkBudget, report_failures
+from campaign.lanes.spec import LaneSpec
+from campaign.runs import journal
+from campaign.runs.floors import floors_of_lifted, require_reachable_floors
+from campaign.runs.journal import Journal
+from campaign.runs.lock import locked
+from campaign.runs.plan import CampaignPlan, JudgedScenario
+from campaign.runs.runner import run
+from campaign.runs.tally import Tally
+from generators.generate import scenario_at
+from workload.results import OutcomeClass, RunSummary
+
+AFTER_INTERRUPT = 10.0
+"""Seconds of shrinking after Ctrl-C: the user wants to stop, and `dvs shrink` can continue later."""
+
+
+def run_campaign(
+    plan: CampaignPlan,
+    spec: LaneSpec,
+    out: Path | None,
+    progress: Callable[[Tally], None] = lambda tally: None,
+    *,
+    resume: bool = False,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    shrinking: ShrinkBudget = ShrinkBudget(),
+    ignored: IgnoreRules = IgnoreRules(),
+    report: Callable[[str], None] = lambda text: None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> RunSummary:
+    """Runs a plan and returns its summary. With `out`, that folder gets journal, failure folders and reports.
+
+    `resume` continues the run that is journalled in `out`. `shrinking` limits the work on failures;
+    failures that `ignored` covers do not count. `progress` receives the counters after every scenario,
+    `report` receives progress after judging. `options`: the command line, kept in the journal for `--resume`.
+
+    An interrupt (KeyboardInterrupt) ends the run early; the scenarios judged by then are reported. Raises
+    CampaignError: `out` is in use, cannot be written or holds another run, or a floor can never be met.
+    """
+    profile = replace(plan.profile, floors=floors_of_lifted(plan.profile.floors, spec.lifted))
+    require_reachable_floors(profile)
+    started = now().isoformat(timespec="seconds")
+    with open_journal(plan, spec, out, started, resume=resume, options=options) as opened:
+        judged = judge_all(plan, spec, opened, progress)
+        tally = judged.tally
+        budget = budget_for(shrinking, judged, report)
+        failures = shrink_and_group(judged, plan, spec, out, budget, ignored)
+        summary = replace(
+            tally.summary(plan.seed, spec.name, profile, judged.seconds, failures.failures),
+            interrupted=judged.interrupted,
+            started=opened.started,
+            groups=failures.groups,
+            rule_notes=failures.notes,
+        )
+        if out is not None:
+            folders.write_run(out, summary)
+        return summary
+
+
+@dataclass(slots=True)
+class JudgedScenarios:
+    """The judged scenarios of a run, journalled ones included; `failed`: those that did not pass."""
+
+    tally: Tally = field(default_factory=Tally)
+    failed: list[JudgedScenario] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    def add(self, judged: JudgedScenario) -> None:
+        """Counts one scenario."""
+        self.tally.add(judged.outcome, judged.coverage)
+        if judged.outcome.outcome is not OutcomeClass.PASSED:
+            self.failed.append(judged)
+
+
+def judge_all(
+    plan: CampaignPlan, spec: LaneSpec, opened: Journal, progress: Callable[[Tally], None]
+) -> JudgedScenarios:
+    """Judges the scenarios that are not journalled yet; returns them together with the journalled ones.
+
+    An interrupt (KeyboardInterrupt) ends it with the scenarios that were judged by then.
+    """
+    start = time.perf_counter() - opened.elapsed
+    result = JudgedScenarios()
+    for entry in opened.entries:
+        result.add(entry.judged)
+    progress(result.tally)
+    try:
+        with closing(run(remaining_plan(plan, opened), spec)) as scenarios:
+            for judged in scenarios:
+                opened.add(judged, time.perf_counter() - start)
+                result.add(judged)
+                progress(result.tally)
+    except KeyboardInterrupt:
+        result.interrupted = True
+    result.seconds = time.perf_counter() - start
+    return result
+
+
+@contextmanager
+def open_journal(
+    plan: CampaignPlan,
+    spec: LaneSpec,
+    out: Path | None,
+    started: str,
+    *,
+    resume: bool,
+    options: Mapping[str, Any],
+) -> Iterator[Journal]:
+    """The journal of a run, with its folder locked. Raises CampaignError."""
+    if out is None:
+        if resume:
+            raise CampaignError("cannot resume: the run has no --out folder; give the folder of the run")
+        yield Journal(started=started)
+        return
+    folders.ensure_writable(out)
+    with locked(out), journal.opened(out, plan, spec, started, resume=resume, options=options) as opened:
+        yield opened
+
+
+def remaining_plan(plan: CampaignPlan, opened: Journal) -> CampaignPlan:
+    """The plan without the journalled scenarios, and with the rest of its time budget."""
+    return replace(
+        plan,
+        done=frozenset(entry.judged.index for entry in opened.entries),
+        budget=None if plan.budget is None else max(0.0, plan.budget - opened.elapsed),
+    )
+
+
+def shrink_and_group(
+    judged: JudgedScenarios,
+    plan: CampaignPlan,
+    spec: LaneSpec,
+    out: Path | None,
+    budget: ShrinkBudget,
+    ignored: IgnoreRules,
+) -> FailureReport:
+    """The failures of a run, shrunk and grouped; corrects the run's counters where an outcome changed."""
+    start = time.perf_counter()
+    tally = judged.tally
+    scenarios = {
+        failed.index: FailedScenario(
+            failed.outcome.reproduction or scenario_at(plan.seed, plan.profile, failed.index), failed.outcome
+        )
+        for failed in sorted(judged.failed, key=lambda failed: failed.index)
+    }
+    failures = report_failures(scenarios, spec, plan.workers, out, budget, ignored)
+    for index, outcome in failures.outcomes.items():
+        tally.reclassify(scenarios[index].outcome.outcome, outcome.outcome)
+    if scenarios:
+        tally.times["shrink"] = time.perf_counter() - start
+    return failures
+
+
+def budget_for(
+    shrinking: ShrinkBudget, judged: JudgedScenarios, report: Callable[[str], None]
+) -> ShrinkBudget:
+    """The budget for shrinking, smaller after an interrupt; reports how much will be done."""
+    if judged.interrupted:
+        shrinking = replace(shrinking, seconds=min(shrinking.seconds, AFTER_INTERRUPT))
+    failures = len(judged.failed)
+    if number := min(failures, shrinking.failures):
+        report(f"shrinking {number} of {failures} failures, for {shrinking.seconds:g} s at most ...")
+    return shrinking

@@ -1,0 +1,143 @@
+"""`dvs fuzz --master`: judges scenarios on an existing Spark cluster, engine and oracle inside the executors.
+
+Each chunk of scenarios is one Spark task; Spark alone schedules the tasks. The Python of the Spark workers
+needs the libraries of this project; the project's own code is sent with the job.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import tempfile
+import threading
+import uuid
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from campaign.errors import CampaignError
+from dynamic_tables.session import Settings, open_session
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+Result = TypeVar("Result")
+
+PACKAGES = (
+    "campaign",
+    "engines",
+    "dvs_model",
+    "dynamic_tables",
+    "generators",
+    "oracle",
+    "protocols",
+    "reference",
+    "shrink",
+    "reports",
+    "workload",
+)
+"""The packages that are sent with the job: all of the project."""
+
+PROBE_EVERY_S = 2.0
+"""Seconds between two connections to the master while a task runs."""
+
+MAX_FAILED_PROBES = 3
+"""After so many failed connections in a row the cluster counts as lost."""
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A connection to a cluster, used by several threads. `lost`: set once the cluster no longer answers."""
+
+    context: SparkContext
+    master: str
+    lost: threading.Event = field(default_factory=threading.Event)
+
+    @staticmethod
+    def join(master: str) -> Cluster:
+        """A connection to a master. Raises CampaignError where no master answers, SessionError where Spark
+        does not start here."""
+        if not answers(master):
+            raise CampaignError(
+                f"no Spark master answers at {master}; start it, or run on this machine: without --master, "
+                "or with --master '' where you resume a run"
+            )
+        context = open_session(app_name="dvs", settings=Settings.TUNED, master=master).sparkContext
+        context.addPyFile(str(packed(Path(tempfile.mkdtemp(prefix="dvs-cluster-")))))
+        return Cluster(context, master)
+
+    def call(self, work: Callable[..., Result], *args: object) -> Result:
+        """The result of a function that runs as one Spark task; the function must be importable there.
+
+        Raises CampaignError where the cluster is lost, or the task fails there.
+        """
+        with self._watched():
+            results: list[Result] = (
+                self.context.parallelize([args], 1).map(lambda each: work(*each)).collect()
+            )
+        return results[0]
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Cancels a job when the master is lost: Spark itself would wait for the master for ever."""
+        done, tag = threading.Event(), f"chunk-{uuid.uuid4().hex}"
+
+        def watch() -> None:
+            failed = 0
+            while not done.wait(PROBE_EVERY_S):
+                failed = 0 if answers(self.master) else failed + 1
+                if failed >= MAX_FAILED_PROBES:
+                    self.lost.set()
+                if self.lost.is_set():
+                    self.context.cancelJobsWithTag(tag)
+
+        watching = threading.Thread(target=watch, daemon=True)
+        self.context.addJobTag(tag)
+        watching.start()
+        try:
+            yield
+        except Exception as error:
+            if self.lost.is_set() or not answers(self.master):
+                self.lost.set()
+                raise CampaignError(
+                    f"the cluster at {self.master} does not answer any more; the scenarios judged so far are "
+                    "kept: start the cluster and continue with --resume"
+                ) from error
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            message = next(
+                (line for line in reversed(lines) if "Error" in line), (lines or ["no message"])[0]
+            )
+            raise CampaignError(
+                f"a task failed on the cluster at {self.master}: {message[:300]}; install the libraries of "
+                "this project in the Python of its workers (PYSPARK_PYTHON names that Python)"
+            ) from error
+        finally:
+            done.set()
+            watching.join()
+            self.context.removeJobTag(tag)
+
+
+def answers(master: str) -> bool:
+    """Whether a process listens at `spark://host:port`. Raises CampaignError where that form is not kept."""
+    address = re.fullmatch(r"spark://([^:/@]+):(\d{1,5})", master)
+    if address is None:
+        raise CampaignError(f"--master {master!r} is no address of a Spark master; write spark://host:7077")
+    try:
+        with socket.create_connection((address[1], int(address[2])), timeout=5):
+            return True
+    except (OSError, OverflowError):
+        return False
+
+
+def packed(folder: Path) -> Path:
+    """The path of a new zip file in a folder that holds the project's packages and that Python can import."""
+    root = Path(__file__).resolve().parents[2]
+    path = folder / "dvs_harness.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            for file in sorted((root / package).rglob("*.py")):
+                archive.write(file, file.relative_to(root))
+    return path

@@ -1,0 +1,149 @@
+"""Finds coverage floors that no run of a profile can meet, before the campaign starts.
+
+A floor is a minimum count, such as `operator: left join` 20 times in 1000 scenarios. One that the profile
+rules out would leave every run undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from campaign.errors import CampaignError
+from generators.intents import INTENTS
+from generators.profiles import Profile
+from generators.queries import SHAPES
+from workload.lift.kind import Lifting
+from workload.operators import JOIN_OPERATORS, OPERATORS, Operator
+from workload.trace import Action
+
+READER_STATES = (
+    "reader of one dynamic table",
+    "reader of several dynamic tables",
+    "reader of dynamic and base tables",
+    "reader with several statements",
+    "reader that saw skew",
+)
+
+STATES = (
+    "retraction",
+    "row updated",
+    "empty result",
+    "duplicate rows",
+    "old data timestamp",
+    "commit at the data timestamp",
+    "empty change set",
+    "both join sides changed",
+    "outer row lost its last match",
+    "outer row found its first match",
+    "group emptied",
+    "group refilled",
+    "null key born",
+    "null key vanished",
+    *READER_STATES,
+)
+"""Every state that the judge counts (see campaign.judging)."""
+
+
+def require_reachable_floors(profile: Profile) -> None:
+    """Does nothing where every floor can be met. Raises CampaignError naming the first one that cannot."""
+    for name, wanted in profile.floors.items():
+        reason = unreachable(profile, name, wanted)
+        if wanted and reason:
+            raise CampaignError(
+                f"profile {profile.name}: floor {name!r} can never be met: {reason}; change or remove it"
+            )
+
+
+def unreachable(profile: Profile, name: str, wanted: int) -> str:
+    """Why no run of the profile can meet a floor; empty where one may."""
+    kind, _, what = name.partition(": ")
+    match kind:
+        case "operator":
+            return _operator(profile, what)
+        case "pair":
+            return _pair(profile, what)
+        case "intent":
+            return _intent(profile, what, wanted)
+        case "state":
+            return _state(profile, what)
+        case "action":
+            names = [action.value for action in Action]
+            return "" if what in names else f"there is no action {what!r}, there are {', '.join(names)}"
+        case _:
+            return "a floor's name begins with operator, pair, intent, state or action"
+
+
+def _operator(profile: Profile, name: str) -> str:
+    if name not in OPERATORS:
+        return f"there is no operator {name!r}, there are {', '.join(sorted(OPERATORS))}"
+    if profile.intents[1]:
+        # An intent may add a definition of any shape.
+        return ""
+    query = profile.query
+    shapes = {shape for weight, shape in query.shapes if weight}
+    if not query.depth:
+        shapes -= {"union", "cte"}
+    if "cte" in shapes:
+        # The body of a generated CTE may be grouped, whatever its parts are.
+        shapes.add("grouped")
+    if name in SHAPES and SHAPES[name] not in shapes:
+        return f"queries of shape {SHAPES[name]!r} have weight 0"
+    if name in JOIN_OPERATORS.values():
+        drawn = {JOIN_OPERATORS[kind] for weight, kind in query.joins if weight}
+        joined = any(weight and count > 1 for weight, count in query.relations) or "cte" in shapes
+        # A cross join that would yield too many rows is made an inner one.
+        if name not in drawn and not (name == Operator.INNER_JOIN and Operator.CROSS_JOIN in drawn):
+            return "that join has weight 0"
+        if not joined:
+            return "queries read one relation each"
+    return ""
+
+
+def _pair(profile: Profile, name: str) -> str:
+    outer, mark, inner = name.partition(" > ")
+    if not mark:
+        return "a pair is written `outer > inner`"
+    return _operator(profile, outer) or _operator(profile, inner)
+
+
+def _intent(profile: Profile, name: str, wanted: int) -> str:
+    if name not in INTENTS:
+        return f"there is no intent {name!r}, there are {', '.join(INTENTS)}"
+    most = profile.intents[1]
+    if wanted <= most * 1000:
+        return ""
+    return f"a scenario has at most {most} intents, the floor wants {wanted / 1000:g} of this one"
+
+
+def _state(profile: Profile, name: str) -> str:
+    if name not in STATES:
+        return f"there is no state {name!r}, there are {', '.join(STATES)}"
+    if name in READER_STATES and not profile.reader_percent:
+        return "reader_percent is 0"
+    return ""
+
+
+INTERVALS_NEVER_REACH = (
+    "action: NO_DATA",
+    "action: REINITIALIZE",
+    "action: FULL",
+    "operator: cross join",
+    "operator: scalar aggregation",
+    "state: reader",
+    "state: group refilled",
+    "state: old data timestamp",
+)
+"""Beginnings of the floors that a run with lifted intervals cannot meet: it refreshes each world once."""
+
+DATABASES_NEVER_REACH = ("operator: cross join", "operator: scalar aggregation")
+"""Lifting turns a cross join into an inner join, and a scalar aggregate into a grouped one."""
+
+
+def floors_of_lifted(floors: Mapping[str, int], lifting: Lifting) -> dict[str, int]:
+    """The floors that a run with this lifting can meet, with their counts."""
+    unreachable_floors = {
+        Lifting.NONE: (),
+        Lifting.INTERVALS: INTERVALS_NEVER_REACH,
+        Lifting.DATABASES: DATABASES_NEVER_REACH,
+    }[lifting]
+    return {name: wanted for name, wanted in floors.items() if not name.startswith(unreachable_floors)}

@@ -1,0 +1,58 @@
+"""The plan of a campaign, which scenarios it runs, and the result of one scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+
+from generators.profiles import Profile
+from workload.results import Outcome
+
+LASTING_SECONDS = 300.0
+LASTING_SCENARIOS = 300
+"""Scenarios that Spark judges in LASTING_SECONDS, roughly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignPlan:
+    """Everything that decides which scenarios run; a time budget decides only how many of them.
+
+    `scenarios`: how many; None where `budget` (seconds) ends the run. `first`: the index of the first
+    scenario. `done`: indices of scenarios that are judged already. `master`: the Spark cluster
+    `spark://host:port` that judges the scenarios; empty for this machine.
+    """
+
+    seed: int
+    profile: Profile
+    scenarios: int | None = None
+    budget: float | None = None
+    workers: int = 2
+    first: int = 0
+    done: frozenset[int] = frozenset()
+    master: str = ""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the campaign takes many minutes, so that a slower start for a faster JVM pays off."""
+        if self.budget is not None:
+            return self.budget >= LASTING_SECONDS
+        return self.scenarios is not None and self.scenarios - len(self.done) >= LASTING_SCENARIOS
+
+    def chunks(self, size: int) -> Iterator[Sequence[int]]:
+        """The indices not judged yet, in chunks of `size`; endless where a time budget ends the run."""
+        indices = (
+            count(self.first) if self.scenarios is None else range(self.first, self.first + self.scenarios)
+        )
+        remaining = (index for index in indices if index not in self.done)
+        while chunk := tuple(islice(remaining, size)):
+            yield chunk
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedScenario:
+    """The result of one scenario. `coverage`: counts of what the scenario contains, by `kind: name`."""
+
+    index: int
+    outcome: Outcome
+    coverage: Mapping[str, int]

@@ -1,0 +1,120 @@
+"""Runs the scenarios of a plan on workers or on a cluster, until all are judged or the time is up."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import takewhile
+
+from campaign.errors import CampaignError
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Worker, WorkerDied, completed, in_worker_process, pool_for
+from campaign.runs.plan import CampaignPlan, JudgedScenario
+from campaign.runs.tally import covered
+from generators.generate import scenario_at
+from generators.profiles import Profile
+from workload.results import Outcome, OutcomeClass
+
+
+def judge_chunk(
+    worker: Worker, spec: LaneSpec, lasting: bool, seed: int, profile: Profile, indices: Sequence[int]
+) -> list[JudgedScenario]:
+    """The results of the scenarios of some indices; runs in a worker and generates the scenarios there."""
+    lane = worker.lifted_lane(spec, lasting=lasting)
+    judged = []
+    for index in indices:
+        start = time.perf_counter()
+        scenario = scenario_at(seed, profile, index)
+        generated = time.perf_counter() - start
+        outcome, ran = lane.judge_as_run(scenario)
+        # `ran` is the scenario as the engine ran it: lifted where the lane lifts.
+        outcome = replace(outcome, times={"generate": generated, **outcome.times})
+        judged.append(JudgedScenario(index, outcome, covered(ran)))
+    return judged
+
+
+Submit = Callable[[Sequence[int]], "Future[list[JudgedScenario]]"]
+"""Starts judging the scenarios of some indices. Raises WorkerDied."""
+
+
+@contextmanager
+def judging(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Submit]:
+    """The function that judges chunks of a plan: on a pool of workers here, or as tasks on a cluster."""
+    arguments = (spec, plan.lasting, plan.seed, plan.profile)
+    if plan.master:
+        with on_cluster(plan, spec) as call, ThreadPoolExecutor(plan.workers) as pool:
+            yield lambda indices: pool.submit(call, judge_chunk, *arguments, tuple(indices))
+        return
+    with pool_for(spec, plan.workers) as workers:
+        workers.prepare(spec, lasting=plan.lasting)
+        yield lambda indices: workers.submit(judge_chunk, *arguments, indices)
+
+
+@contextmanager
+def on_cluster(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Callable[..., list[JudgedScenario]]]:
+    """The function that runs one task on an existing Spark cluster; Spark decides how many run at once.
+
+    Raises CampaignError where the cluster does not answer, or the tier cannot run there.
+    """
+    # Imported here, because it loads pyspark.
+    from campaign.runs.cluster import Cluster
+
+    if not spec.engine_tier.processes:
+        raise CampaignError(
+            f"--master does not work with tier {spec.tier}, which starts its own Spark; use --tier rules"
+        )
+    cluster = Cluster.join(plan.master)
+    yield lambda *task: cluster.call(in_worker_process, *task)
+
+
+def run(plan: CampaignPlan, spec: LaneSpec) -> Generator[JudgedScenario]:
+    """The result of each scenario of a plan, once, as soon as it is known.
+
+    When a time budget is spent, no new chunk starts; the chunks under way are finished and counted. Where a
+    worker process dies, the scenarios under way are judged again, one at a time; a scenario on which the
+    worker dies again is an infrastructure failure.
+    """
+    deadline = None if plan.budget is None else time.monotonic() + plan.budget
+    chunks = takewhile(
+        lambda _: deadline is None or time.monotonic() < deadline, plan.chunks(spec.engine_tier.chunk)
+    )
+    while lost := (yield from _until_a_worker_dies(plan, spec, chunks)):
+        yield from _one_by_one(plan, spec, lost)
+
+
+def _until_a_worker_dies(
+    plan: CampaignPlan, spec: LaneSpec, chunks: Iterator[Sequence[int]]
+) -> Generator[JudgedScenario, None, list[int]]:
+    """Results until the chunks end or a worker dies; returns the indices whose results were lost."""
+    lost: list[int] = []
+    with judging(plan, spec) as submit:
+        for chunk, future in completed(chunks, submit, plan.workers + 1):
+            try:
+                yield from future.result()
+            except WorkerDied:
+                lost.extend(chunk)
+    return sorted(lost)
+
+
+def _one_by_one(plan: CampaignPlan, spec: LaneSpec, indices: Iterable[int]) -> Iterator[JudgedScenario]:
+    """The results of scenarios judged one at a time, to find the one on which the worker process dies."""
+    remaining = deque(indices)
+    while remaining:
+        with judging(replace(plan, workers=1), spec) as submit:
+            try:
+                while remaining:
+                    yield from submit((remaining[0],)).result()
+                    remaining.popleft()
+            except WorkerDied:
+                reason = "the worker process died on this scenario, twice"
+                yield _not_judged(plan, remaining.popleft(), reason)
+
+
+def _not_judged(plan: CampaignPlan, index: int, reason: str) -> JudgedScenario:
+    scenario = scenario_at(plan.seed, plan.profile, index)
+    outcome = Outcome(scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason)
+    return JudgedScenario(index, outcome, covered(scenario))

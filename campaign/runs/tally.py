@@ -1,0 +1,99 @@
+"""The counters of a running campaign, and the run summary that they become."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from generators.coverage import operator_pairs, operators, unmet_floors
+from generators.profiles import Profile
+from workload.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
+from workload.scenario import Scenario
+
+
+def covered(scenario: Scenario) -> Counter[str]:
+    """Counts of the intents, operators and operator pairs of a scenario, by `kind: name`."""
+    counts: Counter[str] = Counter(f"intent: {intent}" for intent in scenario.intents)
+    met: set[str] = set()
+    for definition in scenario.definitions:
+        names = list(operators(definition.query))
+        met.update(names)
+        counts.update(f"operator: {name}" for name in names)
+        counts.update(f"pair: {outer} > {inner}" for outer, inner in operator_pairs(definition.query))
+    counts.update(f"crossing: {name} / {intent}" for name in met for intent in set(scenario.intents))
+    return counts
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counters of a run. `reached`: coverage by `kind: name`; the order of outcomes does not matter."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    reached: Counter[str] = field(default_factory=Counter)
+    scenarios: int = 0
+    definitions: int = 0
+    refreshes: int = 0
+    checks: int = 0
+    amplification: int = 0
+    judgements: int = 0
+    times: dict[str, float] = field(default_factory=dict)
+    not_checked: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome, coverage: Mapping[str, int]) -> None:
+        """Counts one scenario. Only a passed one adds coverage: a failed one may have stopped half-way."""
+        self.scenarios += 1
+        self.outcomes[outcome.outcome.value] += 1
+        self.definitions += outcome.definitions
+        self.refreshes += outcome.refreshes
+        self.checks += outcome.checks
+        self.amplification += outcome.amplification
+        self.judgements += outcome.refreshes * outcome.worlds
+        self.not_checked.update(outcome.not_checked)
+        for part, seconds in outcome.times.items():
+            self.times[part] = self.times.get(part, 0.0) + seconds
+        if outcome.outcome is OutcomeClass.PASSED:
+            self.reached.update(coverage)
+            self.reached.update(outcome.states)
+
+    def reclassify(self, before: OutcomeClass, after: OutcomeClass) -> None:
+        """Moves one scenario to another outcome class, which its replay showed."""
+        self.outcomes[before.value] -= 1
+        self.outcomes[after.value] += 1
+
+    def coverage(self, profile: Profile) -> Coverage:
+        """The coverage so far, compared with the floors of a profile."""
+        kinds: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for key, count in sorted(self.reached.items()):
+            kind, _, name = key.partition(": ")
+            kinds[kind][name] = count
+        return Coverage(
+            operators=kinds["operator"],
+            pairs=kinds["pair"],
+            intents=kinds["intent"],
+            states=kinds["state"],
+            actions=kinds["action"],
+            crossings=kinds["crossing"],
+            unmet=unmet_floors(profile, self.reached, self.scenarios),
+        )
+
+    def summary(
+        self, seed: int, tier: str, profile: Profile, seconds: float, failures: tuple[Failure, ...]
+    ) -> RunSummary:
+        """The run so far as one value, for the reports."""
+        return RunSummary(
+            seed=seed,
+            tier=tier,
+            profile=profile.name,
+            scenarios=self.scenarios,
+            definitions=self.definitions,
+            refreshes=self.refreshes,
+            checks=self.checks,
+            outcomes={outcome.value: self.outcomes[outcome.value] for outcome in OutcomeClass},
+            coverage=self.coverage(profile),
+            seconds=seconds,
+            time_split=dict(self.times),
+            failures=failures,
+            judgements=self.judgements,
+            not_checked=dict(self.not_checked),
+        )

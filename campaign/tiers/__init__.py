@@ -1,1 +1,0 @@
-"""Where a scenario can run: each tier turns a scenario into a trace."""

@@ -1,1 +1,0 @@
-"""Another version of this program, running scenarios in a process of its own."""

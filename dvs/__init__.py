@@ -1,0 +1,119 @@
+"""The public face of dvs-harness: what a user imports, and nothing else.
+
+To test an engine: `Adapter`, `Capabilities`, `AdapterConformance`, `assert_delayed_view_semantics`.
+To judge transaction histories: `parse`, `check`, `Level`, `Phenomenon`. docs/python.md shows both.
+
+A name is loaded when it is first used, so `import dvs` alone loads no library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from dvs.packages import require_packages
+
+if TYPE_CHECKING:
+    from campaign.failures.regression import assert_passes
+    from campaign.pytest_plugin.assertion import DelayedViewViolated, assert_delayed_view_semantics
+    from campaign.pytest_plugin.conformance import AdapterConformance
+    from dvs_model.check import Checked, Holds, Undecided, Violated, check
+    from dvs_model.errors import HistoryError
+    from dvs_model.history import History
+    from dvs_model.names import Level, Phenomenon
+    from dvs_model.notation import parse
+    from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
+    from dvs_model.verdict import Absent, Present, Unknown
+    from engines.adapter import Adapter, Capabilities, Notes, RefreshFailed, Transaction, Unsupported
+    from engines.errors import EngineError
+    from generators.strategies import scenarios
+    from workload.limits import Limits, Timestamps
+    from workload.scenario import DynamicTable, Scenario
+    from workload.schema import Column, Table
+    from workload.sql import Dialect
+    from workload.trace import Action, ChangeRow, Shown, StoredRow
+
+MODULES = {
+    "campaign.failures.regression": ("assert_passes",),
+    "campaign.pytest_plugin.assertion": ("DelayedViewViolated", "assert_delayed_view_semantics"),
+    "campaign.pytest_plugin.conformance": ("AdapterConformance",),
+    "dvs_model.check": ("Checked", "Holds", "Undecided", "Violated", "check"),
+    "dvs_model.errors": ("HistoryError",),
+    "dvs_model.history": ("History",),
+    "dvs_model.names": ("Level", "Phenomenon"),
+    "dvs_model.notation": ("parse",),
+    "dvs_model.reading": ("Derivations", "DerivedWrites", "Predicates", "Reading"),
+    "dvs_model.verdict": ("Absent", "Present", "Unknown"),
+    "engines.adapter": ("Adapter", "Capabilities", "Notes", "RefreshFailed", "Transaction", "Unsupported"),
+    "engines.errors": ("EngineError",),
+    "generators.strategies": ("scenarios",),
+    "workload.limits": ("Limits", "Timestamps"),
+    "workload.scenario": ("DynamicTable", "Scenario"),
+    "workload.schema": ("Column", "Table"),
+    "workload.sql": ("Dialect",),
+    "workload.trace": ("Action", "ChangeRow", "Shown", "StoredRow"),
+}
+"""Where each public name is defined. The imports above say the same to type checkers."""
+
+__all__ = [
+    "Absent",
+    "Action",
+    "Adapter",
+    "AdapterConformance",
+    "Capabilities",
+    "ChangeRow",
+    "Checked",
+    "Column",
+    "DelayedViewViolated",
+    "Derivations",
+    "DerivedWrites",
+    "Dialect",
+    "DynamicTable",
+    "EngineError",
+    "History",
+    "HistoryError",
+    "Holds",
+    "Level",
+    "Limits",
+    "Notes",
+    "Phenomenon",
+    "Predicates",
+    "Present",
+    "Reading",
+    "RefreshFailed",
+    "Scenario",
+    "Shown",
+    "StoredRow",
+    "Table",
+    "Timestamps",
+    "Transaction",
+    "Undecided",
+    "Unknown",
+    "Unsupported",
+    "Violated",
+    "assert_delayed_view_semantics",
+    "assert_passes",
+    "check",
+    "parse",
+    "scenarios",
+]
+
+
+# Hidden from type checkers, which would otherwise accept every misspelt name as an `object`.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Returns a public name, loading its module.
+
+        Raises ImportError where a folder of the user's project hides a package of this distribution.
+        """
+        for module, names in MODULES.items():
+            if name in names:
+                require_packages()
+                return getattr(importlib.import_module(module), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Returns the public names."""
+    return __all__

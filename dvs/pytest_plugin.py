@@ -1,0 +1,83 @@
+"""The pytest plugin: `--dvs-seed`, `--dvs-budget`, the marker `dvs` and the fixture `dvs_scenarios`.
+
+pytest loads it in every run of the environment. It imports no other package of this distribution before a
+test asks for the fixture, so that a project with, say, its own `campaign` folder imports that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dvs.packages import require_packages
+
+if TYPE_CHECKING:
+    from campaign.pytest_plugin.scenarios import Share
+    from workload.scenario import Scenario
+
+FIXTURE = "dvs_scenarios"
+
+DEFAULT_BUDGET = "10s"
+
+MARKER = (
+    "dvs(engine=None, profile='quick', scenarios=None): the scenarios of the fixture dvs_scenarios: "
+    "of a profile, within the limits of an engine (an Adapter class), and how many instead of a time budget"
+)
+
+pytest.register_assert_rewrite("campaign.pytest_plugin.conformance")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the two options to pytest."""
+    group = parser.getgroup("dvs", "delayed view semantics")
+    group.addoption(
+        "--dvs-seed", type=int, default=1, metavar="N", help="Decides which random scenarios run (1)."
+    )
+    group.addoption(
+        "--dvs-budget",
+        default=DEFAULT_BUDGET,
+        metavar="TIME",
+        help=f"How long each test with random scenarios runs, such as 90s or 10m ({DEFAULT_BUDGET}); "
+        "the workers of pytest-xdist share that time.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the marker `dvs`."""
+    config.addinivalue_line("markers", MARKER)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With pytest-xdist, turns a test with random scenarios into one test for each worker."""
+    if FIXTURE not in metafunc.fixturenames:
+        return
+    workers = int(getattr(metafunc.config, "workerinput", {}).get("workercount", 1))
+    if workers > 1:
+        _require_packages()
+        from campaign.pytest_plugin.scenarios import Share
+
+        shares = [Share(number, workers) for number in range(workers)]
+        names = [f"share{share.number + 1}of{share.of}" for share in shares]
+        metafunc.parametrize(FIXTURE, shares, indirect=True, ids=names)
+
+
+@pytest.fixture
+def dvs_scenarios(request: pytest.FixtureRequest) -> Iterator[Scenario]:
+    """Random scenarios until the time of `--dvs-budget` is up, or as the marker `dvs` says."""
+    _require_packages()
+    from campaign.pytest_plugin.scenarios import marked_scenarios
+
+    share: Share | None = getattr(request, "param", None)
+    marker = request.node.get_closest_marker("dvs")
+    seed, budget = request.config.getoption("--dvs-seed"), request.config.getoption("--dvs-budget")
+    return marked_scenarios({} if marker is None else marker.kwargs, share, seed, budget)
+
+
+def _require_packages() -> None:
+    """Raises pytest.UsageError, in one line, where a folder hides a package of this distribution."""
+    try:
+        require_packages()
+    except ImportError as error:
+        raise pytest.UsageError(str(error)) from error

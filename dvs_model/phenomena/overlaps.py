@@ -1,0 +1,120 @@
+"""G-SIa and G-MSRa: dependencies on transactions that had not committed in time (Adya 1999, section 4.3).
+
+The edges are not listed. Instead the two latest committers are carried along the auxiliary vertices, which is
+enough to tell whether an edge comes from a late one: two, because one of them may be the reader itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dvs_model.analysis import Analysis
+from dvs_model.clock import Clock
+from dvs_model.definitions import Order
+from dvs_model.edges import Edge, doubt, edge
+from dvs_model.graph import Graph, Kind, Note, topological
+from dvs_model.verdict import ABSENT, Finding, Overlap, Present, Unknown
+
+
+def interference(analysis: Analysis) -> Finding:
+    """G-SIa: a read or write dependency on a transaction that did not commit before the other's start."""
+    clock = analysis.clock
+    if clock is None:
+        return Unknown(Order.STARTS.value)
+    starts = clock.starts
+    late = LateEdges(analysis.graph, clock, (Kind.WW, Kind.WR), lambda txn, note: starts[txn])
+    return _finding(late, lambda edge: Overlap(edge))
+
+
+def read_before_commit(analysis: Analysis) -> Finding:
+    """G-MSRa: a read dependency on a transaction that commits after the read."""
+    clock = analysis.text_clock
+    if clock is None:
+        return Unknown(Order.REALTIME.value)
+    late = LateEdges(analysis.graph, clock, (Kind.WR,), lambda txn, note: float(note.event or 0))
+    return _finding(late, lambda edge: Overlap(edge, f"T{edge.target}", "read"))
+
+
+def _finding(late: LateEdges, evidence: Callable[[Edge], Overlap]) -> Finding:
+    overlaps = [evidence(edge) for edge in late.edges(certain=True)]
+    if overlaps:
+        return Present(tuple({overlap.subject: overlap for overlap in reversed(overlaps)}.values()))
+    possible = late.edges(certain=False) if late.graph.uncertain else []
+    return Unknown(doubt(possible), (evidence(possible[0]),)) if possible else ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """A transaction on its way along auxiliary vertices, with the notes of the arcs passed."""
+
+    commit: float
+    txn: int
+    notes: tuple[Note, ...]
+
+
+Carried = Mapping[Kind, Sequence[Committer]]
+"""The latest committers, by the kind of the arcs passed."""
+
+
+@dataclass(slots=True)
+class LateEdges:
+    """The edges of some kinds whose source commits at or after `limit` of the target and the last note."""
+
+    graph: Graph
+    clock: Clock
+    kinds: tuple[Kind, ...]
+    limit: Callable[[int, Note], float]
+
+    def edges(self, *, certain: bool) -> list[Edge]:
+        """Returns late edges: at most one of each kind for each arc into a transaction."""
+        graph, count = self.graph, len(self.graph.transactions)
+        into_auxiliary: dict[int, list[int]] = {}
+        into_transactions: list[int] = []
+        below: list[list[int]] = [[] for _ in range(graph.vertices)]
+        for number, head in enumerate(graph.heads):
+            if graph.kinds[number] not in (Kind.PART, Kind.WW, Kind.WR):
+                continue
+            if certain and not graph.notes[number].certain:
+                continue
+            if head < count:
+                into_transactions.append(number)
+            else:
+                into_auxiliary.setdefault(head, []).append(number)
+                below[graph.tails[number]].append(head)
+        latest: dict[int, Carried] = {}
+        for vertex in topological(range(count, graph.vertices), below):
+            latest[vertex] = self.latest_at(into_auxiliary.get(vertex, ()), latest)
+        late: list[Edge] = []
+        for number in into_transactions:
+            target, note = graph.transactions[graph.heads[number]], graph.notes[number]
+            for kind, committers in self.through(number, latest).items():
+                for committer in committers if kind in self.kinds else ():
+                    if committer.txn != target and committer.commit >= self.limit(target, note):
+                        late.append(edge(kind, committer.txn, target, (*committer.notes, note)))
+                        break
+        return late
+
+    def latest_at(self, arcs: Iterable[int], latest: Mapping[int, Carried]) -> Carried:
+        """Returns the two latest committers that enter an auxiliary vertex, of each kind."""
+        best: dict[Kind, list[Committer]] = {}
+        for number in arcs:
+            note = self.graph.notes[number]
+            for kind, committers in self.through(number, latest).items():
+                entered = best.setdefault(kind, [])
+                for committer in committers:
+                    if all(other.txn != committer.txn for other in entered):
+                        notes = committer.notes if note.silent else (*committer.notes, note)
+                        entered.append(replace(committer, notes=notes))
+                        entered.sort(key=lambda committer: -committer.commit)
+                        del entered[2:]
+        return best
+
+    def through(self, number: int, latest: Mapping[int, Carried]) -> Carried:
+        """Returns the committers at the tail of an arc, by their kind after it."""
+        tail = self.graph.tails[number]
+        if tail < len(self.graph.transactions):
+            txn = self.graph.transactions[tail]
+            return {self.graph.kinds[number]: [Committer(self.clock.commits[txn], txn, ())]}
+        kind = self.graph.kinds[number]
+        return {kind if carried is Kind.PART else carried: some for carried, some in latest[tail].items()}

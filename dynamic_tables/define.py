@@ -1,0 +1,87 @@
+"""From the text of a query to the definition of a dynamic table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynamic_tables.definition import Columns, DynamicTable, RefreshMode, fingerprint
+from dynamic_tables.differentiate.registry import Rules, ensure_supported
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.bind import bind_query
+from dynamic_tables.plan.nodes import BoundQuery
+from dynamic_tables.plan.relations import Relations
+from dynamic_tables.plan.text import TextQuery, read_text
+from dynamic_tables.store.port import Store, TextAnalyzer
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuery:
+    """A query as the engine reads it: what it names, and its plan or the error that says why it has none."""
+
+    text: TextQuery
+    plan: BoundQuery | UnsupportedError
+
+    @property
+    def bound(self) -> BoundQuery | None:
+        """The plan; None for a query that only a FULL refresh can maintain."""
+        return None if isinstance(self.plan, UnsupportedError) else self.plan
+
+
+def read_query(query: str, relations: Relations, rules: Rules) -> ReadQuery:
+    """Returns a query with its plan, if every operator of it has a rule.
+
+    Raises DefinitionError: for a query that is wrong, or that may not even run in a FULL refresh.
+    """
+    text = read_text(query, relations)
+    try:
+        bound = bind_query(query, relations)
+        ensure_supported(bound, rules)
+    except UnsupportedError as error:
+        text.ensure_admitted()
+        return ReadQuery(text, error)
+    return ReadQuery(text, bound)
+
+
+def define(
+    name: str, query: str, store: Store, rules: Rules, *, target_lag: int | None, mode: RefreshMode
+) -> DynamicTable:
+    """Returns the definition of a dynamic table over the relations of a store; nothing is stored.
+
+    Raises DefinitionError: for a query or target lag that makes no sense.
+    Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
+    store that cannot tell its columns.
+    """
+    if target_lag is not None and target_lag <= 0:
+        raise DefinitionError(
+            f"target lag of {name} is {target_lag} microseconds; make it positive, or None for DOWNSTREAM"
+        )
+    read = read_query(query, store.definitions(), rules)
+    unsupported = read.plan if isinstance(read.plan, UnsupportedError) else None
+    if mode is RefreshMode.INCREMENTAL and unsupported is not None:
+        raise UnsupportedError(
+            unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
+        )
+    reason = "" if unsupported is None else str(unsupported)
+    columns = _columns(query, read, store)
+    for column, _ in columns:
+        if column.startswith("$"):
+            raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
+    return DynamicTable(
+        name=name,
+        text=query,
+        mode=mode,
+        incremental=unsupported is None and mode is not RefreshMode.FULL,
+        reason="refresh mode FULL was asked for" if mode is RefreshMode.FULL else reason,
+        target_lag=target_lag,
+        columns=columns,
+        sources=read.text.sources if read.bound is None else read.bound.sources,
+        expanded=fingerprint(read.text.texts),
+    )
+
+
+def _columns(query: str, read: ReadQuery, store: Store) -> Columns:
+    if not isinstance(read.plan, UnsupportedError):
+        return read.plan.schema
+    if not isinstance(store, TextAnalyzer):
+        raise UnsupportedError(read.plan.operator, f"{read.plan.reason}, and this store runs plans only")
+    return store.columns_of_text(query, read.text.names)

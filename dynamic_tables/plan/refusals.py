@@ -1,0 +1,97 @@
+"""Clauses and expressions that no rule covers, refused under the names that users know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from dynamic_tables.errors import NO_RULE, DefinitionError, UnsupportedError
+from dynamic_tables.plan.nodes import JoinKind
+from dynamic_tables.plan.parse import NON_DETERMINISTIC, function_name, parts
+
+CLAUSES = frozenset(
+    "with_ expressions from_ joins where group having distinct this expression alias side kind".split()
+)
+"""sqlglot's names of the clauses that the binder reads."""
+
+CLAUSE_NAMES: Mapping[str, str] = {
+    "by_name": "UNION BY NAME",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "laterals": "LATERAL VIEW",
+    "order": "ORDER BY",
+    "pivots": "PIVOT or UNPIVOT",
+    "sample": "TABLESAMPLE",
+    "sort": "SORT BY",
+    "windows": "WINDOW",
+}
+"""sqlglot's names of clauses, where they differ from SQL's."""
+
+
+NAMES: Mapping[type[exp.Expr], str] = {
+    exp.All: "ALL",
+    exp.Any: "ANY",
+    exp.Cube: "CUBE",
+    exp.Exists: "EXISTS",
+    exp.Filter: "aggregate with FILTER",
+    exp.GroupingSets: "GROUPING SETS",
+    exp.IntDiv: "DIV",
+    exp.QueryTransform: "TRANSFORM",
+    exp.Rollup: "ROLLUP",
+    exp.Select: "scalar subquery",
+    exp.Subquery: "scalar subquery",
+    exp.Window: "window function",
+}
+"""Constructs that cannot be bound, by the name that users know."""
+
+
+def refuse_clauses(node: exp.Expr) -> None:
+    """Raises UnsupportedError for the first clause of a query block that the binder would ignore."""
+    for name in parts(node):
+        if name not in CLAUSES:
+            raise UnsupportedError(_clause(name))
+
+
+def refuse_parts(node: exp.Expr, relation: str) -> None:
+    """Raises UnsupportedError for anything on a FROM item but its alias and its joins."""
+    alias = node.args.get("alias")
+    if alias is not None and alias.columns:
+        raise UnsupportedError(f"column list in the alias of {relation}", "alias the columns in a sub-select")
+    for name in parts(node):
+        if name not in ("this", "alias", "joins", "with_"):
+            raise UnsupportedError(_clause(name), f"{NO_RULE} (on {relation})")
+
+
+def not_admitted(node: exp.Expr) -> Exception:
+    """Returns the error for an expression that cannot be bound: DefinitionError or UnsupportedError."""
+    if type(node) in NAMES:
+        return UnsupportedError(NAMES[type(node)])
+    if isinstance(node, exp.Func):
+        name = function_name(node)
+        if name in NON_DETERMINISTIC:
+            return DefinitionError(f"function {name} is refused: its value does not depend on the data alone")
+        return UnsupportedError(f"function {name}", "it is not in the registry of differentiable expressions")
+    return UnsupportedError(type(node).__name__.lower(), "no rule for this expression")
+
+
+def join_kind(node: exp.Join) -> JoinKind:
+    """Returns the kind of a join. Raises UnsupportedError for USING, NATURAL, semi, anti and other joins."""
+    if node.args.get("using") or node.args.get("method"):
+        raise UnsupportedError("JOIN with USING or NATURAL", "write the condition with ON")
+    side, kind = (node.side or "").upper(), (node.kind or "").upper()
+    if kind in ("SEMI", "ANTI"):
+        raise UnsupportedError(f"{kind.lower()} join")
+    match side, kind:
+        case "", "" | "INNER":
+            return JoinKind.INNER
+        case "", "CROSS":
+            return JoinKind.CROSS
+        case "LEFT" | "RIGHT" | "FULL", "" | "OUTER":
+            return JoinKind[side]
+        case _:
+            raise UnsupportedError(f"{side} {kind} join".lower())
+
+
+def _clause(name: str) -> str:
+    return CLAUSE_NAMES.get(name, name.strip("_").replace("_", " ").upper())

@@ -1,0 +1,93 @@
+"""Expressions to SQL text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from dynamic_tables.plan import functions
+from dynamic_tables.plan.dialects import Dialect
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit
+from dynamic_tables.plan.types import Kind
+
+FRAME_TAGS = {
+    Kind.INT: "i",
+    Kind.BIGINT: "i",
+    Kind.DECIMAL: "d",
+    Kind.DOUBLE: "f",
+    Kind.BOOLEAN: "b",
+    Kind.STRING: "s",
+    Kind.DATE: "t",
+    Kind.TIMESTAMP_NTZ: "m",
+}
+
+
+def render_expression(expr: Expr, dialect: Dialect) -> str:
+    """Returns the text of an expression, in parentheses where an operator may stand beside it."""
+    return ExpressionRenderer(dialect).expr(expr)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionRenderer:
+    """Renders expressions in one dialect."""
+
+    dialect: Dialect
+
+    def item(self, expr: Expr, name: str) -> str:
+        """Returns an expression as an item of a SELECT list under the given name."""
+        quoted = self.dialect.identifier(name)
+        text = self.expr(expr)
+        return text if text == quoted else f"{text} AS {quoted}"
+
+    def expr(self, expr: Expr) -> str:
+        """Returns the text of an expression, in parentheses where an operator may stand beside it."""
+        match expr:
+            case Col(name, _):
+                return self.dialect.identifier(name)
+            case Lit():
+                return self.dialect.literal(expr)
+            case Agg(name, arg, distinct, _):
+                if arg is None:
+                    return "COUNT(*)"
+                called = f"{name}({'DISTINCT ' if distinct else ''}{self.expr(arg)})"
+                return self.dialect.aggregate_text(expr, called)
+            case Fn():
+                return self._function(expr, [self.expr(arg) for arg in expr.args])
+            case _:
+                assert_never(expr)
+
+    def _function(self, fn: Fn, args: list[str]) -> str:
+        match fn.name:
+            case functions.CASE:
+                branches = "".join(f" WHEN {args[i]} THEN {args[i + 1]}" for i in range(0, len(args) - 1, 2))
+                return f"(CASE{branches} ELSE {args[-1]} END)"
+            case functions.IN:
+                return f"({args[0]} IN ({', '.join(args[1:])}))"
+            case functions.CAST:
+                return f"CAST({args[0]} AS {self.dialect.type_name(fn.type)})"
+            case functions.FRAME:
+                return self._frame(fn.args[0], args[0])
+            case _:
+                return self._template(fn, args)
+
+    def _template(self, fn: Fn, args: list[str]) -> str:
+        fields = {"type": self.dialect.type_name(fn.type), "args": ", ".join(args)}
+        text = self.dialect.function_text(functions.FUNCTIONS[fn.name])
+        if "{wide0}" in text:
+            wide = functions.wide_left(fn.args[0].type, fn.type)
+            fields["wide0"] = (
+                args[0] if wide is None else f"CAST({args[0]} AS {self.dialect.type_name(wide)})"
+            )
+        return text.format(*args, **fields)
+
+    def _frame(self, arg: Expr, value: str) -> str:
+        """Returns a row-id component: tag, length of the text, text; NULL is a tag without a text."""
+        string = self.dialect.type_names.get(Kind.STRING, "STRING")
+        if arg.type.kind is Kind.DOUBLE:
+            # Adding zero turns -0.0 into 0.0: they are one group in SQL, so they must give one id.
+            value = f"({value} + CAST('0.0' AS DOUBLE))"
+        if arg.type.kind is not Kind.STRING:
+            value = f"CAST({value} AS {string})"
+        # The length makes ids self-delimiting: without it ('a|b', 'c') and ('a', 'b|c') could share one.
+        length = f"CAST(length({value}) AS {string})"
+        return f"coalesce('{FRAME_TAGS[arg.type.kind]}' || {length} || ':' || {value}, 'n')"

@@ -1,0 +1,151 @@
+"""The built-in engine behind the interface of adapters: what `in_memory`, `on_spark`, `on_delta` share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar
+
+from dynamic_tables import definition as engine
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError, UnsupportedError, ValidationFailed
+from dynamic_tables.errors import RefreshFailed as EngineRefreshFailed
+from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.clock import SimulatedClock
+from engines.adapter import Capabilities, Notes, Record, RefreshFailed, SchedulingAdapter, Unsupported
+from workload.limits import NO_LIMITS
+from workload.scenario import DynamicTable
+from workload.schema import Column
+from workload.sql import Dialect
+from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, StoredRow
+from workload.types import Row, parse_type
+
+
+class AccountAdapter(SchedulingAdapter):
+    """A database of the built-in engine. It shows everything, so every check is made.
+
+    Subclasses set `account` and `clock`, and say how base tables are written and stored rows are read.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        dialect=Dialect.SPARK, limits=NO_LIMITS, shown=EVERYTHING
+    )
+
+    account: Account
+    clock: SimulatedClock
+
+    @abstractmethod
+    def stored_version(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
+        """Returns the rows of one version of a dynamic table, read without the engine where possible."""
+
+    @abstractmethod
+    def effective_action(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
+        """Returns the refresh action that the commit of a version shows, whatever the engine reported."""
+
+    def advance(self, at: int) -> None:
+        """Sets the clock of the account."""
+        self.clock.set(at)
+
+    def create_view(self, name: str, query: str) -> None:
+        """Creates a view of the account. Raises Unsupported."""
+        with _refusals():
+            self.account.create_view(name, query)
+
+    def create_dynamic_table(self, table: DynamicTable, query: str) -> bool:
+        """Creates a dynamic table without contents; returns whether it is incremental. Raises Unsupported."""
+        with _refusals():
+            return self.account.create_dynamic_table(
+                table.name,
+                query,
+                target_lag=table.target_lag,
+                refresh_mode=engine.RefreshMode[table.mode.name],
+                initialize=False,
+            ).incremental
+
+    def full_reason(self, name: str) -> str:
+        """Returns why the account maintains a dynamic table in full; empty where it is incremental."""
+        return self.account.dynamic_table(name).reason
+
+    def initialize(self, name: str, record: Record) -> None:
+        """Initializes a dynamic table now. Raises RefreshFailed and Unsupported."""
+        with _failures():
+            self.account.initialize(name, observe=self._observing(record))
+
+    def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
+        """Refreshes a dynamic table and its upstream tables. Raises RefreshFailed and Unsupported."""
+        with _failures():
+            self.account.refresh(name, timestamp, observe=self._observing(record))
+
+    def stored(self, name: str, columns: Sequence[Column]) -> Iterable[StoredRow]:
+        """Returns the newest rows of a dynamic table with their row ids."""
+        version = self.newest(name)
+        return () if version is None else self.stored_version(self.account.dynamic_table(name), version)
+
+    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the newest rows of a dynamic table; subclasses add the base tables."""
+        return [stored.row for stored in self.stored(name, columns)]
+
+    def fresh(self, name: str) -> Iterable[StoredRow] | None:
+        """Returns the rows and ids of an initialization at the table's data timestamp; None without ids."""
+        if not self.account.dynamic_table(name).incremental:
+            return None
+        rows = self.account.fresh_contents(name).rows()
+        return [StoredRow(str(row[-1]), workload_row(row[:-1])) for row in rows]
+
+    def _observing(self, record: Record) -> Callable[[RefreshResult], None]:
+        return lambda result: record(result.table, result.timestamp, self._notes(result))
+
+    def _notes(self, result: RefreshResult) -> Notes:
+        table = self.account.dynamic_table(result.table)
+        reported = Action[result.action.name]
+        sources = result.record.frontier.sources
+        return Notes(
+            columns=tuple(Column(name, parse_type(str(type_))) for name, type_ in table.columns),
+            change_set=None if result.change_set is None else change_rows(result.change_set),
+            version=result.version,
+            versions={name: source.version for name, source in sources.items()},
+            source_timestamps={name: source.timestamp for name, source in sources.items()},
+            action=reported,
+            effective_action=self.effective_action(table, result.version, reported),
+            reason=result.record.reason,
+        )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turns the engine's errors about a definition into Unsupported."""
+    try:
+        yield
+    except (DefinitionError, UnsupportedError) as error:
+        raise Unsupported(str(error)) from error
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Turns the engine's errors about a refresh into RefreshFailed or Unsupported."""
+    try:
+        yield
+    except EngineRefreshFailed as error:
+        raise RefreshFailed(
+            error.reason,
+            validation=isinstance(error, ValidationFailed),
+            change_set=change_rows(error.change_set) if isinstance(error, ChangeSetRefused) else None,
+            table=error.table,
+            timestamp=error.timestamp,
+        ) from error
+    except DefinitionError as error:
+        raise Unsupported(str(error)) from error
+
+
+def change_rows(changes: ChangeSet) -> tuple[ChangeRow, ...]:
+    """The rows of a raw change set; the engine puts `$ACTION` and `$ROW_ID` last."""
+    return tuple(
+        ChangeRow(ChangeAction(str(row[-2])), str(row[-1]), workload_row(row[:-2])) for row in changes.rows()
+    )
+
+
+def workload_row(values: Sequence[object]) -> Row:
+    """A row of the engine as a row of the harness: both stand for SQL values by the same Python types."""
+    return tuple(values)  # type: ignore[arg-type]  # the oracle's comparison checks the types of the values

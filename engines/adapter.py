@@ -1,0 +1,221 @@
+"""The interface that an engine implements so that the harness can test it (docs/adapters.md).
+
+`engines.drive` calls it; the class `AdapterConformance` of the pytest plugin tests an implementation.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from engines.errors import EngineError
+from workload.dml import Dml
+from workload.limits import Limits
+from workload.scenario import DynamicTable
+from workload.schema import Column, Table
+from workload.sql import Dialect, dml_texts
+from workload.trace import Action, ChangeRow, Shown, StoredRow
+from workload.types import Row
+
+
+class Unsupported(EngineError):
+    """Raised by an adapter for a definition that its engine refuses: a declared gap, not a failure."""
+
+
+class RefreshFailed(EngineError):
+    """Raised by an adapter for a refresh that committed nothing.
+
+    `validation`: the engine's own checks refused the change set, which is `change_set` where the engine shows
+    it. `table`, `timestamp`: which refresh failed, where the engine refreshes several tables by itself.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        validation: bool = False,
+        change_set: Sequence[ChangeRow] | None = None,
+        table: str | None = None,
+        timestamp: int | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.validation = validation
+        self.change_set = None if change_set is None else tuple(change_set)
+        self.table = table
+        self.timestamp = timestamp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What an engine can be given, and what it shows of its work.
+
+    `dialect`: the dialect of the SQL that the adapter receives. `limits`: the scenarios that the engine
+    supports. `shown`: what the engine shows of its refreshes besides the contents. A check that needs what is
+    not shown is not made, and is counted as not checked.
+    """
+
+    dialect: Dialect
+    limits: Limits = field(default_factory=Limits)
+    shown: frozenset[Shown] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """Statements over base tables that commit together, at logical time `at` (microseconds)."""
+
+    at: int
+    statements: tuple[Dml, ...]
+    tables: Mapping[str, Table]
+    dialect: Dialect
+
+    @property
+    def sql(self) -> tuple[str, ...]:
+        """The statements as SQL text, in order.
+
+        Raises WorkloadError for a kind of statement that the engine's `limits` should have excluded.
+        """
+        return tuple(
+            text for dml in self.statements for text in dml_texts(dml, self.tables[dml.table], self.dialect)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """What an engine shows of one refresh; only the parts that its capabilities list are read.
+
+    COLUMNS: `columns`. CHANGE_SETS: `change_set`, before any validation; None where the refresh action
+    computes none. FRONTIER: the `version` that the refresh made, the `versions` of the sources that it read,
+    and in `source_timestamps` for each source the commit time or data timestamp of that version. ACTIONS:
+    `action` as reported, `effective_action` as the commit itself shows it, and `reason`.
+    """
+
+    columns: tuple[Column, ...] = ()
+    change_set: tuple[ChangeRow, ...] | None = None
+    version: int | None = None
+    versions: Mapping[str, int] = field(default_factory=dict)
+    source_timestamps: Mapping[str, int] = field(default_factory=dict)
+    action: Action | None = None
+    effective_action: Action | None = None
+    reason: str = ""
+
+
+NOTHING_SHOWN = Notes()
+"""The notes of an engine that shows nothing but contents."""
+
+
+class Adapter(ABC):
+    """One empty database of the engine under test, used for one scenario and then closed.
+
+    Any exception that the methods do not name means that the engine broke: the scenario is then not judged,
+    which is never a pass. Values are as in `workload.types`: int, float, Decimal, str, bool, date, and
+    datetime without time zone.
+    """
+
+    capabilities: ClassVar[Capabilities]
+
+    @classmethod  # noqa: B027  # most engines need nothing
+    def ready(cls) -> None:
+        """Checks that the engine can run on this machine.
+
+        Raises EngineError, with the remedy, where something that the engine needs is missing.
+        """
+
+    def advance(self, at: int) -> None:  # noqa: B027  # an engine need not keep logical time
+        """Sets the logical time (microseconds), which never goes back. Base tables are older than 0."""
+
+    @abstractmethod
+    def create_table(self, table: Table, sql: str) -> None:
+        """Creates an empty base table; `sql` is the CREATE TABLE statement."""
+
+    def create_view(self, name: str, query: str) -> None:
+        """Creates a view. Raises Unsupported."""
+        raise Unsupported("views are not supported")
+
+    @abstractmethod
+    def create_dynamic_table(self, table: DynamicTable, query: str) -> bool | None:
+        """Creates a dynamic table; its first refresh follows at once. Raises Unsupported, without any effect.
+
+        Returns whether the table is maintained incrementally, if the engine shows its refresh actions.
+        """
+
+    @abstractmethod
+    def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
+        """Applies a transaction; returns the version of each written table, if the engine shows its frontier.
+
+        An engine that maintains tables within the transaction does so here, and raises RefreshFailed where
+        the maintenance fails.
+        """
+
+    @abstractmethod
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        """Refreshes one table to a data timestamp; the tables it reads have that data timestamp already.
+
+        Raises RefreshFailed. `limits.timestamps` says which timestamps the engine can be given.
+        """
+
+    @abstractmethod
+    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """The rows that a reader of a table sees now; `columns` are the columns of its definition."""
+
+    def stored(self, name: str, columns: Sequence[Column]) -> Iterable[StoredRow]:
+        """The rows of a dynamic table with their row ids; without ids where the engine shows none."""
+        return (StoredRow(None, tuple(row)) for row in self.rows(name, columns))
+
+    def fresh(self, name: str) -> Iterable[StoredRow] | None:
+        """The rows and ids that an initialization at the table's data timestamp would give.
+
+        None where the table has no row ids. Called only if the engine shows FRESH_IDS.
+        """
+        return None
+
+    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row] | None:
+        """The engine's own answer to a query that reads no tables: the third vote.
+
+        None where the engine cannot answer such a query. The vote is then the first contents of the same
+        table in an empty database.
+        """
+        return None
+
+    def interrupt(self) -> None:  # noqa: B027  # not every engine can be interrupted
+        """Ends the call under way. Called from another thread when a scenario has taken too long."""
+
+    def close(self) -> None:  # noqa: B027  # not every engine holds resources
+        """Releases every resource. Called once, also after an error."""
+
+
+Record = Callable[[str, int, Notes], None]
+"""(table, data timestamp, notes): records one refresh; called directly after its commit."""
+
+
+class SchedulingAdapter(Adapter):
+    """An engine that decides by itself which upstream tables a refresh needs, and numbers its versions.
+
+    The driver leaves these decisions to the engine, so that the judge can compare them with what was due.
+    """
+
+    @abstractmethod
+    def initialize(self, name: str, record: Record) -> None:
+        """Gives a new dynamic table its first contents, with the refreshes that this needs.
+
+        Raises RefreshFailed, which names the table, and Unsupported.
+        """
+
+    @abstractmethod
+    def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
+        """Refreshes a table and the tables it reads to a data timestamp. Raises as `initialize` does."""
+
+    @abstractmethod
+    def newest(self, name: str) -> int | None:
+        """The version that a reader of a table sees now; None where there is no such table."""
+
+    @abstractmethod
+    def full_reason(self, name: str) -> str:
+        """Why a dynamic table is not maintained incrementally; empty where it is."""
+
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        """Refreshes one table by `refresh_with_upstream`; returns the notes of that table's own refresh."""
+        notes: dict[str, Notes] = {}
+        self.refresh_with_upstream(table, timestamp, lambda name, _, note: notes.update({name: note}))
+        return notes.get(table)

@@ -1,0 +1,236 @@
+"""The driver: runs a scenario on an adapter and records as a trace what readers see and the engine shows.
+
+All engines run through it: `engines.engine` calls it for campaigns, and the pytest plugin for assertions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import assert_never
+
+from engines.adapter import (
+    NOTHING_SHOWN,
+    Adapter,
+    Notes,
+    RefreshFailed,
+    SchedulingAdapter,
+    Transaction,
+    Unsupported,
+)
+from workload.limits import Timestamps
+from workload.query import names_read
+from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
+from workload.schema import Column
+from workload.sql import create_table_text, render_query
+from workload.timeline import Due, due_refreshes
+from workload.trace import (
+    Action,
+    Created,
+    Declared,
+    Event,
+    ReadDone,
+    Refreshed,
+    RefreshError,
+    RefreshRefused,
+    Shown,
+    SourceWritten,
+    Trace,
+)
+from workload.wellformed import check_scenario
+
+FreshWanted = Callable[[int, str], bool]
+"""(step, table) -> whether the rows of a fresh initialization are to be computed after that refresh."""
+
+
+def never_fresh(step: int, table: str) -> bool:
+    """Returns False: no fresh initialization is computed."""
+    return False
+
+
+def drive(adapter: Adapter, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+    """Runs a well-formed scenario on an empty database of an engine and returns the trace.
+
+    Raises whatever the adapter raises that its interface does not name.
+    """
+    return Drive(adapter, scenario, fresh_wanted).run()
+
+
+@dataclass
+class Drive:
+    """One run of a scenario.
+
+    `versions`: the newest version of each table, counted here unless the engine shows it. `refused`: the
+    definitions that the engine refused. `commits`: the times of the transactions so far. `step`: the current
+    one.
+    """
+
+    adapter: Adapter
+    scenario: Scenario
+    fresh_wanted: FreshWanted
+    events: list[Event] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    commits: list[int] = field(default_factory=list)
+    step: int = 0
+
+    @cached_property
+    def columns(self) -> dict[str, tuple[Column, ...]]:
+        """The columns of every table and definition, as the scenario has them."""
+        return dict(check_scenario(self.scenario))
+
+    @cached_property
+    def due(self) -> Sequence[tuple[Due, ...]]:
+        """The refreshes that each step calls for."""
+        return due_refreshes(self.scenario)
+
+    def run(self) -> Trace:
+        """Runs all steps, up to a transaction that fails: after it the base tables hold other rows."""
+        adapter = self.adapter
+        for table in self.scenario.tables:
+            adapter.create_table(table, create_table_text(table, adapter.capabilities.dialect))
+        for number, step in enumerate(self.scenario.steps):
+            self.step = number
+            adapter.advance(step.at)
+            match step:
+                case Commit():
+                    if not self._commit(step):
+                        break
+                case Create(at, name):
+                    self._create(name, at)
+                case Refresh(at, table_name, timestamp):
+                    self._refresh(table_name, timestamp, at)
+                case Read(_, reader, tables):
+                    self._read(reader, tables)
+                case _:
+                    assert_never(step)
+        return Trace(tuple(self.events), adapter.capabilities.shown)
+
+    def _commit(self, commit: Commit) -> bool:
+        """Applies a transaction; returns whether it committed. A failure is in the trace."""
+        tables = {table.name: table for table in self.scenario.tables}
+        transaction = Transaction(commit.at, commit.statements, tables, self.adapter.capabilities.dialect)
+        try:
+            written = self.adapter.commit(transaction)
+        except RefreshFailed as error:
+            # Tables that are maintained within the transaction failed with it.
+            for table in self.scenario.dynamic_tables:
+                if table.name in self.versions:
+                    self._failed(table.name, commit.at, error)
+            return False
+        self.commits.append(commit.at)
+        for name in dict.fromkeys(statement.table for statement in commit.statements):
+            columns = tables[name].columns
+            self.versions[name] = self.versions.get(name, 0) + 1 if written is None else written[name]
+            rows = tuple(tuple(row) for row in self.adapter.rows(name, columns))
+            self.events.append(SourceWritten(self.step, name, self.versions[name], columns, rows))
+        return True
+
+    def _read(self, reader: int, tables: tuple[str, ...]) -> None:
+        if isinstance(self.adapter, SchedulingAdapter):
+            newest = {table: self.adapter.newest(table) for table in tables}
+        else:
+            newest = {table: self.versions.get(table) for table in tables}
+        versions = {table: version for table, version in newest.items() if version is not None}
+        if versions:
+            self.events.append(ReadDone(self.step, reader, versions))
+
+    def _create(self, name: str, at: int) -> None:
+        """Creates a definition; a dynamic table gets its first contents at once."""
+        definition = self.scenario.definition(name)
+        query = render_query(definition.query, self.adapter.capabilities.dialect)
+        incremental = None
+        try:
+            self._require_sources(definition)
+            match definition:
+                case View():
+                    self.adapter.create_view(name, query)
+                case DynamicTable():
+                    incremental = self.adapter.create_dynamic_table(definition, query)
+                case _:
+                    assert_never(definition)
+        except Unsupported as error:
+            self.refused.add(name)
+            self.events.append(Declared(self.step, name, str(error)))
+            return
+        match self.adapter, definition:
+            case SchedulingAdapter() as adapter, DynamicTable():
+                self.events.append(Created(self.step, name, incremental, adapter.full_reason(name)))
+                self._guarded(name, at, lambda: adapter.initialize(name, self._record))
+            case _:
+                self.events.append(Created(self.step, name, incremental, ""))
+                self._refresh_each(self.due[self.step], at)
+
+    def _require_sources(self, definition: View | DynamicTable) -> None:
+        """Raises Unsupported for a definition over one that the engine refused."""
+        missing = [source for source in names_read(definition.query) if source in self.refused]
+        # An engine that schedules by itself reports the missing source in its own message.
+        if missing and not isinstance(self.adapter, SchedulingAdapter):
+            raise Unsupported(f"it reads {missing[0]}, which is not there")
+
+    def _refresh(self, name: str, timestamp: int, at: int) -> None:
+        match self.adapter:
+            case SchedulingAdapter() as adapter:
+                self._guarded(
+                    name, timestamp, lambda: adapter.refresh_with_upstream(name, timestamp, self._record)
+                )
+            case _:
+                self._refresh_each(self.due[self.step], at)
+
+    def _refresh_each(self, due: Sequence[Due], at: int) -> None:
+        """Refreshes every table that is due, upstream tables first."""
+        any_timestamp = self.adapter.capabilities.limits.timestamps is Timestamps.ANY
+        for name, timestamp in due:
+            if name in self.refused:
+                continue
+            if not any_timestamp and any(timestamp < commit <= at for commit in self.commits):
+                reason = f"it cannot be refreshed at {at} to the past data timestamp {timestamp}"
+                self.events.append(Declared(self.step, name, reason))
+                continue
+            self._guarded(name, timestamp, lambda table=name, to=timestamp: self._refresh_one(table, to))  # type: ignore[misc]
+
+    def _refresh_one(self, name: str, timestamp: int) -> None:
+        self._record(name, timestamp, self.adapter.refresh(name, timestamp) or NOTHING_SHOWN)
+
+    def _guarded(self, name: str, timestamp: int, refresh: Callable[[], None]) -> None:
+        """Runs a refresh; a failure or a refusal becomes an event of the trace."""
+        try:
+            refresh()
+        except RefreshFailed as error:
+            self._failed(
+                error.table or name, timestamp if error.timestamp is None else error.timestamp, error
+            )
+        except Unsupported as error:
+            self.events.append(Declared(self.step, name, f"refresh at {timestamp}: {error}"))
+
+    def _failed(self, table: str, timestamp: int, error: RefreshFailed) -> None:
+        kind = RefreshError.VALIDATION if error.validation else RefreshError.FAILED
+        self.events.append(RefreshRefused(self.step, table, timestamp, kind, str(error), error.change_set))
+
+    def _record(self, table: str, timestamp: int, notes: Notes) -> None:
+        """Records a refresh that has just committed, with the contents that a reader sees now."""
+        shown = self.adapter.capabilities.shown
+        action = notes.action or (Action.FULL if table in self.versions else Action.INITIALIZE)
+        self.versions[table] = self.versions.get(table, -1) + 1 if notes.version is None else notes.version
+        columns = notes.columns if Shown.COLUMNS in shown else self.columns[table]
+        fresh = None
+        if Shown.FRESH_IDS in shown and self.fresh_wanted(self.step, table):
+            fresh = self.adapter.fresh(table)
+        self.events.append(
+            Refreshed(
+                step=self.step,
+                table=table,
+                version=self.versions[table],
+                timestamp=timestamp,
+                action=action,
+                effective_action=notes.effective_action or action,
+                reason=notes.reason or "the engine does not tell its refresh actions",
+                versions=notes.versions,
+                source_timestamps=notes.source_timestamps,
+                columns=columns,
+                contents=tuple(self.adapter.stored(table, columns)),
+                change_set=notes.change_set if Shown.CHANGE_SETS in shown else None,
+                fresh=None if fresh is None else tuple(fresh),
+            )
+        )

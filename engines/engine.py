@@ -1,0 +1,168 @@
+"""An engine under test: opens databases, runs scenarios in them, and restarts a platform that has died.
+
+Each engine has a `Platform` (`in_memory`, `on_spark`, `on_delta`; others get `AdapterPlatform`).
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from engines.adapter import Adapter
+from engines.drive import FreshWanted, drive, never_fresh
+from engines.errors import EngineError
+from engines.watchdog import cut_after
+from workload.scenario import Scenario
+from workload.schema import Column
+from workload.sql import Dialect
+from workload.trace import RefreshRefused, Trace
+from workload.types import Row
+
+TIME_LIMIT_S = 300.0
+"""Seconds that one scenario may take; in memory most take a quarter of a second."""
+
+Open = Callable[[], Adapter]
+"""Opens an empty database of an engine: an Adapter class, or a function that returns an Adapter."""
+
+
+@contextmanager
+def opened(database: Open) -> Iterator[Adapter]:
+    """An empty database that is closed afterwards."""
+    adapter = database()
+    try:
+        yield adapter
+    finally:
+        adapter.close()
+
+
+class Platform(ABC):
+    """What databases of an engine run on, such as a JVM. Several threads may share it."""
+
+    time_limit_s: float = TIME_LIMIT_S
+
+    @abstractmethod
+    def open(self) -> Adapter:
+        """Opens an empty database."""
+
+    def open_for_vote(self) -> Adapter:
+        """Opens an empty database for the third vote, without planted faults of the refresh protocol."""
+        return self.open()
+
+    def alive(self) -> bool:
+        """Returns whether the platform still answers; a dead one is started again."""
+        return True
+
+
+@dataclass(frozen=True)
+class AdapterPlatform(Platform):
+    """The platform of an engine without a platform of its own: each adapter starts what it needs."""
+
+    adapter: Open
+    time_limit_s: float = TIME_LIMIT_S
+
+    def open(self) -> Adapter:
+        """Opens an empty database."""
+        return self.adapter()
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputation:
+    """A request to compute one table in full from given rows, in the two forms that engines can compute.
+
+    `text`: the query over literal rows in a dialect. `columns`: the columns of its result. `alone`: a
+    scenario whose only refresh gives the table its first contents from the same rows.
+    """
+
+    table: str
+    text: Callable[[Dialect], str]
+    columns: tuple[Column, ...]
+    alone: Callable[[], Scenario]
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Engine:
+    """Runs scenarios on a platform. Threads share it.
+
+    `start` starts the platform. A run during which the platform died is repeated once on a new platform; if
+    that dies too, its error is raised.
+    """
+
+    start: Callable[[], Platform]
+    platform: Platform
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @staticmethod
+    def started(start: Callable[[], Platform]) -> Engine:
+        """Starts the platform and returns the engine."""
+        return Engine(start, start())
+
+    @staticmethod
+    def of(adapter: Open, time_limit_s: float = TIME_LIMIT_S) -> Engine:
+        """Returns the engine of an adapter."""
+        return Engine.started(lambda: AdapterPlatform(adapter, time_limit_s))
+
+    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+        """Runs a well-formed scenario in a database of its own and returns the trace.
+
+        Raises HungQuery when the time limit is over, and whatever the engine raises that the interface of
+        adapters does not name.
+        """
+        return self._surviving(
+            lambda platform: run_on(platform, platform.open, scenario, fresh_wanted), _is_in_doubt
+        )
+
+    def recompute(self, wanted: Recomputation) -> Sequence[Row]:
+        """Returns the engine's own full computation of a table, the third vote. Raises as `run` does."""
+        return self._surviving(lambda platform: recomputed(platform, wanted))
+
+    def _surviving(
+        self, work: Callable[[Platform], Result], in_doubt: Callable[[Result], bool] = lambda result: False
+    ) -> Result:
+        platform = self.platform
+        try:
+            result = work(platform)
+            if not in_doubt(result) or platform.alive():
+                return result
+        except Exception:
+            if platform.alive():
+                raise
+        return work(self._replacement_of(platform))
+
+    def _replacement_of(self, dead: Platform) -> Platform:
+        with self.lock:
+            if self.platform is dead:
+                self.platform = self.start()
+            return self.platform
+
+
+def run_on(platform: Platform, database: Open, scenario: Scenario, fresh_wanted: FreshWanted) -> Trace:
+    """Runs a scenario in one database of a platform. Raises HungQuery when the time limit is over."""
+    with opened(database) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
+        return drive(adapter, scenario, fresh_wanted)
+
+
+def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
+    """The engine's answer to the query, or the first contents of the table in an empty database."""
+    with opened(platform.open_for_vote) as adapter:
+        rows = adapter.evaluate(wanted.text(adapter.capabilities.dialect), wanted.columns)
+        if rows is not None:
+            return [tuple(row) for row in rows]
+    trace = run_on(platform, platform.open_for_vote, wanted.alone(), never_fresh)
+    if not trace.refreshes:
+        raise EngineError(
+            f"no third vote on {wanted.table}: the engine refuses its full recomputation; "
+            "give the adapter an `evaluate`"
+        )
+    return [stored.row for stored in trace.refreshes[-1].contents]
+
+
+def _is_in_doubt(trace: Trace) -> bool:
+    """Whether the platform may have died in the run, which engines report as a failed refresh."""
+    return any(isinstance(event, RefreshRefused) for event in trace.events)

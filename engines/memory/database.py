@@ -1,0 +1,49 @@
+"""One DuckDB for each process, with a database in it for each scenario (tiers `rules` and `spark`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+
+import duckdb
+
+CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
+    "default_null_order": "nulls_first_on_asc_last_on_desc",
+    "ieee_floating_point_ops": False,
+    "threads": 1,
+    "memory_limit": "1GB",
+}
+"""NULL order and division by zero as in Spark; one thread, because workers are processes."""
+
+NUMBERS = count()
+
+
+@cache
+def instance() -> duckdb.DuckDBPyConnection:
+    """Returns the DuckDB of this process, which is opened once: opening takes as long as some refreshes do.
+
+    It cannot read files. All optimizers are off: the statistics propagation of DuckDB 2.0.0 gives wrong sums
+    over outer joins, which would look like a bug of the engine, and none helps on a dozen rows.
+    """
+    opened = duckdb.connect(":memory:", config=CONFIGURATION)
+    optimizers = opened.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    opened.execute(f"SET GLOBAL disabled_optimizers = '{','.join(name for (name,) in optimizers)}'")
+    opened.execute("SET enable_external_access = false")
+    opened.execute("SET lock_configuration = true")
+    return opened
+
+
+@contextmanager
+def own_database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database, which is dropped at the end of the block."""
+    name = f"scenario_{next(NUMBERS)}"
+    connection = instance().cursor()
+    try:
+        connection.execute(f"ATTACH ':memory:' AS {name}")
+        connection.execute(f"USE {name}")
+        yield connection
+    finally:
+        connection.close()
+        instance().execute(f"DETACH DATABASE IF EXISTS {name}")

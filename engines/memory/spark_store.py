@@ -1,0 +1,112 @@
+"""The engine's store for the tier `spark`: every version of a table is a data frame of literal rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from dynamic_tables.definition import Columns
+from dynamic_tables.plan.dialects import SPARK, SPARK_ON_FEW_ROWS, Dialect
+from dynamic_tables.plan.nodes import ROW_ID, Plan
+from dynamic_tables.plan.render import render
+from dynamic_tables.store.port import Relation
+from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
+from dynamic_tables.store.spark_errors import one_line, store_errors
+from dynamic_tables.store.texts import columns_of_text, text_frame
+from engines.memory.store import MemoryStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class NotHandedOver(Exception):
+    """Raised where the harness could not give Spark the rows of a base table: no error of the engine."""
+
+
+@dataclass(slots=True)
+class SparkStore(MemoryStore[SparkRelation]):
+    """A `Store` over a Spark session of its own. `bound`: the relations whose views `close` drops."""
+
+    session: SparkSession
+    queries_in: Dialect = SPARK_ON_FEW_ROWS
+    workspace: Workspace = field(init=False)
+    bound: list[SparkRelation] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        self.workspace = Workspace(self.session)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of Spark."""
+        return SPARK
+
+    def query(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
+        """Returns the query of a plan, not run yet."""
+        return self._noted(self.workspace.query(self._text(plan, leaves)))
+
+    def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
+        """Computes a plan now."""
+        return self._noted(self.workspace.materialized(self._text(plan, leaves), tuple(leaves.values())))
+
+    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> SparkRelation:
+        """Returns a query by its own text, over the given relations; views in it are expanded."""
+        frames = {
+            name: relation.frame
+            for name, relation in relations.items()
+            if isinstance(relation, SparkRelation)
+        }
+        with store_errors():
+            frame = text_frame(self.session, text, frames, self.known)
+            return self._noted(bound(frame, local=False))
+
+    def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
+        """Names and types of a query's result as Spark sees them. Raises DefinitionError."""
+        return columns_of_text(self.session, text, self.known)
+
+    def computed(self, contents: Relation) -> SparkRelation:
+        """Returns the rows as literals if they are few, else as a checkpoint."""
+        assert isinstance(contents, SparkRelation)
+        if contents.local:
+            return contents
+        small = self.workspace.small(contents.frame)
+        if small is not None:
+            return self._noted(small)
+        with store_errors():
+            return self._noted(bound(contents.frame.localCheckpoint(eager=True), local=False))
+
+    def from_duckdb(
+        self, connection: duckdb.DuckDBPyConnection, name: str, columns: Columns
+    ) -> SparkRelation:
+        """Returns the rows as a data frame, which is made when it is first read."""
+        arrow = connection.sql(f'SELECT * FROM "{name}"').to_arrow_table()
+        schema = ", ".join(
+            f"{SPARK.identifier(column)} {type_}" for column, type_ in (*columns, (ROW_ID, "STRING"))
+        )
+
+        def make() -> DataFrame:
+            try:
+                return self.session.createDataFrame(arrow, schema=schema)
+            except Exception as error:
+                # It happens in the middle of a refresh, which must not count as failed.
+                raise NotHandedOver(one_line(error)) from error
+
+        return self._noted(SparkRelation(make, local=True))
+
+    def release(self, relations: Sequence[Relation]) -> None:
+        """Does nothing: versions are read again, and `close` drops all views."""
+
+    def close(self) -> None:
+        """Drops every view. The store cannot be used afterwards."""
+        self.workspace.release(self.bound, ())
+        self.bound.clear()
+        self.done.clear()
+
+    def _text(self, plan: Plan, leaves: Mapping[str, Relation]) -> str:
+        return render(plan, self.queries_in, view_names(leaves)).text()
+
+    def _noted(self, relation: SparkRelation) -> SparkRelation:
+        self.bound.append(relation)
+        return relation

@@ -1,0 +1,159 @@
+"""The engine's store in memory, for the tiers `rules` (`DuckStore`) and `spark` (`SparkStore`).
+
+It keeps every version of every table, so that reading an old one costs nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import duckdb
+
+from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
+from dynamic_tables.plan.dialects import Dialect
+from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.store.port import RefreshRecord, Relation
+from dynamic_tables.versions import SourceHistory, SourceVersion
+from engines.operation import Operation
+
+Rows = TypeVar("Rows", bound=Relation)
+"""The kind of relation that holds the rows of one version: a DuckDB table or a data frame."""
+
+
+@dataclass(slots=True)
+class StoredTable(Generic[Rows]):
+    """The versions of one table: rows, number and time of each, and the refreshes that made them."""
+
+    rows: list[Rows] = field(default_factory=list)
+    versions: list[SourceVersion] = field(default_factory=list)
+    records: list[RefreshRecord] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    identity: str = ""
+
+
+@dataclass(slots=True)
+class MemoryStore(ABC, Generic[Rows]):
+    """A `Store` of the engine; its subclasses run the queries.
+
+    `known`: every table and view by name. `tables`: the versions of the tables. `done`: the plans that were
+    computed once, each with the relations that it was computed over, since tables that read one interval of a
+    source share its changes.
+    """
+
+    known: dict[str, Definition] = field(default_factory=dict, init=False)
+    tables: dict[str, StoredTable[Rows]] = field(default_factory=dict, init=False)
+    done: dict[tuple[Plan, frozenset[tuple[str, Relation]]], Rows] = field(default_factory=dict, init=False)
+
+    @property
+    @abstractmethod
+    def dialect(self) -> Dialect:
+        """The SQL dialect that plans are rendered to."""
+
+    @abstractmethod
+    def query(self, plan: Plan, leaves: Mapping[str, Relation]) -> Rows:
+        """Returns the rows of a plan, computed whenever they are read."""
+
+    @abstractmethod
+    def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> Rows:
+        """Computes the rows of a plan now and returns them."""
+
+    @abstractmethod
+    def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Rows:
+        """Returns the rows of a query that has no plan, by its own text."""
+
+    @abstractmethod
+    def computed(self, contents: Relation) -> Rows:
+        """Computes the rows of a relation, unless they are computed already."""
+
+    @abstractmethod
+    def from_duckdb(self, connection: duckdb.DuckDBPyConnection, name: str, columns: Columns) -> Rows:
+        """Returns the rows of a DuckDB table that has the columns of a base table and `$ROW_ID`."""
+
+    @abstractmethod
+    def release(self, relations: Sequence[Relation]) -> None:
+        """Frees what the relations occupy, except versions of tables."""
+
+    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Rows:
+        """Returns the rows of a plan. `once`: they are computed now, and used again for the same plan."""
+        if not once:
+            return self.query(plan, leaves)
+        key = (plan, frozenset(leaves.items()))
+        if key not in self.done:
+            self.done[key] = self.materialized(plan, leaves)
+        return self.done[key]
+
+    def definitions(self) -> Mapping[str, Definition]:
+        """Returns every table and view by name."""
+        return self.known
+
+    def create_base_table(self, table: BaseTable) -> None:
+        """Adds a base table without any version."""
+        self.known[table.name] = table
+        self.tables[table.name] = StoredTable()
+
+    def create_view(self, view: View) -> None:
+        """Adds a view to the definitions."""
+        self.known[view.name] = view
+
+    def create_dynamic_table(self, table: DynamicTable) -> None:
+        """Adds a dynamic table without any version."""
+        self.known[table.name] = table
+        self.tables[table.name] = StoredTable(identity=f"{table.name}#1")
+
+    def drop(self, definition: Definition) -> None:
+        """Removes a table with its versions, or a view."""
+        del self.known[definition.name]
+        self.tables.pop(definition.name, None)
+
+    def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
+        """Returns the versions of a base or dynamic table, oldest first."""
+        versions = self.tables[definition.name].versions
+        return SourceHistory(definition.name, isinstance(definition, DynamicTable), versions)
+
+    def readable(self, name: str, version: SourceVersion) -> bool:
+        """Returns True for every version that exists: nothing is vacuumed in memory."""
+        return version.version < len(self.tables[name].rows)
+
+    def refreshes(self, table: DynamicTable) -> Sequence[RefreshRecord]:
+        """Returns the refreshes of a dynamic table, oldest first."""
+        return self.tables[table.name].records
+
+    def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
+        """Returns the rows of a version, always with ids: plans select the columns that they need."""
+        return self.tables[name].rows[version]
+
+    def current(self, table: DynamicTable) -> Relation:
+        """Returns the rows of the newest version."""
+        return self.tables[table.name].rows[-1]
+
+    def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
+        """Adds the contents after `apply` as a new version; returns its number."""
+        applied = self.compute(apply, {"contents": self.current(table), "folded": folded}, once=True)
+        return self._commit(table, applied, record, Operation.MERGE)
+
+    def overwrite(self, table: DynamicTable, contents: Relation, record: RefreshRecord) -> int:
+        """Adds new contents as a new version; returns its number."""
+        return self._commit(table, self.computed(contents), record, Operation.OVERWRITE)
+
+    def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
+        """Adds a version with the rows of the newest one; returns its number."""
+        return self._commit(table, self.tables[table.name].rows[-1], record, Operation.TOUCH)
+
+    def add_version(self, name: str, rows: Rows, version: SourceVersion) -> None:
+        """Adds a version of a table with its rows."""
+        stored = self.tables[name]
+        stored.rows.append(rows)
+        stored.versions.append(version)
+
+    def _commit(self, table: DynamicTable, rows: Rows, record: RefreshRecord, operation: Operation) -> int:
+        stored = self.tables[table.name]
+        number = len(stored.rows)
+        content = number if record.changed or not stored.versions else stored.versions[-1].content
+        version = SourceVersion(number, record.frontier.timestamp, content, stored.identity)
+        self.add_version(table.name, rows, version)
+        stored.records.append(record)
+        stored.operations.append(operation)
+        return number

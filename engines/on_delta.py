@@ -1,0 +1,179 @@
+"""The whole built-in engine on real Delta tables, one folder for each scenario: the tiers `delta*`."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dynamic_tables import definition as engine
+from dynamic_tables.account import Account
+from dynamic_tables.plan.nodes import ROW_ID
+from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.session import Settings, open_session
+from dynamic_tables.session.dead import answers
+from dynamic_tables.store.delta import DeltaStore
+from engines.account_adapter import AccountAdapter
+from engines.adapter import Transaction
+from engines.engine import Platform
+from engines.operation import Operation
+from engines.spark_jobs import JobTag, job_tag
+from engines.variant import Variant
+from oracle.delta_reader import newest_version, read_rows
+from workload.schema import Column, Table
+from workload.sql import delta_texts
+from workload.trace import Action, StoredRow
+from workload.types import STRING, Row, parse_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROPERTIES: Mapping[str, str] = {"delta.checkpointInterval": "1000"}
+"""A scenario has tens of commits: checkpoints would cost more than they save."""
+
+BEFORE_ALL = -1
+"""The logical time at which base tables are created: no step of a scenario is that early."""
+
+
+class OnDelta(AccountAdapter):
+    """An account in a folder. Spark writes the base tables; delta-rs, not Spark, reads everything back."""
+
+    def __init__(self, spark: SparkSession, path: Path, variant: Variant) -> None:
+        """`path`: a folder that does not exist yet; it is removed at the end.
+
+        Where the variant has the engine's validations off, its MERGE does not refuse wrong changes either.
+        """
+        path.mkdir(parents=True)
+        self.spark = spark
+        self.path = path
+        self.clock = SimulatedClock(BEFORE_ALL)
+        self._resources = ExitStack()
+        self._resources.callback(shutil.rmtree, path, ignore_errors=True)
+        strict = variant.protocol.validations
+        store = DeltaStore(str(path), spark, self.clock, strict_merge=strict, properties=PROPERTIES)
+        self._resources.callback(store.close)
+        self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
+        self.account = Account(store=store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
+        # The newest version of each base table after each commit, read from the log and not from the engine:
+        # an engine that overlooks a version must not make the judge overlook it.
+        self._written: dict[str, list[tuple[int, int]]] = {}
+
+    def create_table(self, table: Table, sql: str) -> None:
+        """Creates a base table through the account; the engine writes the statement itself."""
+        self.account.create_base_table(table.name, [(c.name, str(c.type)) for c in table.columns])
+
+    def commit(self, transaction: Transaction) -> Mapping[str, int]:
+        """Applies a transaction; returns the newest versions of its tables. Raises StoreError."""
+        texts = chain.from_iterable(
+            delta_texts(dml, transaction.tables[dml.table], self._restored) for dml in transaction.statements
+        )
+        self.account.execute(*texts)
+        versions = {dml.table: self._last_version(dml.table) for dml in transaction.statements}
+        for name, version in versions.items():
+            self._written.setdefault(name, []).append((version, transaction.at))
+        return versions
+
+    def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns the rows of the newest version, read by delta-rs."""
+        return read_rows(self.path / name, self._last_version(name), columns)
+
+    def stored_version(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
+        """Returns the rows of a version with their ids, read by delta-rs."""
+        columns = tuple(Column(name, parse_type(str(type_))) for name, type_ in table.columns)
+        if not table.incremental:
+            return tuple(StoredRow(None, row) for row in read_rows(self.path / table.name, version, columns))
+        rows = read_rows(self.path / table.name, version, (*columns, Column(ROW_ID, STRING)))
+        return tuple(StoredRow(None if row[-1] is None else str(row[-1]), row[:-1]) for row in rows)
+
+    def newest(self, name: str) -> int | None:
+        """Returns the last version in the log; None where there is no such table."""
+        return self._last_version(name) if (self.path / name / "_delta_log").is_dir() else None
+
+    def effective_action(self, table: engine.DynamicTable, version: int, reported: Action) -> Action:
+        """The action that Delta's own record of the commit shows.
+
+        A commit that neither adds a row nor removes a file left the contents alone, as NO_DATA and an
+        INCREMENTAL refresh without changes should. Any other commit that is neither a MERGE nor an overwrite
+        is no refresh action, and counts as FULL.
+        """
+        actions = self._actions(table.name, version)
+        info = next(body for kind, body in actions if kind == "commitInfo")
+        if info["operation"] == "MERGE":
+            return Operation.MERGE.action(reported)
+        if _is_overwrite(info):
+            return Operation.OVERWRITE.action(reported)
+        if any(kind == "remove" for kind, _ in actions) or _rows_added(actions):
+            return Action.FULL
+        return Operation.TOUCH.action(reported)
+
+    def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
+        """Returns Spark's own answer: no plan, no frontier and no Delta table take part."""
+        return [tuple(row) for row in self.spark.newSession().sql(query).collect()]
+
+    def interrupt(self) -> None:
+        """Cancels the Spark jobs of this scenario."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """Closes the store and removes the folder."""
+        self._resources.close()
+
+    def _last_version(self, name: str) -> int:
+        return newest_version(self.path / name)
+
+    def _restored(self, name: str, to: int) -> str:
+        """The version of a base table at a logical time, as RESTORE names it."""
+        version = max((version for version, at in self._written.get(name, ()) if at <= to), default=0)
+        return f"VERSION AS OF {version}"
+
+    def _actions(self, name: str, version: int) -> list[tuple[str, dict[str, object]]]:
+        log = self.path / name / "_delta_log" / f"{version:020d}.json"
+        lines = (json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
+        return [(kind, body) for line in lines for kind, body in line.items()]
+
+
+def _is_overwrite(info: Mapping[str, object]) -> bool:
+    parameters = info["operationParameters"]
+    return isinstance(parameters, dict) and parameters.get("mode") == "Overwrite"
+
+
+def _rows_added(actions: list[tuple[str, dict[str, object]]]) -> bool:
+    stats = (json.loads(str(body["stats"])) for kind, body in actions if kind == "add")
+    return any(stat["numRecords"] > 0 for stat in stats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaPlatform(Platform):
+    """Folders of Delta tables below one folder, written by one Spark that several threads share.
+
+    `time_limit_s`: a refresh takes a second, and a long scenario has hundreds.
+    """
+
+    spark: SparkSession
+    folder: Path
+    variant: Variant = field(default_factory=Variant)
+    time_limit_s: float = 1800.0
+
+    @staticmethod
+    def start(settings: Settings = Settings.TUNED, variant: Variant | None = None) -> DeltaPlatform:
+        """The platform in a temporary folder that is removed when the process ends. Raises SessionError."""
+        folder = Path(tempfile.mkdtemp(prefix="dvs-delta-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        spark = open_session(settings=settings)
+        return DeltaPlatform(spark=spark, folder=folder, variant=variant or Variant())
+
+    def open(self) -> OnDelta:
+        """Opens an empty account in a folder of its own."""
+        return OnDelta(self.spark, self.folder / uuid.uuid4().hex, self.variant)
+
+    def alive(self) -> bool:
+        """Whether the JVM still answers."""
+        return answers(self.spark.sparkContext)

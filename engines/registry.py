@@ -1,0 +1,142 @@
+"""The table of tiers and adapters: where scenarios can run, by the names of the command line."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial, reduce
+
+from engines.adapter import Adapter
+from engines.engine import Engine
+from engines.errors import EngineError
+from engines.variant import Variant
+from workload.lift.kind import Lifting
+from workload.limits import NO_LIMITS, Limits, both
+
+ADAPTER = "adapter:"
+"""`adapter:NAME` is the tier of a registered adapter, or of `module:class`."""
+
+Start = Callable[[Variant, bool], Engine]
+"""(variant of the built-in engine, whether the campaign lasts many minutes) -> an engine that runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """An engine and how campaigns run it.
+
+    `what`: the engine in words, for `--help`. `processes`: whether workers are processes; otherwise they are
+    threads, because one JVM serves all. `chunk`: how many scenarios a worker takes at once. `workers`: how
+    many there are by default. `attempts`: how many runs shrinking one failure may take. `lifting`: the one
+    that suits the engine. `attributed_on`: the tier on which a divergence is attributed, where this tier's
+    third vote is the engine's own. `built_in`: whether faults can be planted in the engine.
+    """
+
+    start: Start
+    what: str
+    processes: bool = False
+    chunk: int = 1
+    workers: int = 2
+    attempts: int
+    lifting: Lifting = Lifting.NONE
+    attributed_on: str | None = None
+    built_in: bool = True
+
+
+def _in_memory(variant: Variant, lasting: bool) -> Engine:
+    # Imported here and below: an engine loads what it needs when it starts.
+    from engines.in_memory import InMemoryPlatform
+
+    return Engine.started(lambda: InMemoryPlatform(variant))
+
+
+def _on_spark(delta: bool, stock: bool, variant: Variant, lasting: bool) -> Engine:
+    """Starts the engine with Delta tables or with snapshots in memory. `stock`: by Spark's stock settings."""
+    from dynamic_tables.session import Settings
+    from engines.on_delta import DeltaPlatform
+    from engines.on_spark import SparkPlatform
+
+    tuned = Settings.LASTING if lasting else Settings.TUNED
+    start = DeltaPlatform.start if delta else SparkPlatform.start
+    return Engine.started(lambda: start(Settings.STOCK if stock else tuned, variant))
+
+
+def _of_adapter(name: str, variant: Variant, lasting: bool) -> Engine:
+    adapter = find_adapter(name)
+    adapter.ready()
+    return Engine.of(adapter)
+
+
+TIERS: dict[str, Tier] = {
+    "rules": Tier(
+        start=_in_memory,
+        what="the engine's plans on DuckDB, in memory",
+        processes=True,
+        chunk=4,
+        attempts=400,
+        attributed_on="spark",
+    ),
+    "spark": Tier(
+        start=partial(_on_spark, False, False),
+        what="the engine's plans on Spark, over snapshots in memory",
+        workers=4,
+        attempts=60,
+        lifting=Lifting.INTERVALS,
+    ),
+    "spark-stock": Tier(
+        start=partial(_on_spark, False, True),
+        what="the same by Spark's stock settings, as production runs",
+        workers=4,
+        attempts=30,
+        lifting=Lifting.INTERVALS,
+    ),
+    "delta": Tier(
+        start=partial(_on_spark, True, False),
+        what="the whole engine on real Delta tables",
+        attempts=30,
+    ),
+    "delta-stock": Tier(
+        start=partial(_on_spark, True, True), what="the same by Spark's stock settings", attempts=15
+    ),
+}
+"""The tiers of the built-in engine."""
+
+ADAPTERS: Mapping[str, str] = {
+    "built-in": "engines.in_memory:InMemory",
+    "pg_ivm": "engines.pg_ivm:PgIvm",
+}
+"""The adapters that come with the harness: name -> `module:class`, loaded when it is used."""
+
+
+def find_tier(name: str) -> Tier:
+    """Returns the tier of a name of the command line. Raises EngineError for an unknown name."""
+    if name.startswith(ADAPTER):
+        start = partial(_of_adapter, name.removeprefix(ADAPTER))
+        return Tier(start=start, what="another engine", attempts=200, built_in=False)
+    if name not in TIERS:
+        raise EngineError(f"no tier {name!r}; there are: {', '.join(TIERS)}, {ADAPTER}NAME")
+    return TIERS[name]
+
+
+def find_adapter(name: str) -> type[Adapter]:
+    """Loads the adapter of a registered name, or of `module:class`.
+
+    Raises EngineError where there is no such adapter, module or class.
+    """
+    module, _, attribute = ADAPTERS.get(name, name).partition(":")
+    if not attribute:
+        known = ", ".join(ADAPTERS)
+        raise EngineError(f"no adapter {name!r}; there are: {known}; for your own write module:class")
+    try:
+        adapter = getattr(importlib.import_module(module), attribute, None)
+    except ImportError as error:
+        raise EngineError(f"adapter {name!r}: {error}; is its folder in PYTHONPATH?") from error
+    if not (isinstance(adapter, type) and issubclass(adapter, Adapter)):
+        raise EngineError(f"adapter {name!r}: {module} has no class {attribute} derived from Adapter")
+    return adapter
+
+
+def limits_of(*tiers: str) -> Limits:
+    """Returns the common limits of some tiers' engines. Raises EngineError as `find_adapter` does."""
+    names = [tier.removeprefix(ADAPTER) for tier in tiers if tier.startswith(ADAPTER)]
+    return reduce(both, (find_adapter(name).capabilities.limits for name in names), NO_LIMITS)

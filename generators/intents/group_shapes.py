@@ -1,0 +1,115 @@
+"""The dynamic tables of the intents about grouping; see `shapes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
+from generators.expressions import Term, call, constant, literal
+from generators.intents.shapes import define, define_over, on_keys, reading
+from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
+from workload.query import Aggregate, AggregateFunction, Derived, JoinKind
+from workload.types import BIGINT, BOOLEAN, INT
+
+COUNT = Term(COUNT_STAR, 5)
+"""COUNT(*) of few rows: five binary digits hold it."""
+
+
+def grouped(b: ScenarioBuilder, table: TableSketch) -> str:
+    """GROUP BY the key, or DISTINCT over the first two columns."""
+    source = reading(b, table.name, 16)
+    if b.choices.chance(25):
+        narrow = replace(source, scope=source.scope[:2], rows=8)
+        return define(b, b.queries.plain(narrow, None, distinct=True))
+    return define(b, b.queries.aggregated(source, None, (source.scope[0],), b.choices.integer(1, 3)))
+
+
+def scalar(b: ScenarioBuilder, table: TableSketch) -> str:
+    """Aggregates over all rows, without GROUP BY."""
+    return define_over(b, reading(b, table.name), 16, "scalar")
+
+
+def by_second_column(b: ScenarioBuilder, table: TableSketch) -> str:
+    """GROUP BY the column after the key, or DISTINCT over it."""
+    source = reading(b, table.name, 16)
+    if b.choices.chance(30):
+        return define(b, select(source, source.scope[1:2], distinct=True))
+    return define(b, b.queries.aggregated(source, None, (source.scope[1],), 1))
+
+
+def by_key(b: ScenarioBuilder, source: FromClause, aggregates: Sequence[Term]) -> str:
+    """Adds a dynamic table with the given aggregates, grouped by the key, and returns its name."""
+    terms = [source.scope[0], *aggregates]
+    return define(b, select(replace(source, rows=16), terms, group_by=source.scope[:1]))
+
+
+def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
+    """MIN and MAX of every column by key."""
+    source = reading(b, table.name)
+    functions = (AggregateFunction.MIN, AggregateFunction.MAX)
+    return by_key(b, source, [extremum(function, t) for t in source.scope[1:] for function in functions])
+
+
+def extremum(function: AggregateFunction, term: Term) -> Term:
+    """MIN or MAX of a term."""
+    return replace(term, expr=Aggregate(function, term.expr, False, term.type))
+
+
+def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
+    """MAX, COUNT(*), COUNT, SUM and AVG by key."""
+    source = reading(b, table.name)
+    value = b.choices.pick(source.scope[1:])
+    aggregates = [
+        extremum(AggregateFunction.MAX, value),
+        COUNT,
+        Term(Aggregate(AggregateFunction.COUNT, value.expr, b.choices.chance(50), BIGINT), 5),
+    ]
+    summable = [term for term in source.scope if summed_type(term, 5) is not None]
+    aggregates.extend(
+        b.queries.sum_or_average(function, b.choices.pick(summable), 5, b.choices.chance(20))
+        for function in (AggregateFunction.SUM, AggregateFunction.AVG)
+    )
+    return by_key(b, source, aggregates)
+
+
+def boundary(b: ScenarioBuilder, table: TableSketch) -> str:
+    """WHERE k < 2, or GROUP BY k HAVING COUNT(*) > 1."""
+    source = reading(b, table.name)
+    if b.choices.chance(50):
+        return define(b, select(source, source.scope, below_two(source).expr))
+    having = call("gt", BOOLEAN, COUNT, constant(1, BIGINT)).expr
+    keys = source.scope[:1]
+    return define(b, select(source, [*keys, COUNT], group_by=keys, having=having))
+
+
+def below_two(source: FromClause) -> Term:
+    """The condition `k < 2` on the first column, the key."""
+    return call("lt", BOOLEAN, source.scope[0], constant(2, INT))
+
+
+def sum_of_case(b: ScenarioBuilder, table: TableSketch) -> str:
+    """SUM(CASE WHEN k < 2 THEN k ELSE ..), by another column than k."""
+    source = reading(b, table.name)
+    case = call("case", INT, below_two(source), source.scope[0], literal(b.choices, INT))
+    sum_ = Term(Aggregate(AggregateFunction.SUM, case.expr, False, BIGINT), 10)
+    group = b.choices.pick([term for term in source.scope[1:] if term.key] or source.scope[:1])
+    return define(b, select(source, [group, sum_], group_by=[group]))
+
+
+def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:
+    """Groups of groups: COUNT(*) and MAX over a grouped sub-select."""
+    source, alias = reading(b, table.name), b.queries.alias()
+    keys = [source.scope[0], b.choices.pick([term for term in source.scope[1:] if term.key])]
+    inner = select(source, [*keys, COUNT], group_by=keys)
+    outer = FromClause(Derived(inner.query, alias), scope_of(alias, inner.columns), 16)
+    return by_key(b, outer, [COUNT, extremum(AggregateFunction.MAX, outer.scope[2])])
+
+
+def padded_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """COUNT(*) and SUM by a left column over a LEFT JOIN: pads count, and sums over pads alone are NULL."""
+    first, second = reading(b, left.name), reading(b, right.name)
+    sum_ = Aggregate(AggregateFunction.SUM, second.scope[0].expr, False, BIGINT)
+    source = joined(JoinKind.LEFT, first, second, on_keys(first, second))
+    return by_key(b, source, [Term(COUNT_STAR, 6), Term(sum_, 10)])

@@ -1,0 +1,194 @@
+"""The dynamic tables that intents maintain: each query has a fixed shape and random details.
+
+Each function with a builder and tables defines a dynamic table in the builder and returns its name. Rows are
+upper estimates, from which the generator decides what may be summed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
+from generators.expressions import Term, call, constant
+from generators.relations import FromClause, Generated, joined, read, select
+from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, UnionAll, With
+from workload.types import BOOLEAN, INT
+
+
+def two_tables(b: ScenarioBuilder) -> tuple[TableSketch, TableSketch]:
+    """Two different base tables; a second one is added if there is only one."""
+    while len(b.tables) < 2:
+        b.add_table()
+    first = b.choices.pick(b.tables)
+    return first, partner(b, first)
+
+
+def partner(b: ScenarioBuilder, table: TableSketch) -> TableSketch:
+    """A base table other than the given one; a new one if there is no other."""
+    others = [other for other in b.tables if other.name != table.name]
+    return b.choices.pick(others) if others else b.add_table()
+
+
+def int_column(table: TableSketch) -> str:
+    """The last INT column of the table, which is the key if there is no other."""
+    return [column.name for column in table.columns if column.type == INT][-1]
+
+
+def reading(b: ScenarioBuilder, name: str, rows: int = 8) -> FromClause:
+    """The FROM clause that reads one relation under a new alias."""
+    return replace(read(b.source(name), b.queries.alias()), rows=rows)
+
+
+def on_keys(left: FromClause, right: FromClause) -> Expr:
+    """The condition that the first columns are equal: the key, `k`, in every relation that intents join."""
+    return call("eq", BOOLEAN, left.scope[0], right.scope[0]).expr
+
+
+def column_of(source: FromClause, name: str) -> Term:
+    """The term of a FROM clause that is the column of the name."""
+    return next(t for t in source.scope if isinstance(t.expr, ColumnRef) and t.expr.name == name)
+
+
+def define(b: ScenarioBuilder, generated: Generated) -> str:
+    """Adds a dynamic table with the query, and returns its name."""
+    return b.add_dynamic_table(generated).name
+
+
+def define_over(b: ScenarioBuilder, source: FromClause, rows: int, shape: str) -> str:
+    """Adds a dynamic table with a random block of a shape over a FROM clause, and returns its name."""
+    return define(b, b.queries.over(replace(source, rows=rows), shape))
+
+
+def key_join(b: ScenarioBuilder, left: str, right: str, kind: JoinKind, shape: str) -> str:
+    """A join of two relations on their keys, then projected or grouped; sometimes with a second conjunct."""
+    first, second = reading(b, left), reading(b, right)
+    condition = on_keys(first, second)
+    if b.choices.chance(25):
+        extra = b.queries.condition(first.scope, second.scope)
+        condition = call("and", BOOLEAN, Term(condition), Term(extra)).expr
+    return define_over(b, joined(kind, first, second, condition), 64, shape)
+
+
+def join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """A join on the keys, mostly inner; plain or grouped."""
+    kind = b.choices.weighted(((5, JoinKind.INNER), (1, JoinKind.LEFT), (1, JoinKind.FULL)))
+    return key_join(b, left.name, right.name, kind, b.choices.weighted(((4, "plain"), (1, "grouped"))))
+
+
+def outer_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """An outer join on the keys that preserves `left` (and perhaps `right`)."""
+    kind = b.choices.weighted(((4, JoinKind.LEFT), (3, JoinKind.FULL), (2, JoinKind.RIGHT)))
+    pair = (right.name, left.name) if kind is JoinKind.RIGHT else (left.name, right.name)
+    return key_join(b, *pair, kind, b.choices.weighted(((5, "plain"), (3, "grouped"))))
+
+
+def left_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """l LEFT JOIN r ON l.k = r.k, projected."""
+    first, second = reading(b, left.name), reading(b, right.name)
+    return define_over(b, joined(JoinKind.LEFT, first, second, on_keys(first, second)), 64, "plain")
+
+
+def anything(b: ScenarioBuilder, table: TableSketch) -> str:
+    """A random query over one table."""
+    return define(b, b.queries.query([b.source(table.name)], 1))
+
+
+def twice(b: ScenarioBuilder, table: TableSketch) -> str:
+    """A self join, written plainly or over a CTE used twice."""
+    first, second = b.queries.alias(), b.queries.alias()
+    kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.LEFT), (1, JoinKind.FULL)))
+    if b.choices.chance(50):
+        return key_join(b, table.name, table.name, kind, "plain")
+    inner = same_columns(reading(b, table.name), table)
+    cte = replace(b.source(table.name), name=f"c{b.queries.aliases}", rows=8)
+    left, right = read(cte, first), read(cte, second)
+    body = b.queries.over(joined(kind, left, right, on_keys(left, right)), "plain")
+    return define(b, replace(body, query=With((Cte(cte.name, inner),), body.query)))
+
+
+def union_with_itself(b: ScenarioBuilder, table: TableSketch) -> str:
+    """UNION ALL of a table with itself: the two copies of a row differ by their branch alone."""
+    source = reading(b, table.name, 16)
+    branch = select(source, source.scope)
+    return define(b, replace(branch, query=UnionAll((branch.query, branch.query))))
+
+
+def other_name(b: ScenarioBuilder, table: TableSketch) -> str:
+    """A self join on two columns of different names, written right side first: `ON r.k = l.x`."""
+    first, second = reading(b, table.name), reading(b, table.name)
+    condition = call("eq", BOOLEAN, second.scope[0], column_of(first, int_column(table))).expr
+    return define_over(b, joined(JoinKind.INNER, first, second, condition), 64, "plain")
+
+
+def same_columns(source: FromClause, table: TableSketch, where: Expr | None = None) -> Select:
+    """A SELECT of all columns of a base table, under their names."""
+    items = tuple(Item(term.expr, c.name) for term, c in zip(source.scope, table.columns, strict=True))
+    return Select(items, source.relation, where)
+
+
+def plain_copy(b: ScenarioBuilder, source: FromClause, table: TableSketch, where: Expr | None = None) -> str:
+    """A dynamic table with the columns of a base table."""
+    return define(b, Generated(same_columns(source, table, where), b.source(table.name).columns, 8))
+
+
+def stacked(b: ScenarioBuilder, table: TableSketch) -> str:
+    """A filter over a dynamic table over a base table."""
+    upper = reading(b, plain_copy(b, reading(b, table.name), table))
+    where = call("gt", BOOLEAN, upper.scope[0], constant(2, INT)).expr
+    return define(b, select(upper, upper.scope, where))
+
+
+def diamond(b: ScenarioBuilder, table: TableSketch) -> str:
+    """Two dynamic tables over one base table, and a third that joins them."""
+    first, second = reading(b, table.name), reading(b, table.name)
+    left = plain_copy(b, first, table)
+    keys = second.scope[:1]
+    where = b.queries.condition(keys, keys) if b.choices.chance(30) else None
+    right = plain_copy(b, second, table, where)
+    kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.FULL), (1, JoinKind.LEFT)))
+    return key_join(b, left, right, kind, b.choices.pick(("plain", "grouped")))
+
+
+def three_way(b: ScenarioBuilder, first: TableSketch, second: TableSketch) -> str:
+    """Three inputs joined on their keys."""
+    third = b.choices.pick((first, second, b.choices.pick(b.tables)))
+    left, middle, right = (reading(b, table.name) for table in (first, second, third))
+    inner = joined(JoinKind.INNER, left, middle, on_keys(left, middle))
+    kind = b.choices.weighted(((3, JoinKind.INNER), (1, JoinKind.LEFT)))
+    source = joined(kind, inner, right, on_keys(b.choices.pick((left, middle)), right))
+    return define_over(b, source, 128, b.choices.pick(("plain", "plain", "grouped")))
+
+
+def outer_chain(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """l OUTER JOIN r LEFT JOIN s, where s is often l: rows padded by one join find matches in the other."""
+    third = b.choices.pick((left, left, right, b.choices.pick(b.tables)))
+    kind = b.choices.pick((JoinKind.LEFT, JoinKind.FULL))
+    name = int_column(left) if b.choices.chance(50) else "k"
+    shape = b.choices.pick(("plain", "plain", "grouped"))
+    return two_outer_joins(b, kind, (left, right, third), name, shape)
+
+
+def two_outer_joins(
+    b: ScenarioBuilder,
+    kind: JoinKind,
+    tables: tuple[TableSketch, TableSketch, TableSketch],
+    name: str,
+    shape: str,
+) -> str:
+    """l (kind) JOIN r ON l.k = r.k LEFT JOIN s ON l.name = s.k."""
+    left, right, third = (reading(b, table.name) for table in tables)
+    inner = joined(kind, left, right, on_keys(left, right))
+    condition = call("eq", BOOLEAN, column_of(left, name), third.scope[0]).expr
+    return define_over(b, joined(JoinKind.LEFT, inner, third, condition), 128, shape)
+
+
+def over_cross(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """l LEFT JOIN (l' CROSS JOIN r) ON l.k = l'.k."""
+    outer, first, second = (reading(b, name) for name in (left.name, left.name, right.name))
+    cross = joined(JoinKind.CROSS, first, second, None)
+    items = (Item(first.scope[0].expr, "k"), Item(second.scope[0].expr, "l"))
+    alias = b.queries.alias()
+    terms = [Term(ColumnRef(alias, name, INT), 3) for name in ("k", "l")]
+    derived = FromClause(Derived(Select(items, cross.relation), alias), terms, 64)
+    return define_over(b, joined(JoinKind.LEFT, outer, derived, on_keys(outer, derived)), 128, "plain")

@@ -1,0 +1,110 @@
+"""Relations as the generator sees them: what a query may read, and the blocks that are built from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generators.expressions import Term
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    ColumnRef,
+    Expr,
+    Item,
+    Join,
+    JoinKind,
+    Named,
+    Query,
+    Relation,
+    Select,
+)
+from workload.types import BIGINT, DOUBLE, Kind, SqlType, decimal
+
+COUNT_STAR = Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    """A column of a relation, with what the generator must know to use it (see `expressions.Term`)."""
+
+    name: str
+    type: SqlType
+    digits: int
+    key: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A relation that a query may read. `rows`: how many it may hold at most, roughly."""
+
+    name: str
+    columns: tuple[OutputColumn, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A query with its output columns and, roughly, the number of rows it may yield at most."""
+
+    query: Query
+    columns: tuple[OutputColumn, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class FromClause:
+    """A FROM clause: the columns it brings into scope and, roughly, the rows it may yield at most."""
+
+    relation: Relation
+    scope: list[Term]
+    rows: int
+
+
+def scope_of(alias: str, columns: Sequence[OutputColumn]) -> list[Term]:
+    """The columns of a relation, as terms under an alias."""
+    return [Term(ColumnRef(alias, column.name, column.type), column.digits, column.key) for column in columns]
+
+
+def read(source: Source, alias: str) -> FromClause:
+    """The FROM clause that reads one source under an alias."""
+    return FromClause(Named(source.name, alias), scope_of(alias, source.columns), source.rows)
+
+
+def joined(kind: JoinKind, left: FromClause, right: FromClause, condition: Expr | None) -> FromClause:
+    """The join of two FROM clauses on a given condition."""
+    relation = Join(kind, left.relation, right.relation, condition)
+    return FromClause(relation, left.scope + right.scope, left.rows * right.rows)
+
+
+def select(
+    source: FromClause,
+    terms: Sequence[Term],
+    where: Expr | None = None,
+    *,
+    group_by: Sequence[Term] | None = None,
+    having: Expr | None = None,
+    distinct: bool = False,
+) -> Generated:
+    """A SELECT block whose output columns are the terms, named x0, x1, and so on.
+
+    `group_by`: None for no grouping, empty for one group of all rows.
+    """
+    items = tuple(Item(term.expr, f"x{number}") for number, term in enumerate(terms))
+    columns = tuple(OutputColumn(f"x{n}", term.type, term.digits, term.key) for n, term in enumerate(terms))
+    keys = None if group_by is None else tuple(key.expr for key in group_by)
+    query = Select(items, source.relation, where, keys, having, distinct)
+    return Generated(query, columns, 1 if keys == () else source.rows)
+
+
+def summed_type(term: Term, growth: int) -> SqlType | None:
+    """The type of SUM over a term; None where the sum could overflow or lose digits."""
+    match term.type.kind:
+        case Kind.INT | Kind.BIGINT if term.digits + growth <= 60:
+            return BIGINT
+        case Kind.DOUBLE if term.digits + growth <= 50:
+            return DOUBLE
+        case Kind.DECIMAL if term.type.precision + 10 <= 28:
+            return decimal(term.type.precision + 10, term.type.scale)
+        case _:
+            return None

@@ -1,0 +1,96 @@
+"""Every edge of the Direct Serialization Graph, by the words of docs/notation.md, "Reading rules"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+from dvs_model.history import PredicateRead, Read, Version
+from reference.versions import Versions
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A dependency. `leaves`, `enters`: the events at its ends, for the graphs that unfold a transaction."""
+
+    kind: str
+    source: int
+    target: int
+    label: str = ""
+    predicate: bool = False
+    certain: bool = True
+    leaves: int = -1
+    enters: int = -1
+
+
+def all_edges(versions: Versions, *, thesis: bool, letter: bool) -> list[Edge]:
+    """Every edge between two different committed transactions. `thesis`, `letter`: the readings."""
+    edges = [*write_edges(versions, letter)]
+    for number, event in enumerate(versions.events):
+        if event.txn not in versions.commit:
+            continue
+        if isinstance(event, Read):
+            edges += read_edges(versions, number, event.txn, event.version, predicate=False)
+        elif isinstance(event, PredicateRead):
+            for version in versions.version_set(event):
+                if version.obj in versions.derived_objects:
+                    edges += read_edges(versions, number, event.txn, version, predicate=True)
+                elif version.txn != event.txn:
+                    edges += predicate_edges(versions, number, event, version, thesis)
+    return [edge for edge in edges if edge.source != edge.target]
+
+
+def write_edges(versions: Versions, letter: bool) -> Iterator[Edge]:
+    """Write dependencies between consecutive versions, of derived objects through what is behind them."""
+    made = versions.made
+    for obj, order in versions.history.orders.items():
+        for one, two in pairwise(order):
+            if obj not in versions.derived_objects:
+                yield Edge("ww", one.txn, two.txn, obj, leaves=made[one], enters=made[two])
+                continue
+            first, second = versions.base_behind(one), versions.base_behind(two)
+            if not letter:
+                first, second = first - second, second - first
+            for a, b in product(first, second):
+                i, j = versions.installer(a), versions.installer(b)
+                if i is not None and j is not None:
+                    yield Edge("ww", i, j, obj, leaves=made[a], enters=made[b])
+
+
+def read_edges(
+    versions: Versions, number: int, txn: int, version: Version, *, predicate: bool
+) -> Iterator[Edge]:
+    """Read and anti-dependencies of one read, through every base version behind the version read."""
+    seen = versions.base_behind(version) if version in versions.behind_derived else {version}
+    for base in seen:
+        if base.txn == txn or base.obj in versions.derived_objects:
+            continue
+        writer = versions.installer(base)
+        if writer is not None:
+            yield Edge("wr", writer, txn, base.obj, predicate, True, versions.made[base], number)
+        for following in versions.following(base)[:1]:
+            yield Edge("rw", txn, following.txn, base.obj, predicate, True, number, versions.made[following])
+
+
+def predicate_edges(
+    versions: Versions, number: int, event: PredicateRead, version: Version, thesis: bool
+) -> Iterator[Edge]:
+    """Predicate dependencies of one version in a version set."""
+    order, txn, obj = versions.order(version.obj), event.txn, version.obj
+    if version not in order:
+        return
+    place = order.index(version)
+    write = thesis and event.writes
+    for k in range(1, len(order)):
+        other, made = order[k], versions.made[order[k]]
+        if thesis:
+            change = True if k == place else versions.differ(event.predicate, version, other)
+        else:
+            change = versions.differ(event.predicate, order[k - 1], other)
+        if change is False:
+            continue
+        if k <= place and (not thesis or k == place):
+            yield Edge("ww" if write else "wr", other.txn, txn, obj, True, change is True, made, number)
+        if k > place:
+            yield Edge("ww" if write else "rw", txn, other.txn, obj, True, change is True, number, made)

@@ -1,0 +1,79 @@
+"""A checked history as a JSON object, and the sizes that every report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dvs_model.check import Checked
+from dvs_model.explain import because, lines, status
+from dvs_model.names import Phenomenon
+from dvs_model.verdict import Evidence, Finding, Present, Unknown
+
+
+def as_object(checked: Checked) -> dict[str, object]:
+    """Returns the reading, the phenomena with their evidence, the levels and the size of a history."""
+    reading = checked.reading
+    return {
+        "history": checked.original.name,
+        "reading": {
+            "derivations": reading.derivations.value,
+            "predicates": reading.predicates.value,
+            "derived_writes": reading.derived_writes.value,
+        },
+        "phenomena": {phenomenon.value: _finding(checked, phenomenon) for phenomenon in checked.phenomena},
+        "levels": {
+            level.value: {"verdict": status(verdict).value, "because": because(verdict)}
+            for level, verdict in checked.levels.items()
+        },
+        "strongest": [level.value for level in checked.strongest],
+        "stats": stats(checked),
+    }
+
+
+def stats(checked: Checked) -> Mapping[str, int]:
+    """Returns how many transactions, events, objects and derivations a history has."""
+    facts = checked.analysis.facts
+    return {
+        "transactions": len(facts.commits) + len(facts.aborts),
+        "committed": len(facts.commits),
+        "events": len(checked.history.events),
+        "objects": len({version.obj for version in facts.created}),
+        "derivations": len(facts.sources),
+    }
+
+
+def finding_word(finding: Finding) -> str:
+    """Returns `present`, `absent` or `unknown`."""
+    return type(finding).__name__.lower()
+
+
+def _finding(checked: Checked, phenomenon: Phenomenon) -> dict[str, object]:
+    finding = checked.phenomena[phenomenon]
+    return {
+        "verdict": finding_word(finding),
+        "reason": finding.reason if isinstance(finding, Unknown) else "",
+        "evidence": [
+            _evidence(checked, evidence)
+            for evidence in (finding.evidence if isinstance(finding, Present | Unknown) else ())
+        ],
+    }
+
+
+def _evidence(checked: Checked, evidence: Evidence) -> dict[str, object]:
+    sentences = lines(checked, evidence)
+    return {
+        "subject": evidence.subject,
+        "edges": [
+            {
+                "kind": line.edge.kind.value,
+                "from": line.edge.source,
+                "to": line.edge.target,
+                "object": line.edge.obj,
+                "predicate": line.edge.predicate,
+                "because": line.text,
+            }
+            for line in sentences
+            if line.edge is not None
+        ],
+        "because": [line.text for line in sentences],
+    }

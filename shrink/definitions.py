@@ -1,0 +1,75 @@
+"""Fewer definitions: only what one dynamic table needs, then without each that nothing reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shrink.reduction import Reduction
+from shrink.rewrite import put_at
+from workload.query import names_read
+from workload.scenario import Create, DynamicTable, Refresh, Scenario
+
+
+def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
+    """The scenario without some definitions, their creations and refreshes; their readers are not changed."""
+    return replace(
+        scenario,
+        definitions=tuple(d for d in scenario.definitions if d.name not in names),
+        steps=tuple(
+            step
+            for step in scenario.steps
+            if not (isinstance(step, Create) and step.name in names)
+            and not (isinstance(step, Refresh) and step.table in names)
+        ),
+    )
+
+
+def needed_by(scenario: Scenario, name: str) -> frozenset[str]:
+    """A definition and everything it reads, at any depth."""
+    definitions = {definition.name: definition for definition in scenario.definitions}
+    needed: set[str] = set()
+    waiting = [name]
+    while waiting:
+        current = waiting.pop()
+        if current in definitions and current not in needed:
+            needed.add(current)
+            waiting.extend(names_read(definitions[current].query))
+    return frozenset(needed)
+
+
+def read_by_none(scenario: Scenario) -> tuple[str, ...]:
+    """The definitions that no other reads."""
+    read = {name for definition in scenario.definitions for name in names_read(definition.query)}
+    return tuple(definition.name for definition in scenario.definitions if definition.name not in read)
+
+
+def keep_one(scenario: Scenario) -> Iterator[Scenario]:
+    """Only one dynamic table and what it reads, the one that needs the fewest definitions first."""
+    names = frozenset(definition.name for definition in scenario.definitions)
+    needs = [needed_by(scenario, table.name) for table in scenario.dynamic_tables]
+    for needed in sorted(needs, key=len):
+        if needed != names:
+            yield without_definitions(scenario, names - needed)
+
+
+def drop_unread(scenario: Scenario) -> Iterator[Scenario]:
+    """Without one definition that nothing reads."""
+    for name in reversed(read_by_none(scenario)):
+        yield without_definitions(scenario, frozenset({name}))
+
+
+def drop_lag(scenario: Scenario) -> Iterator[Scenario]:
+    """A dynamic table without a target lag: DOWNSTREAM."""
+    for position, definition in enumerate(scenario.definitions):
+        if isinstance(definition, DynamicTable) and definition.target_lag is not None:
+            changed = replace(definition, target_lag=None)
+            yield replace(scenario, definitions=put_at(scenario.definitions, position, changed))
+
+
+REDUCTIONS = (
+    Reduction("keep one dynamic table", keep_one, cheap=True),
+    Reduction("drop a definition nobody reads", drop_unread, cheap=True),
+)
+
+DETAILS = (Reduction("drop a target lag", drop_lag),)

@@ -1,0 +1,120 @@
+"""Simpler statements: one kind for another, without conditions and assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+
+from shrink.reduction import Reduction
+from shrink.rewrite import put_at, statements
+from workload.dml import (
+    Assignment,
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+)
+from workload.query import Call, ColumnRef, Expr, Literal
+from workload.scenario import Scenario
+from workload.schema import Table
+from workload.types import BOOLEAN, Row
+
+
+def simpler_kind(scenario: Scenario) -> Iterator[Scenario]:
+    """Each statement replaced by a simpler kind of statement with a part of its effect."""
+    tables = {table.name: table for table in scenario.tables}
+    for site in statements(scenario):
+        for new in instead(site.node[0], tables[site.node[0].table]):
+            yield site.put(new)
+
+
+def instead(statement: Dml, table: Table) -> Iterator[tuple[Dml, ...]]:
+    """The statements that may replace a statement, simplest first."""
+    match statement:
+        case Merge():
+            yield from _instead_of_merge(statement, table)
+        case Overwrite(name, rows) | Replace(name, rows):
+            yield (Delete(name, None),)
+            yield (Insert(name, rows),)
+            yield (Delete(name, None), Insert(name, rows))
+            if isinstance(statement, Replace):
+                yield (Overwrite(name, rows),)
+        case Truncate(name) | Restore(name, _) | Optimize(name):
+            yield (Delete(name, None),)
+        case Update(name, _, where):
+            yield (Delete(name, where),)
+        case _:
+            pass
+
+
+def _instead_of_merge(merge: Merge, table: Table) -> Iterator[tuple[Dml, ...]]:
+    yield (Insert(merge.table, merge.rows),)
+    if len(merge.rows) == 1:
+        row = merge.rows[0]
+        matched = _matching(merge, table, row)
+        yield (Delete(merge.table, matched),)
+        others = [column for column in table.columns if column.name not in merge.keys]
+        assignments = tuple(
+            Assignment(column.name, Literal(row[table.position(column.name)], column.type))
+            for column in others
+        )
+        if assignments:
+            yield (Update(merge.table, assignments, matched),)
+
+
+def _matching(merge: Merge, table: Table, row: Row) -> Expr:
+    """The condition that MERGE matches by, for one source row."""
+
+    def same(key: str) -> Expr:
+        column, value = table.columns[table.position(key)], row[table.position(key)]
+        pair = (ColumnRef(table.name, key, column.type), Literal(value, column.type))
+        return Call("same" if value is None else "eq", pair, BOOLEAN)
+
+    return reduce(lambda one, two: Call("and", (one, two), BOOLEAN), map(same, merge.keys))
+
+
+def fewer_parts(scenario: Scenario) -> Iterator[Scenario]:
+    """Without a condition, without an assignment, without a clause of MERGE."""
+    for site in statements(scenario):
+        match site.node[0]:
+            case Update(_, assignments, where) as update:
+                if where is not None:
+                    yield site.put((replace(update, where=None),))
+                if len(assignments) > 1:
+                    for number in range(len(assignments)):
+                        yield site.put((replace(update, assignments=put_at(assignments, number)),))
+            case Delete(_, where) as delete if where is not None:
+                yield site.put((replace(delete, where=None),))
+            case Merge(keys=keys, delete_when=when, insert_unmatched=insert) as merge:
+                if when is not None:
+                    yield site.put((replace(merge, delete_when=None),))
+                if insert:
+                    yield site.put((replace(merge, insert_unmatched=False),))
+                if len(keys) > 1:
+                    for number in range(len(keys)):
+                        yield site.put((replace(merge, keys=put_at(keys, number)),))
+            case _:
+                pass
+
+
+def delete_all(scenario: Scenario) -> Iterator[Scenario]:
+    """DELETE of all rows of some table instead of a statement: it needs no rows and no condition."""
+    for site in statements(scenario):
+        for table in scenario.tables:
+            if site.node[0] != Delete(table.name, None):
+                yield site.put((Delete(table.name, None),))
+
+
+REDUCTIONS = (
+    Reduction("simpler kind of statement", simpler_kind),
+    Reduction("drop parts of statements", fewer_parts),
+)
+
+DETAILS = (Reduction("delete all rows instead", delete_all),)

@@ -1,0 +1,51 @@
+"""All reductions, in the order in which a round tries them.
+
+Reductions that cut most for one attempt come first: whole definitions, the tail of the history, then the
+shape of queries from the outside in, then statements and rows. Details (single values, literals) come last,
+when the scenario is small.
+"""
+
+from __future__ import annotations
+
+from shrink import (
+    clauses,
+    definitions,
+    dml,
+    expressions,
+    history,
+    joins,
+    merge,
+    relations,
+    rows,
+    steps,
+    tables,
+)
+from shrink.reduction import Reduction
+
+BEFORE_HISTORY: tuple[Reduction, ...] = (
+    *definitions.REDUCTIONS,
+    *steps.REDUCTIONS,
+    *tables.REDUCTIONS,
+    *relations.REDUCTIONS,
+    *joins.REDUCTIONS,
+    *merge.REDUCTIONS,
+    *clauses.REDUCTIONS,
+)
+AFTER_HISTORY: tuple[Reduction, ...] = (
+    *dml.REDUCTIONS,
+    *rows.REDUCTIONS,
+    *expressions.REDUCTIONS,
+    *definitions.DETAILS,
+    *steps.DETAILS,
+    *dml.DETAILS,
+    *tables.DETAILS,
+    *expressions.DETAILS,
+    *rows.DETAILS,
+)
+REDUCTIONS = (*BEFORE_HISTORY, *AFTER_HISTORY)
+"""Every reduction that needs only the scenario. To add one, write a function and list it in its file."""
+
+
+def all_reductions(source_rows: history.SourceRows) -> tuple[Reduction, ...]:
+    """`REDUCTIONS` and, between its two halves, the one that replaces a history by the rows it leads to."""
+    return (*BEFORE_HISTORY, history.folding(source_rows), *AFTER_HISTORY)

@@ -1,0 +1,113 @@
+"""Fewer base tables and columns, in the schema, in rows and in statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from shrink.admit import admissible, tidied
+from shrink.reduction import Reduction
+from shrink.rewrite import blocks, put_at, with_statements
+from shrink.substitute import Change, by_column, changed_block, substituted
+from workload.dml import Dml, Merge, Update, WithRows, statement_expressions, with_expressions
+from workload.query import ColumnRef, Named, Node, names_read, relations_of
+from workload.scenario import Scenario
+from workload.schema import Table
+
+
+def drop_tables(scenario: Scenario) -> Iterator[Scenario]:
+    """Without the tables that no definition reads: all of them, then single ones."""
+    read = {name for definition in scenario.definitions for name in names_read(definition.query)}
+    unread = [table.name for table in scenario.tables if table.name not in read]
+    if unread:
+        yield without_tables(scenario, frozenset(unread))
+        yield from (without_tables(scenario, frozenset({name})) for name in unread)
+
+
+def without_tables(scenario: Scenario, names: frozenset[str]) -> Scenario:
+    """The scenario without some tables and the statements on them."""
+    smaller = with_statements(scenario, lambda _n, _p, s: () if s.table in names else (s,))
+    return replace(smaller, tables=tuple(table for table in scenario.tables if table.name not in names))
+
+
+def drop_columns(scenario: Scenario) -> Iterator[Scenario]:
+    """Without all columns that nothing reads, then without single ones."""
+    unread = [
+        (table.name, column.name)
+        for table in scenario.tables
+        for column in reversed(table.columns)
+        if admissible(tidied(without_column(scenario, table, column.name)))
+    ]
+    everything = scenario
+    for table_name, column in unread:
+        table = next(table for table in everything.tables if table.name == table_name)
+        if len(table.columns) > 1:
+            everything = without_column(everything, table, column)
+    yield everything
+    for table in scenario.tables:
+        for column in [name for owner, name in unread if owner == table.name]:
+            yield without_column(scenario, table, column)
+
+
+def without_column(scenario: Scenario, table: Table, column: str, instead: str = "") -> Scenario:
+    """The scenario without a column; statements that read it read the column `instead`, if there is one."""
+    position = table.position(column)
+    reference = ColumnRef(table.name, instead, table.columns[position].type)
+    change = by_column({(table.name, column): reference} if instead else {})
+
+    def smaller(_number: int, _position: int, statement: Dml) -> tuple[Dml, ...]:
+        if statement.table != table.name:
+            return (statement,)
+        return (_without_value(statement, position, column, change),)
+
+    number = scenario.tables.index(table)
+    narrow = replace(table, columns=put_at(table.columns, position))
+    return replace(with_statements(scenario, smaller), tables=put_at(scenario.tables, number, narrow))
+
+
+def _without_value(statement: Dml, position: int, column: str, change: Change) -> Dml:
+    exprs = [substituted(expr, change) for expr in statement_expressions(statement)]
+    statement = with_expressions(statement, exprs)
+    if isinstance(statement, WithRows):
+        statement = replace(statement, rows=tuple(put_at(row, position) for row in statement.rows))
+    match statement:
+        case Merge(_, keys):
+            return replace(statement, keys=tuple(key for key in keys if key != column))
+        case Update(_, assignments, _):
+            return replace(statement, assignments=tuple(a for a in assignments if a.column != column))
+        case _:
+            return statement
+
+
+def merge_columns(scenario: Scenario) -> Iterator[Scenario]:
+    """Without a column; queries and statements read an earlier column of the same type instead."""
+    for table in scenario.tables:
+        for position, column in reversed(list(enumerate(table.columns))):
+            twin = next((c.name for c in table.columns[:position] if c.type == column.type), None)
+            if twin is not None:
+                renamed = reading(scenario, table.name, {column.name: twin})
+                yield without_column(renamed, table, column.name, instead=twin)
+
+
+def reading(scenario: Scenario, name: str, columns: Mapping[str, str]) -> Scenario:
+    """The scenario with every query reading other columns of a relation; `columns`: old name -> new name."""
+    count = sum(1 for _ in blocks(scenario))
+    for number in range(count):
+        site, select = list(blocks(scenario))[number]
+        aliases = {r.alias for r in relations_of(select.source) if isinstance(r, Named) and r.name == name}
+
+        def change(node: Node, aliases: set[str] = aliases) -> Node | None:
+            if isinstance(node, ColumnRef) and node.relation in aliases and node.name in columns:
+                return replace(node, name=columns[node.name])
+            return None
+
+        scenario = site.put(changed_block(select, change))
+    return scenario
+
+
+REDUCTIONS = (
+    Reduction("drop unread tables", drop_tables, cheap=True),
+    Reduction("drop unread columns", drop_columns, cheap=True),
+)
+
+DETAILS = (Reduction("merge columns of one type", merge_columns),)

@@ -1,0 +1,152 @@
+"""The weight of a scenario. Shrinking accepts lighter scenarios only, so it ends whatever the reductions do.
+
+The figures order what is simpler than what: a dynamic table is heavier than the sub-select that may replace
+it, a MERGE than the statements that may replace it, a call than its arguments. Nothing else depends on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import assert_never
+
+from shrink.values import rank
+from workload import query as ir
+from workload.dml import (
+    Delete,
+    Dml,
+    Insert,
+    Merge,
+    Optimize,
+    Overwrite,
+    Replace,
+    Restore,
+    Truncate,
+    Update,
+    WithRows,
+    statement_expressions,
+)
+from workload.query import children
+from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
+from workload.schema import Table
+
+JOIN_WEIGHTS: Mapping[ir.JoinKind, int] = {
+    ir.JoinKind.INNER: 40,
+    ir.JoinKind.CROSS: 42,
+    ir.JoinKind.LEFT: 50,
+    ir.JoinKind.RIGHT: 52,
+    ir.JoinKind.FULL: 60,
+}
+AGGREGATE_WEIGHTS: Mapping[ir.AggregateFunction, int] = {
+    ir.AggregateFunction.COUNT_STAR: 6,
+    ir.AggregateFunction.MIN: 8,
+    ir.AggregateFunction.MAX: 9,
+    ir.AggregateFunction.COUNT: 10,
+    ir.AggregateFunction.SUM: 11,
+    ir.AggregateFunction.AVG: 12,
+}
+STATEMENT_WEIGHTS: Mapping[type[Dml], int] = {
+    Insert: 20,
+    Delete: 22,
+    Update: 24,
+    Truncate: 30,
+    Optimize: 32,
+    Overwrite: 60,
+    Restore: 70,
+    Merge: 80,
+    Replace: 90,
+}
+
+
+def weight(scenario: Scenario) -> int:
+    """The weight of a scenario; linear in its size."""
+    tables = {table.name: table for table in scenario.tables}
+    return (
+        sum(60 + 15 * len(table.columns) for table in scenario.tables)
+        + sum(_definition(definition) for definition in scenario.definitions)
+        + sum(_step(step, tables) for step in scenario.steps)
+        + 3 * len(_values(scenario))
+    )
+
+
+def _values(scenario: Scenario) -> set[tuple[str, int, str]]:
+    """The different values of each column: fewer of them make a scenario simpler."""
+    return {
+        (statement.table, position, repr(value))
+        for step in scenario.steps
+        if isinstance(step, Commit)
+        for statement in step.statements
+        if isinstance(statement, WithRows)
+        for row in statement.rows
+        for position, value in enumerate(row)
+    }
+
+
+def _definition(definition: Definition) -> int:
+    match definition:
+        case DynamicTable(_, query, _, lag):
+            return 1000 + 5 * (lag is not None) + node_weight(query)
+        case View(_, query):
+            return 800 + node_weight(query)
+        case _:
+            assert_never(definition)
+
+
+def _step(step: Step, tables: Mapping[str, Table]) -> int:
+    match step:
+        case Commit(_, statements):
+            return 30 + sum(_statement(statement, tables[statement.table]) for statement in statements)
+        case Create():
+            return 50
+        case Read(_, _, names):
+            return 40 + 10 * len(names)
+        case Refresh(at, _, timestamp):
+            return 100 + 5 * (at != timestamp)
+        case _:
+            assert_never(step)
+
+
+def _statement(statement: Dml, table: Table) -> int:
+    weight = sum(5 + node_weight(expr) for expr in statement_expressions(statement))
+    weight += STATEMENT_WEIGHTS[type(statement)]
+    if isinstance(statement, WithRows):
+        types = [column.type for column in table.columns]
+        weight += sum(20 + sum(map(rank, row, types)) for row in statement.rows)
+    match statement:
+        case Update(_, assignments, _):
+            return weight + len(assignments)
+        case Merge(_, keys, _, _, insert_unmatched):
+            return weight + 6 * len(keys) + 3 * insert_unmatched
+        case _:
+            return weight
+
+
+def node_weight(node: ir.Node) -> int:
+    """The weight of a query or of a part of one: a column weighs less than a constant."""
+    return _without_parts(node) + sum(node_weight(part) for part in children(node))
+
+
+def _without_parts(node: ir.Node) -> int:
+    match node:
+        case ir.ColumnRef():
+            return 3
+        case ir.Literal(value, type_):
+            return 4 + rank(value, type_)
+        case ir.Call() | ir.Item():
+            return 6
+        case ir.Aggregate(function, _, distinct, _):
+            return AGGREGATE_WEIGHTS[function] + 6 * distinct
+        case ir.Named():
+            return 10
+        case ir.Derived():
+            return 15
+        case ir.Join(kind, _, _, on):
+            return JOIN_WEIGHTS[kind] + 5 * (on is not None)
+        case ir.Select(_, _, where, group_by, having, distinct):
+            keys = 0 if group_by is None else 40 + 8 * len(group_by)
+            return 10 + keys + 25 * (where is not None) + 30 * (having is not None) + 30 * distinct
+        case ir.SetOperation():
+            return 30
+        case ir.With() | ir.Cte():
+            return 20
+        case _:
+            assert_never(node)

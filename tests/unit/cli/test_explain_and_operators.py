@@ -1,0 +1,120 @@
+"""`dvs explain` and `dvs operators`: what they print, and their exit status."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from campaign.cli import main
+from campaign.exit_codes import ExitCode
+from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS
+from dynamic_tables.plan.functions import FUNCTIONS
+
+TABLE = ["--table", "r(a INT, b STRING, m DECIMAL(10,2))"]
+
+
+def dvs(*arguments: str) -> Result:
+    """The command line, in this process."""
+    return CliRunner().invoke(main, list(arguments))
+
+
+def test_explain_shows_tree_ids_and_change_query() -> None:
+    result = dvs("explain", "SELECT b, COUNT(*) AS n FROM r WHERE a > 1 GROUP BY b", *TABLE)
+    assert result.exit_code == ExitCode.OK
+    lines = result.stdout.splitlines()
+    assert lines[:3] == ["incremental: true", "sources: r", "columns: b STRING, n BIGINT"]
+    assert "    grouped aggregation: by `b` AS `b_2`; COUNT(*) AS `count`" in lines
+    assert "      filter: (`a` > 1)" in lines
+    assert "change query (spark)" in lines
+    assert "  FROM `r@delta`" in [line[2:] for line in lines]
+
+
+def test_explain_in_json() -> None:
+    found = json.loads(
+        dvs("explain", "SELECT a FROM v", *TABLE, "--view", "v=SELECT a FROM r", "--json").stdout
+    )
+    assert list(found) == [
+        *("incremental", "reason", "sources", "columns", "plan", "change_query", "row_id", "operators")
+    ]
+    assert found["incremental"] is True
+    assert found["reason"] is None
+    assert found["operators"] == ["projection", "scan"]
+    assert found["columns"] == [{"name": "a", "type": "INT"}]
+    assert found["sources"] == ["r"]
+    assert found["row_id"] == "`$ROW_ID`"
+    assert found["plan"]["children"][0]["children"][0]["detail"] == "r"
+
+
+def test_explain_in_duckdbs_words() -> None:
+    result = dvs("explain", "SELECT a FROM r", *TABLE, "--dialect", "duckdb")
+    assert 'FROM "r@delta"' in result.stdout
+    assert "`" not in result.stdout
+
+
+def test_a_query_without_a_rule_is_explained_and_well() -> None:
+    query = ("explain", "SELECT a FROM r ORDER BY a", *TABLE)
+    reason = "unsupported: ORDER BY: no differentiation rule yet"
+    result = dvs(*query)
+    assert result.exit_code == ExitCode.OK
+    assert result.stdout.splitlines()[:2] == ["incremental: false", f"reason: {reason}"]
+    found = json.loads(dvs(*query, "--json").stdout)
+    assert (found["incremental"], found["reason"], found["plan"]) == (False, reason, None)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "message"),
+    [
+        ("SELECT z FROM r", TABLE, "unknown column z; in scope: r.a, r.b, r.m"),
+        ("SELECT a FROM nope", TABLE, "unknown table nope"),
+        (
+            "SELECT a FROM",
+            TABLE,
+            "syntax error at line 1, column 10: expected table name but got the end, near 'FROM'",
+        ),
+        (
+            "SELECT rand() AS y FROM r",
+            TABLE,
+            "function rand is refused: its value does not depend on the data alone",
+        ),
+        ("SELECT a FROM r", ["--table", "r a INT"], "table 'r a INT': write it as name(column TYPE, ...)"),
+        ("SELECT a FROM r", ["--table", "r(a)"], "table r: 'a' is no column; write a name and a type"),
+        ("SELECT a FROM r", [*TABLE, *TABLE], "r is declared twice"),
+        ("SELECT a FROM r", [*TABLE, "--view", "v"], "view 'v': write it as name=SELECT ..."),
+    ],
+)
+def test_a_wrong_request_is_one_line_and_misuse(query: str, options: list[str], message: str) -> None:
+    result = dvs("explain", query, *options)
+    assert result.exit_code == ExitCode.MISUSE
+    assert result.stderr == f"error: {message}\n"
+    assert result.stdout == ""
+
+
+def test_operators_come_from_the_registries() -> None:
+    found = json.loads(dvs("operators", "--json").stdout)
+    assert {row["operator"] for row in found["operators"] if row["incremental"]} == OPERATORS.keys()
+    assert {row["operator"]: row["reason"] for row in found["operators"] if not row["incremental"]} == NOT_YET
+    assert set(FUNCTIONS) < set(found["functions"])
+    assert found["aggregates"] == ["COUNT", "SUM", "AVG", "MIN", "MAX"]
+
+
+def test_operators_in_markdown_are_one_table_and_lists() -> None:
+    lines = dvs("operators", "--markdown").stdout.splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 2 + len(OPERATORS) + len(NOT_YET)
+    assert {row.replace(r"\|", "").count("|") for row in rows} == {6}
+    for name in (*OPERATORS, *NOT_YET):
+        assert any(row.startswith(f"| {name} |") for row in rows)
+    assert "**Aggregates**: `COUNT, SUM, AVG, MIN, MAX, each also with DISTINCT`" in lines
+
+
+def test_operators_on_a_terminal_names_them_all() -> None:
+    result = dvs("operators")
+    assert result.exit_code == ExitCode.OK
+    assert "grouped" in result.stdout
+    assert "  AVG of DECIMAL: its digits depend on the engine" in result.stdout
+
+
+def test_one_format_at_a_time() -> None:
+    assert dvs("operators", "--json", "--markdown").exit_code == ExitCode.MISUSE

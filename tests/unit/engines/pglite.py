@@ -1,0 +1,21 @@
+"""Whether PostgreSQL with pg_ivm can run here; tests that need it are skipped with the reason."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from engines.pglite.packages import PgliteMissing, needed
+
+
+def missing() -> str:
+    """Why it cannot, or an empty text."""
+    try:
+        needed(os.environ)
+    except PgliteMissing as error:
+        return str(error)
+    return ""
+
+
+needs_pglite = pytest.mark.skipif(bool(missing()), reason=missing() or "PGlite is here")

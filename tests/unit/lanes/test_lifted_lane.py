@@ -1,0 +1,125 @@
+"""Lanes that run many worlds as one: what fails is found again alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from campaign.faults import FAULTS
+from campaign.judging.lane import Lane
+from campaign.lanes.lifted import LiftedLane, lifted_lane, suspects
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.floors import floors_of_lifted
+from engines.drive import FreshWanted, never_fresh
+from engines.engine import Engine
+from engines.in_memory import InMemoryPlatform
+from engines.watchdog import HungQuery
+from generators.generate import scenario_at
+from generators.profiles import SMOKE
+from tests.ir import columns, named, select, table
+from workload.dml import Insert, Replace
+from workload.lift.kind import Lifting
+from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.trace import Trace
+from workload.types import INT
+
+
+def lane(lifting: Lifting, *faults: str, alone_percent: int = 0) -> LiftedLane:
+    spec = LaneSpec(tier="rules", lifting=lifting, worlds=8, faults=faults, validations=False)
+    built = lifted_lane(spec.build(), spec)
+    assert isinstance(built, LiftedLane)
+    return LiftedLane(
+        lane=built.lane, lifting=built.lifting, worlds=built.worlds, alone_percent=alone_percent
+    )
+
+
+@pytest.mark.parametrize("lifting", [Lifting.INTERVALS, Lifting.DATABASES])
+def test_the_right_engine_passes_and_every_world_is_counted(lifting: Lifting) -> None:
+    for index in range(6):
+        scenario = scenario_at(12, SMOKE, index)
+        outcome, ran = lane(lifting).judge_as_run(scenario)
+        assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
+        assert outcome.scenario == scenario.name
+        assert outcome.worlds > 1
+        assert ran.name.endswith(f"/x{outcome.worlds}")
+
+
+@pytest.mark.parametrize(
+    ("lifting", "fault"),
+    [(Lifting.INTERVALS, "join-both-at-t1"), (Lifting.DATABASES, "extremum-not-rescanned")],
+)
+def test_a_planted_fault_is_reported_unlifted(lifting: Lifting, fault: str) -> None:
+    assert fault in FAULTS
+    faulty = lane(lifting, fault)
+    failed = next(o for o in outcomes(faulty) if o.outcome is OutcomeClass.PRODUCT_FAILURE)
+    alone = failed.reproduction
+    if alone is not None:
+        assert "/x" not in alone.name, "one world, not all"
+        assert faulty.lane.judge(alone).outcome is OutcomeClass.PRODUCT_FAILURE
+        assert LaneSpec(tier="rules").build().judge(alone).outcome is OutcomeClass.PASSED
+
+
+def outcomes(lane: LiftedLane) -> Iterator[Outcome]:
+    return (lane.judge_as_run(scenario_at(2, SMOKE, index))[0] for index in range(60))
+
+
+def test_what_cannot_be_lifted_is_run_one_by_one() -> None:
+    table_r = table("r", k=INT)
+    query = select({"k": columns(table_r)["k"]}, named("r"))
+    steps = (
+        Commit(1, (Insert("r", ((1,),)),)),
+        Create(2, "d"),
+        Commit(3, (Replace("r", ((2,),)),)),
+        Refresh(4, "d", 4),
+        Commit(5, (Insert("r", ((3,),)),)),
+        Refresh(6, "d", 6),
+    )
+    scenario = Scenario("replaced", (table_r,), (DynamicTable("d", query),), steps)
+    outcome, ran = lane(Lifting.INTERVALS).judge_as_run(scenario)
+    assert (outcome.outcome, outcome.worlds, ran) == (OutcomeClass.PASSED, 1, scenario)
+
+
+class HangsOnWorlds(Engine):
+    """An engine on which lifted scenarios are cut."""
+
+    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+        if "/x" in scenario.name:
+            raise HungQuery("cut after 300 s")
+        return super().run(scenario, fresh_wanted)
+
+
+def test_a_lifted_run_that_is_cut_is_no_pass_though_the_scenario_passes_alone() -> None:
+    hanging = Lane(engine=HangsOnWorlds(InMemoryPlatform, InMemoryPlatform()))
+    scenario = scenario_at(11, SMOKE, 0)
+    assert hanging.judge(scenario).outcome is OutcomeClass.PASSED
+    lifted = LiftedLane(lane=hanging, lifting=Lifting.DATABASES, worlds=3, alone_percent=0)
+    outcome, _ = lifted.judge_as_run(scenario)
+    assert (outcome.outcome, outcome.reason) == (
+        OutcomeClass.INFRASTRUCTURE_FAILURE,
+        "HungQuery: cut after 300 s",
+    )
+
+
+def test_a_sample_is_run_one_by_one_all_the_same() -> None:
+    scenario = scenario_at(11, SMOKE, 0)
+    outcome, ran = lane(Lifting.DATABASES, alone_percent=100).judge_as_run(scenario)
+    assert (outcome.worlds, ran) == (1, scenario)
+
+
+def test_worlds_in_the_difference_are_suspected_first() -> None:
+    difference = Difference(DifferenceKind.MISSING, (), (((5, 3), 1),), (((None, 1), 1),), 2, 2)
+    finding = Finding(check=Check.EQUALITY, table="d", step=0, timestamp=0, message="", difference=difference)
+    outcome = Outcome(scenario="s", outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
+    assert list(suspects(outcome, 5)) == [3, 1, 0, 2, 4]
+
+
+def test_floors_that_lifting_cannot_reach_are_not_asked_for() -> None:
+    floors = {"operator: cross join": 1, "operator: left join": 1, "state: reader that saw skew": 1}
+    assert floors_of_lifted(floors, Lifting.NONE) == floors
+    assert set(floors_of_lifted(floors, Lifting.DATABASES)) == {
+        "operator: left join",
+        "state: reader that saw skew",
+    }
+    assert set(floors_of_lifted(floors, Lifting.INTERVALS)) == {"operator: left join"}

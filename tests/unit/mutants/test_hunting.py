@@ -1,0 +1,87 @@
+"""Planted faults share the budget: a survivor of its share is hunted on with the time that others leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Pool, Worker
+from campaign.mutants import hunt as hunting
+from campaign.mutants.hunt import Hunt, HuntResult, Kill, hunt_all
+from generators.profiles import SMOKE
+from shrink import size
+from tests.unit.workload.shop import SHOP
+from workload.results import Check
+
+KILL = Kill(killer=Check.EQUALITY, index=0, reproduction=SHOP, size=size(SHOP))
+
+SECONDS_PER_HUNT = 0.25
+
+
+@contextmanager
+def one_thread(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> Iterator[Pool]:
+    with ThreadPoolExecutor(1) as executor:
+        yield Pool(executor, 1, Worker())
+
+
+@dataclass
+class Hunter:
+    """Judges two scenarios in each hunt, by a clock of its own; kills the fault at scenario `needed`."""
+
+    needed: int
+    clock: float = 1000.0
+    tasks: list[Hunt] = field(default_factory=list)
+
+    def hunt(self, worker: Worker, task: Hunt) -> HuntResult:
+        self.tasks.append(task)
+        self.clock += SECONDS_PER_HUNT
+        kill = KILL if task.first + 2 >= self.needed else None
+        return HuntResult(fault=task.fault, scenarios=2, seconds=SECONDS_PER_HUNT, kill=kill)
+
+    def hunt_one_fault(self, monkeypatch: pytest.MonkeyPatch, budget: float) -> HuntResult:
+        monkeypatch.setattr(hunting, "pool_for", one_thread)
+        monkeypatch.setattr(hunting, "hunt", self.hunt)
+        (result,) = hunt_all(
+            ("empty-group-kept",),
+            tier="rules",
+            seed=1,
+            profile=SMOKE,
+            budget=budget,
+            workers=1,
+            attempts=0,
+            now=lambda: self.clock,
+        )
+        return result
+
+
+def test_a_survivor_is_hunted_until_it_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    hunter = Hunter(needed=7)
+    result = hunter.hunt_one_fault(monkeypatch, budget=60)
+    assert [task.first for task in hunter.tasks] == [0, 2, 4, 6]
+    assert result.kill is KILL
+    assert result.scenarios == 8
+
+
+def test_a_hunt_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A further round needs more than WORTHWHILE seconds, so the last second of the budget starts none."""
+    hunter = Hunter(needed=1_000)
+    result = hunter.hunt_one_fault(monkeypatch, budget=3.0)
+    assert hunting.WORTHWHILE == 1.0
+    assert result.kill is None
+    assert len(hunter.tasks) == 8
+    assert result.scenarios == 16
+    assert result.seconds == 2.0
+
+
+def test_each_hunt_has_the_time_that_is_left_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    hunter = Hunter(needed=5)
+    hunter.hunt_one_fault(monkeypatch, budget=10.0)
+    assert [task.deadline for task in hunter.tasks] == [1010.0] * 3
+    # The first share is half of what hunting may take at all; a survivor then gets all that is left.
+    assert [task.seconds for task in hunter.tasks] == [3.0, 9.75, 9.5]
+    assert hunter.tasks[-1].left == 1010.0 - hunter.clock

@@ -1,0 +1,49 @@
+"""A worker process that dies costs at most the scenario it died on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from campaign.lanes.spec import LaneSpec
+from campaign.runs.plan import CampaignPlan, JudgedScenario
+from campaign.runs.runner import run
+from generators.profiles import QUICK
+from tests.unit.runs.deadly import DeadlySpec
+from workload.results import OutcomeClass
+
+PLAN = CampaignPlan(seed=1, profile=QUICK, scenarios=14, workers=2)
+"""Its chunks are of four scenarios: each deadly one is in a chunk of its own."""
+
+
+def by_index(plan: CampaignPlan, spec: DeadlySpec) -> dict[int, JudgedScenario]:
+    judged = list(run(plan, spec))
+    found = {one.index: one for one in judged}
+    assert len(found) == len(judged), "a scenario was counted twice"
+    assert sorted(found) == list(range(plan.scenarios or 0)), "a scenario was lost"
+    return found
+
+
+def test_a_scenario_on_which_the_worker_dies_twice_is_named_and_the_others_pass(tmp_path: Path) -> None:
+    found = by_index(PLAN, DeadlySpec(tier="rules", always=("quick-1-3", "quick-1-9"), met=tmp_path))
+    failed = {index: one.outcome for index, one in found.items() if not passed(one)}
+    assert sorted(failed) == [3, 9]
+    assert {outcome.outcome for outcome in failed.values()} == {OutcomeClass.INFRASTRUCTURE_FAILURE}
+    assert failed[3].reason == "the worker process died on this scenario, twice"
+    assert failed[3].scenario == "quick-1-3"
+
+
+def test_a_worker_that_died_by_chance_costs_nothing(tmp_path: Path) -> None:
+    plan = replace(PLAN, scenarios=6, workers=1)
+    found = by_index(plan, DeadlySpec(tier="rules", once=("quick-1-1",), met=tmp_path))
+    assert (tmp_path / "quick-1-1").exists()
+    assert all(passed(one) for one in found.values())
+
+
+def test_what_is_done_is_not_done_again() -> None:
+    plan = CampaignPlan(seed=1, profile=QUICK, scenarios=6, workers=1, done=frozenset({0, 1, 4}))
+    assert sorted(one.index for one in run(plan, LaneSpec(tier="rules"))) == [2, 3, 5]
+
+
+def passed(judged: JudgedScenario) -> bool:
+    return judged.outcome.outcome is OutcomeClass.PASSED

@@ -1,0 +1,75 @@
+"""What an engine supports: the limits that its scenarios are cut down to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from workload.operators import OPERATORS
+from workload.query import Query
+
+PORTABLE = frozenset({"insert", "update", "delete", "merge", "truncate", "overwrite"})
+"""The kinds of statement that every engine has (`workload.sql.dml_texts`), named as in profiles."""
+
+
+class Timestamps(Enum):
+    """Which data timestamps an engine can refresh a table to; each kind allows less than the one before."""
+
+    ANY = "any"
+    """Any given data timestamp, also one before the newest commit."""
+
+    NOW = "now"
+    """Only the time of the refresh: the engine reads its sources as they are."""
+
+    COMMIT = "commit"
+    """Only that of every commit: a commit maintains the tables itself, and a refresh has nothing to do."""
+
+
+def no_gap(query: Query) -> str | None:
+    """Returns None for every query: the operators alone decide what is supported."""
+    return None
+
+
+def as_it_is(query: Query) -> Query:
+    """Returns the query without changes."""
+    return query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What an engine supports.
+
+    `statements`: kinds of DML, named as in profiles. `layered`: whether a dynamic table may read another one.
+    `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
+    query close to the given one that the engine is more likely to support, with the same columns and perhaps
+    more; amending twice gives the same as amending once.
+    """
+
+    operators: frozenset[str] = OPERATORS
+    statements: frozenset[str] = PORTABLE
+    timestamps: Timestamps = Timestamps.NOW
+    views: bool = True
+    layered: bool = True
+    gap: Callable[[Query], str | None] = no_gap
+    amend: Callable[[Query], Query] = as_it_is
+
+
+NO_LIMITS = Limits(statements=PORTABLE | {"restore", "optimize", "replace"}, timestamps=Timestamps.ANY)
+
+
+def both(a: Limits, b: Limits) -> Limits:
+    """The limits of scenarios that two engines support."""
+    if a == b or b == NO_LIMITS:
+        return a
+    if a == NO_LIMITS:
+        return b
+    return Limits(
+        operators=a.operators & b.operators,
+        statements=a.statements & b.statements,
+        timestamps=max(a.timestamps, b.timestamps, key=list(Timestamps).index),
+        views=a.views and b.views,
+        layered=a.layered and b.layered,
+        gap=lambda query: a.gap(query) or b.gap(query),
+        amend=lambda query: b.amend(a.amend(query)),
+    )

@@ -1,0 +1,85 @@
+"""The one rule for whether a run is a pass: command line, JUnit, pages, past runs and the gate read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+
+from workload.results import OutcomeClass, RunSummary
+
+
+class Decision(Enum):
+    """Whether a run, or a stage of a gate, is a pass."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+class RunVerdict(Enum):
+    """Why a run is a pass or is not one; a run has the first verdict that applies."""
+
+    PRODUCT_FAILURE = "product failures"
+    DIVERGENCE = "divergence between engines"
+    FLAKY = "flaky failures"
+    GENERATOR_INVALID = "invalid scenarios"
+    INFRASTRUCTURE_FAILURE = "infrastructure failures"
+    NOTHING_PASSED = "nothing passed"
+    INTERRUPTED = "interrupted"
+    FLOORS_UNMET = "coverage floors not met"
+    PASSED = "passed"
+
+    @property
+    def decision(self) -> Decision:
+        """A product failure fails a run; any other verdict but PASSED leaves it undecided."""
+        match self:
+            case RunVerdict.PASSED:
+                return Decision.PASSED
+            case RunVerdict.PRODUCT_FAILURE:
+                return Decision.FAILED
+            case _:
+                return Decision.UNDECIDED
+
+
+SPOILERS: Mapping[OutcomeClass, RunVerdict] = {
+    OutcomeClass.PRODUCT_FAILURE: RunVerdict.PRODUCT_FAILURE,
+    OutcomeClass.DIVERGENCE: RunVerdict.DIVERGENCE,
+    OutcomeClass.FLAKY: RunVerdict.FLAKY,
+    OutcomeClass.GENERATOR_INVALID: RunVerdict.GENERATOR_INVALID,
+    OutcomeClass.INFRASTRUCTURE_FAILURE: RunVerdict.INFRASTRUCTURE_FAILURE,
+}
+"""The outcomes of which a single one keeps a run from being a pass, gravest first.
+
+Declared gaps (UNSUPPORTED) and known failures (IGNORED) are no passes, but do not spoil a run.
+"""
+
+
+def verdicts(summary: RunSummary) -> tuple[RunVerdict, ...]:
+    """Every verdict that applies to a run, gravest first; PASSED alone where none of the others does."""
+    spoiled = {SPOILERS[outcome] for outcome in SPOILERS if summary.outcomes.get(outcome.value)}
+    conditions = {
+        RunVerdict.NOTHING_PASSED: not summary.outcomes.get(OutcomeClass.PASSED.value),
+        RunVerdict.INTERRUPTED: summary.interrupted,
+        RunVerdict.FLOORS_UNMET: not summary.coverage.floors_met,
+    }
+    applying = tuple(v for v in RunVerdict if v in spoiled or conditions.get(v, False))
+    return applying or (RunVerdict.PASSED,)
+
+
+def run_verdict(summary: RunSummary) -> RunVerdict:
+    """The gravest verdict of a run."""
+    return verdicts(summary)[0]
+
+
+def spoiled(outcomes: Mapping[str, int]) -> int:
+    """The number of scenarios, by the names of their outcomes, that keep a run from being a pass."""
+    return sum(outcomes.get(outcome.value, 0) for outcome in SPOILERS)
+
+
+def worst(decisions: Iterable[Decision]) -> Decision:
+    """The decision over several runs or stages: a failure outweighs a doubt, and a doubt a pass.
+
+    Without any run nothing is decided.
+    """
+    order = (Decision.FAILED, Decision.UNDECIDED, Decision.PASSED)
+    return min(decisions, key=order.index, default=Decision.UNDECIDED)
