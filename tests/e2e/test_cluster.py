@@ -132,7 +132,7 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     cluster.kill()
     _, said = running.communicate(timeout=120)
     assert running.returncode == 2
-    assert "went away" in said
+    assert f"the cluster at {cluster.master} does not answer any more" in said
     assert "Traceback" not in said
     judged = entries(out)
     again = in_process(*fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1))[1:])
@@ -147,7 +147,7 @@ def entries(out: Path) -> int:
 def test_without_a_cluster_one_line_says_so(tmp_path: Path) -> None:
     for master, message in (
         (f"spark://127.0.0.1:{free_port()}", "no Spark master answers"),
-        ("yarn", "looks like spark://host:7077"),
+        ("yarn", "is no address of a Spark master; write spark://host:7077"),
     ):
         refused = in_process(*fuzz(tmp_path, "--master", master)[1:])
         assert (refused.exit_code, message in refused.stderr) == (2, True), refused.stderr

@@ -79,10 +79,10 @@ def test_a_baseline_that_was_faster_shuts_the_gate(opened: Path, tmp_path: Path)
     (tmp_path / "gate.json").write_text(json.dumps(faster), encoding="utf-8")
     result = gate(tmp_path / "out", "--baseline", str(tmp_path))
     assert result.exit_code == ExitCode.FAILED, result.output
-    assert written(tmp_path / "out")["stages"][-1]["said"].startswith("rules, smoke: throughput lost")
+    assert written(tmp_path / "out")["stages"][-1]["message"].startswith("rules, smoke: throughput lost")
     good = gate(tmp_path / "out", "--baseline", str(opened), "--slowdown", "0.9")
     assert good.exit_code == ExitCode.OK, good.output
-    assert written(tmp_path / "out")["stages"][-1]["said"] == (
+    assert written(tmp_path / "out")["stages"][-1]["message"] == (
         "nothing got worse (1 of 1 campaigns compared)"
     )
 
@@ -91,8 +91,8 @@ def test_ignore_rules_reach_the_campaigns(tmp_path: Path) -> None:
     rules = tmp_path / "known.toml"
     rules.write_text('[[ignore]]\nissue = "bugs/9"\nexpires = 2999-01-01\noperator = "union all"\n', "utf-8")
     assert gate(tmp_path / "gate", "--ignore", str(rules)).exit_code == ExitCode.OK
-    (said,) = [s["said"] for s in written(tmp_path / "gate")["stages"] if s["name"] == "known failures"]
-    assert said == "0 ignored, 1 rule: covered nothing: bugs/9: operator union all"
+    (message,) = [s["message"] for s in written(tmp_path / "gate")["stages"] if s["name"] == "known failures"]
+    assert message == "0 ignored, 1 rule: covered nothing: bugs/9: operator union all"
     missing = gate(tmp_path / "other", "--ignore", str(tmp_path / "nowhere.toml"))
     assert missing.exit_code == ExitCode.MISUSE
     assert "no ignore file at" in missing.stderr
@@ -191,7 +191,7 @@ def test_a_gate_that_was_interrupted_goes_on(opened: Path, tmp_path: Path) -> No
     assert written(tmp_path)["campaigns"][0]["scenarios"] == before, "its budget was spent"
     other = gate(tmp_path, "--resume", "--seed", "2")
     assert other.exit_code == ExitCode.UNKNOWN
-    assert "its seed is 1, now it is 2" in written(tmp_path)["stages"][1]["said"]
+    assert "its seed is 1, now it is 2" in written(tmp_path)["stages"][1]["message"]
 
 
 def test_a_seed_of_the_day_unless_a_campaign_goes_on(opened: Path, tmp_path: Path) -> None:
@@ -222,4 +222,4 @@ def test_a_worker_that_dies_on_a_fault_leaves_it_undecided(
     assert "a worker process died while a or another fault was hunted" in stage.message
     result = CliRunner().invoke(main, ["mutants", "--fault", "update-becomes-insert"])
     assert result.exit_code == ExitCode.MISUSE
-    assert "run it again, with fewer --workers" in result.stderr
+    assert "run it again with fewer --workers" in result.stderr

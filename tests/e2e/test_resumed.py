@@ -108,7 +108,7 @@ def test_after_a_disk_that_was_full(tmp_path: Path, uninterrupted: dict[str, Any
     _, stderr = run.communicate(timeout=120)
     assert run.returncode == 2, stderr
     (line,) = [line for line in stderr.splitlines() if line.startswith("error: ")]
-    assert "journal.jsonl: File too large; what was judged before is kept" in line
+    assert "journal.jsonl: File too large; the scenarios judged before are kept" in line
     assert "Traceback" not in stderr
     assert judged(tmp_path) > 1
     assert dvs("fuzz", "--resume", "--out", str(tmp_path)).exit_code == 0
