@@ -37,14 +37,14 @@ APART = 1_000_000
 @click.option("--seed", default=5, show_default=True)
 def main(faults: tuple[str, ...], failures: int, scenarios: int, seconds: float, seed: int) -> None:
     """Prints a line per fault, then the pairs that are not told apart. All faults by default."""
-    found: dict[str, list[Failure]] = {}
+    by_fault: dict[str, list[Failure]] = {}
     for fault in known_faults(faults) or tuple(FAULTS):
-        found[fault] = failures_of(fault, seed, failures, scenarios, seconds)
-        groups = groups_of(found[fault])
+        by_fault[fault] = failures_of(fault, seed, failures, scenarios, seconds)
+        groups = groups_of(by_fault[fault])
         texts = " | ".join(group.fingerprint.text for group in groups)
-        print(f"{fault}: {len(found[fault])} failures, {len(groups)} groups: {texts}", flush=True)
-    met = {fault: kept for fault, kept in found.items() if kept}
-    single = sum(len(groups_of(kept)) == 1 for kept in met.values())
+        print(f"{fault}: {len(by_fault[fault])} failures, {len(groups)} groups: {texts}", flush=True)
+    met = {fault: members for fault, members in by_fault.items() if members}
+    single = sum(len(groups_of(members)) == 1 for members in met.values())
     pairs = list(combinations(met, 2))
     mixed = [(one, two) for one, two in pairs if not told_apart(met[one], met[two])]
     for one, two in mixed:

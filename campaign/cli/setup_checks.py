@@ -165,8 +165,8 @@ def chromium(env: Mapping[str, str]) -> str:
 
 def java(env: Mapping[str, str]) -> str:
     """The Java that starts Spark."""
-    found = find_java(env)
-    return f"{found.major} in {found.home} (by {found.found_by})"
+    located = find_java(env)
+    return f"{located.major} in {located.home} (by {located.found_by})"
 
 
 def jars(env: Mapping[str, str]) -> str:

@@ -97,13 +97,18 @@ def hunt(worker: Worker, task: Hunt) -> HuntResult:
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
         outcome = hunting.judge_as_run(scenario).outcome
-        found = outcome.reproduction or scenario
+        reduced = outcome.reproduction or scenario
         match outcome.outcome:
             case OutcomeClass.PASSED:
                 continue
-            case OutcomeClass.PRODUCT_FAILURE if control.judge(found).outcome is OutcomeClass.PASSED:
+            case OutcomeClass.PRODUCT_FAILURE if control.judge(reduced).outcome is OutcomeClass.PASSED:
                 assert outcome.killer is not None
-                kill = Kill(killer=outcome.killer, index=index - 1, reproduction=found, size=size(found))
+                kill = Kill(
+                    killer=outcome.killer,
+                    index=index - 1,
+                    reproduction=reduced,
+                    size=size(reduced),
+                )
             case _:
                 note = f"scenario {index - 1}: {outcome.outcome.value}: {outcome.reason}"
     seconds = time.perf_counter() - start

@@ -110,8 +110,8 @@ class AdapterConformance:
         """Writes and reads NULL, edge cases, and duplicates."""
         table = Table("r0", (Column("k", SqlType(Kind.INT)), Column("a", type_)))
         rows: tuple[Row, ...] = ((1, None), (1, None), *((2, value) for value in VALUES[type_]))
-        found = self.written(table, rows)
-        difference = compare(table.columns, rows, table.columns, found)
+        rows_read = self.written(table, rows)
+        difference = compare(table.columns, rows, table.columns, rows_read)
         assert difference is None, difference
 
     def test_a_table_is_empty_at_first(self) -> None:

@@ -21,7 +21,7 @@ pytestmark = needs_pglite
 def refusals(limits: Limits, scenarios: int) -> list[tuple[str | None, str | None]]:
     """For each definition: the gap that is declared, and what pg_ivm says."""
     profile = fitted(SMOKE, limits)
-    found: list[tuple[str | None, str | None]] = []
+    gaps: list[tuple[str | None, str | None]] = []
     for index in range(scenarios):
         scenario = scenario_at(13, profile, index)
         with opened(PgIvm) as adapter:
@@ -31,24 +31,24 @@ def refusals(limits: Limits, scenarios: int) -> list[tuple[str | None, str | Non
                 try:
                     adapter.create_dynamic_table(definition, render_query(definition.query, Dialect.POSTGRES))
                 except Unsupported as error:
-                    found.append((gap(definition.query), str(error)))
+                    gaps.append((gap(definition.query), str(error)))
                 else:
-                    found.append((gap(definition.query), None))
-    return found
+                    gaps.append((gap(definition.query), None))
+    return gaps
 
 
 def test_nothing_within_the_limits_is_refused() -> None:
-    found = refusals(LIMITS, 40)
-    assert len(found) > 50
-    assert [said for _, said in found if said is not None] == []
+    gaps = refusals(LIMITS, 40)
+    assert len(gaps) > 50
+    assert [reason for _, reason in gaps if reason is not None] == []
 
 
 def test_what_is_declared_a_gap_is_refused_but_for_a_few() -> None:
-    found = refusals(replace(LIMITS, gap=no_gap), 40)
-    assert [said for declared, said in found if declared is None and said is not None] == []
-    declared = [said for why, said in found if why is not None]
+    gaps = refusals(replace(LIMITS, gap=no_gap), 40)
+    assert [reason for declared, reason in gaps if declared is None and reason is not None] == []
+    declared = [reason for why, reason in gaps if why is not None]
     assert len(declared) > 10
-    assert sum(said is None for said in declared) < len(declared) / 4
+    assert sum(reason is None for reason in declared) < len(declared) / 4
 
 
 def test_amending_twice_is_amending_once() -> None:

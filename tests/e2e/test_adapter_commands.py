@@ -22,16 +22,16 @@ def dvs(*arguments: str) -> Result:
 
 def test_what_is_not_shown_is_in_every_report(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    said = dvs("fuzz", "--tier", TESTED, "--scenarios", "4", "--workers", "1", "--out", str(out))
-    assert "not checked" in said.stdout
-    assert "frontier invariant" in said.stdout
+    result = dvs("fuzz", "--tier", TESTED, "--scenarios", "4", "--workers", "1", "--out", str(out))
+    assert "not checked" in result.stdout
+    assert "frontier invariant" in result.stdout
     not_checked = json.loads((out / "summary.json").read_text())["not_checked"]
     assert not_checked["frontier invariant"] == not_checked["DSG phenomenon"] > 0
     assert "Not checked, because the engine does not show it" in (out / "report.html").read_text()
 
 
 def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
-    said = dvs(
+    result = dvs(
         "fuzz",
         "--tier",
         "adapter:built-in",
@@ -43,16 +43,16 @@ def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
         "--out",
         str(tmp_path),
     )
-    assert json.loads(said.stdout.splitlines()[-1])["not_checked"] == {}
+    assert json.loads(result.stdout.splitlines()[-1])["not_checked"] == {}
 
 
 def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    said = dvs(
+    result = dvs(
         "fuzz", "--tier", WRONG, "--profile", "quick", "--scenarios", "3", "--workers", "1", "--out", str(out)
     )
-    assert said.exit_code == ExitCode.FAILED
-    (command, *_) = [line.strip() for line in said.stdout.splitlines() if line.startswith("  dvs replay")]
+    assert result.exit_code == ExitCode.FAILED
+    (command, *_) = [line.strip() for line in result.stdout.splitlines() if line.startswith("  dvs replay")]
     _, _, folder, option, tier = command.split()
     assert (option, tier) == ("--tier", WRONG)
     assert command in (Path(folder) / "README.md").read_text()
@@ -66,9 +66,9 @@ def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
 def test_an_unknown_adapter_is_one_line(command: str, tmp_path: Path) -> None:
     (tmp_path / "scenario.json").write_text("{}")
     arguments = [str(tmp_path / "scenario.json")] if command == "replay" else []
-    said = dvs(command, *arguments, "--tier", "adapter:nope")
-    assert said.exit_code == ExitCode.MISUSE
-    assert said.stderr.count("\n") == 1
+    result = dvs(command, *arguments, "--tier", "adapter:nope")
+    assert result.exit_code == ExitCode.MISUSE
+    assert result.stderr.count("\n") == 1
 
 
 def test_an_unknown_tier_names_adapters_too() -> None:

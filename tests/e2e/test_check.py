@@ -118,11 +118,11 @@ def test_reports(tmp_path: Path) -> None:
     assert "http" not in page.replace("http://www.w3.org", "")
     Balanced().feed(page)
     log = json.loads(sarif.read_text(encoding="utf-8"))
-    found = [
+    results = [
         (r["ruleId"], r["kind"], r["locations"][0]["physicalLocation"]["region"]["startLine"])
         for r in log["runs"][0]["results"]
     ]
-    assert found == [("PL-3", "fail", 1), ("PL-SI", "fail", 1), ("PL-SI", "open", 3)]
+    assert results == [("PL-3", "fail", 1), ("PL-SI", "fail", 1), ("PL-SI", "open", 3)]
     suites = ET.parse(junit).getroot()
     assert (suites.get("tests"), suites.get("failures"), suites.get("errors")) == ("3", "1", "1")
 
@@ -154,8 +154,8 @@ def test_many_histories(tmp_path: Path) -> None:
     assert "60 histories: 54 holds, 6 violated" in result.stdout
     assert result.stdout.count("the smallest history found that shows it") == 2
     assert html.read_text(encoding="utf-8").count('<article class="history"') == 40
-    found = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
-    places = [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in found]
+    results = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
+    places = [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in results]
     assert places == [1, 11, 21, 31, 41, 51]
 
 
@@ -174,7 +174,7 @@ def test_everything_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "where", "said"),
+    ("given", "where", "message"),
     [
         (b"w1(x1 c1", "stdin:1:1", "is not closed"),
         (b"w1(x1) c1\nr2(x1) c2\nr3(", "stdin:3:1", "is not closed"),
@@ -222,12 +222,12 @@ def test_everything_explained() -> None:
     ],
     ids=lambda value: value[:12] if isinstance(value, bytes) else "",
 )
-def test_bad_input_is_one_clear_line(given: bytes, where: str, said: str) -> None:
+def test_bad_input_is_one_clear_line(given: bytes, where: str, message: str) -> None:
     result = dvs("-", given=given)
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"error: {where}: ")
-    assert said in line
+    assert message in line
     assert len(line) < 400
 
 

@@ -39,9 +39,9 @@ class Standalone:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port
 
 
@@ -130,10 +130,10 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     )
     until("journal entries", lambda: entries(out) > 1, 120)
     cluster.kill()
-    _, said = running.communicate(timeout=120)
+    _, stderr = running.communicate(timeout=120)
     assert running.returncode == 2
-    assert f"the cluster at {cluster.master} does not answer any more" in said
-    assert "Traceback" not in said
+    assert f"the cluster at {cluster.master} does not answer any more" in stderr
+    assert "Traceback" not in stderr
     judged = entries(out)
     again = in_process(*fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1))[1:])
     assert json.loads(again.stdout)["scenarios"] >= judged

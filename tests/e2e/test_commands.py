@@ -47,9 +47,9 @@ def test_fuzz_ends_with_one_object_whose_outcomes_add_up(tmp_path: Path) -> None
 
 def test_lifted_databases_are_counted_and_resumed_as_they_were(tmp_path: Path) -> None:
     options = ("--profile", "quick", "--out", str(tmp_path), "--json")
-    asked = dvs("fuzz", "--scenarios", "3", "--lift", "databases", "--worlds", "7", *options)
-    first = json.loads(asked.stdout)
-    assert asked.exit_code == 0
+    lifted = dvs("fuzz", "--scenarios", "3", "--lift", "databases", "--worlds", "7", *options)
+    first = json.loads(lifted.stdout)
+    assert lifted.exit_code == 0
     assert first["tier"] == "rules, 7 databases lifted"
     assert first["refreshes"] < first["judgements"] <= 7 * first["refreshes"]
     # Nothing but the folder is said again.
@@ -107,13 +107,13 @@ def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path)
 def test_the_engines_own_validations_catch_a_fault_too() -> None:
     lane = LaneSpec(tier="rules", faults=("delete-listed-twice",)).build()
     outcomes = (lane.judge(scenario_at(1, SMOKE, index)) for index in range(40))
-    found = next(outcome for outcome in outcomes if outcome.outcome is not OutcomeClass.PASSED)
-    assert found.killer is not None
-    assert found.killer.value == "validation"
+    failed = next(outcome for outcome in outcomes if outcome.outcome is not OutcomeClass.PASSED)
+    assert failed.killer is not None
+    assert failed.killer.value == "validation"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("fuzz", "--profile", "nowhere"), "no profile 'nowhere'"),
         (("fuzz", "--scenarios", "2", "--budget", "2s"), "exclude each other"),
@@ -121,14 +121,14 @@ def test_the_engines_own_validations_catch_a_fault_too() -> None:
         (("mutants", "--fault", "nobody"), "no planted fault named 'nobody'"),
     ],
 )
-def test_misuse_is_one_line_and_status_2(arguments: tuple[str, ...], said: str) -> None:
+def test_misuse_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
     result = dvs(*arguments)
     assert result.exit_code == 2
-    assert said in one_line(result)
+    assert message in one_line(result)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda text: text[:100], "no valid JSON"),
         (lambda text: text.replace('"version": 1', '"version": 99'), "version 99"),
@@ -138,12 +138,12 @@ def test_misuse_is_one_line_and_status_2(arguments: tuple[str, ...], said: str) 
         (lambda text: "", "no valid JSON"),
     ],
 )
-def test_a_bad_scenario_file_is_one_line_and_status_2(tmp_path: Path, change, said: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_bad_scenario_file_is_one_line_and_status_2(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path / "scenario.json"
     file.write_text(change(scenario_to_json(scenario_at(1, QUICK, 0))), encoding="utf-8")
     result = dvs("replay", str(file))
     assert result.exit_code == 2
-    assert said in result.stderr + result.stdout
+    assert message in result.stderr + result.stdout
 
 
 def test_an_output_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -26,6 +26,6 @@ def test_the_property_bites() -> None:
 
     faulty = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False).build()
     outcomes = (faulty.judge(scenario_at(3, SMOKE, index)) for index in range(60))
-    found = next(outcome for outcome in outcomes if outcome.outcome is not OutcomeClass.PASSED)
-    assert found.outcome is OutcomeClass.PRODUCT_FAILURE
-    assert found.killer in (Check.INVARIANT_1, Check.INVARIANT_2, Check.INVARIANT_3, Check.EQUALITY)
+    failed = next(outcome for outcome in outcomes if outcome.outcome is not OutcomeClass.PASSED)
+    assert failed.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert failed.killer in (Check.INVARIANT_1, Check.INVARIANT_2, Check.INVARIANT_3, Check.EQUALITY)

@@ -30,11 +30,11 @@ def test_all_is_well_and_nothing_is_left_behind(tmp_path: Path) -> None:
     here.mkdir()
     temporary.mkdir()
     outcome = dvs_doctor(here, TMPDIR=str(temporary))
-    found = json.loads(outcome.stdout)
-    amiss = [check for check in found["checks"] if check["status"] != "ok"]
+    answer = json.loads(outcome.stdout)
+    amiss = [check for check in answer["checks"] if check["status"] != "ok"]
     assert [check["name"] for check in amiss if check["status"] != "absent"] == []
     assert {check["name"] for check in amiss} <= {"PGlite", "Chromium"}
-    assert (outcome.returncode, found["ok"]) == (0, True)
+    assert (outcome.returncode, answer["ok"]) == (0, True)
     assert outcome.stderr == ""
     assert list(here.iterdir()) == []
     assert list(temporary.iterdir()) == []

@@ -73,13 +73,13 @@ class StaleOnce:
     """Versions are resolved rightly, but for one data timestamp: then the version before is taken."""
 
     wrong_at: int
-    asked: set[int] = field(default_factory=set)
+    timestamps: set[int] = field(default_factory=set)
 
     def __call__(self, history: SourceHistory, timestamp: int, table: str) -> SourceVersion:
         right = resolve(history, timestamp, table)
         if timestamp != self.wrong_at:
             return right
-        self.asked.add(timestamp)
+        self.timestamps.add(timestamp)
         return history.versions[history.versions.index(right) - 1]
 
 
@@ -108,7 +108,7 @@ def lane_with(resolved: StaleOnce) -> Lane:
 def test_a_fault_that_heals_at_the_next_refresh_is_caught_where_it_was() -> None:
     stale = StaleOnce(wrong_at=60)
     outcome = lane_with(stale).judge(THREE_REFRESHES)
-    assert stale.asked == {60}
+    assert stale.timestamps == {60}
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     wrong = {finding.check: finding for finding in outcome.findings if finding.timestamp == 60}
     assert {Check.FRONTIER, Check.EQUALITY} <= set(wrong)

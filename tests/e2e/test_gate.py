@@ -101,8 +101,8 @@ def test_ignore_rules_reach_the_campaigns(tmp_path: Path) -> None:
 
 def test_a_rule_that_one_campaign_used_is_used() -> None:
     rules = IgnoreRules((IgnoreRule(issue="bugs/7", expires=date(2999, 1, 1), operator="<b>"),))
-    found = groups.grouped("bugs/7")
-    counted = replace(found, outcomes={**found.outcomes, "ignored": 4})
+    grouped = groups.grouped("bugs/7")
+    counted = replace(grouped, outcomes={**grouped.outcomes, "ignored": 4})
     clean = replace(counted, outcomes={"ignored": 0}, groups=())
     stages = [Stage("one", Decision.PASSED, "", (), summary=summary) for summary in (counted, clean)]
     assert known(rules, stages).message == "4 ignored, 1 rule"

@@ -26,14 +26,14 @@ QUIET = (
 
 
 class Outside:
-    """A proxy for everything that is not on this page: it notes what it is asked for, and gives nothing."""
+    """A proxy for everything that is not on this page: it notes what is requested, and gives nothing."""
 
     def __init__(self) -> None:
-        asked: list[str] = []
+        requests: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:  # the base class's name
-                asked.append(self.path)
+                requests.append(self.path)
                 self.send_error(404)
 
             do_CONNECT = do_GET  # noqa: N815
@@ -41,7 +41,7 @@ class Outside:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.asked = asked
+        self.requests = requests
         self.server = HTTPServer(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
@@ -50,8 +50,8 @@ class Outside:
         return self.server.server_port
 
     def of_the_page(self) -> list[str]:
-        """What the page asked for; the browser's own calls home aside."""
-        return [url for url in self.asked if "google" not in url and "gstatic" not in url]
+        """What the page requests for; the browser's own calls home aside."""
+        return [url for url in self.requests if "google" not in url and "gstatic" not in url]
 
 
 @pytest.fixture

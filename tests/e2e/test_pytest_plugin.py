@@ -77,8 +77,8 @@ def seen(folder: Path, *arguments: str) -> list[tuple[str, str]]:
     """(worker, scenario) of a run, in order of the scenarios."""
     (folder / "test_recording.py").write_text(RECORDING)
     (folder / "seen").unlink(missing_ok=True)
-    said = pytest_run("-q", *arguments, folder=folder)
-    assert "passed" in said, said
+    result = pytest_run("-q", *arguments, folder=folder)
+    assert "passed" in result, result
     lines = [line.split() for line in (folder / "seen").read_text().splitlines()]
     return sorted([(worker, name) for worker, name in lines], key=lambda each: each[1])
 

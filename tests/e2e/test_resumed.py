@@ -57,8 +57,8 @@ def until(condition: Callable[[], bool]) -> None:
 
 def summary(out: Path) -> dict[str, Any]:
     """The summary without what depends on when it ran and how fast."""
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    return {**found, "seconds": 0, "time_split": {}, "started": ""}
+    content: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    return {**content, "seconds": 0, "time_split": {}, "started": ""}
 
 
 def children(pid: int) -> list[int]:
@@ -129,10 +129,10 @@ def test_a_run_goes_on_with_its_faults_and_without_validations(tmp_path: Path) -
     planted = ("--fault", "update-becomes-insert", "--no-validations", "--shrink", "1", "--workers", "1")
     options = ("--profile", "quick", "--out", str(tmp_path))
     assert dvs("fuzz", *options, *planted, "--scenarios", "4").exit_code == 1
-    found = summary(tmp_path)["outcomes"]["product_failure"]
+    failures = summary(tmp_path)["outcomes"]["product_failure"]
     assert dvs("fuzz", "--resume", "--scenarios", "8", "--shrink", "1", "--out", str(tmp_path)).exit_code == 1
     assert judged(tmp_path) == 8
-    assert summary(tmp_path)["outcomes"]["product_failure"] > found
+    assert summary(tmp_path)["outcomes"]["product_failure"] > failures
 
 
 def test_two_campaigns_on_one_folder(tmp_path: Path) -> None:
@@ -144,18 +144,18 @@ def test_two_campaigns_on_one_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--seed", "4"), "its seed is 1, now it is 4"),
         (("--profile", "smoke"), "its profile is 'quick', now it is 'smoke'"),
         (("--tier", "delta"), "its lane is"),
     ],
 )
-def test_another_plan_is_refused(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_another_plan_is_refused(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
     assert dvs("fuzz", "--profile", "quick", "--scenarios", "1", "--out", str(tmp_path)).exit_code == 0
     result = dvs("fuzz", "--resume", "--out", str(tmp_path), *arguments)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert judged(tmp_path) == 1
 
 
@@ -166,18 +166,18 @@ def test_a_profile_of_ones_own_is_found_again_and_must_be_the_same(tmp_path: Pat
     assert dvs("fuzz", "--profile", str(profile), "--scenarios", "2", *options).exit_code == 0
     assert dvs("fuzz", "--resume", "--scenarios", "4", *options).exit_code == 0
     assert judged(tmp_path / "run") == 4
-    for text, said in (
+    for text, message in (
         ('base = "quick"\ncolumns = 4\n', "its profile_digest is"),
         ('base = "quick"\ncolumns = 3\n[floors]\n"operator: filter" = 1\n', "its floors_digest is"),
     ):
         profile.write_text(text, encoding="utf-8")
         changed = dvs("fuzz", "--resume", *options)
         assert changed.exit_code == 2
-        assert said in changed.stderr
+        assert message in changed.stderr
     profile.unlink()
-    gone = dvs("fuzz", "--resume", *options)
-    assert gone.exit_code == 2
-    assert f"no profile '{profile}'" in gone.stderr
+    resumed = dvs("fuzz", "--resume", *options)
+    assert resumed.exit_code == 2
+    assert f"no profile '{profile}'" in resumed.stderr
 
 
 def test_a_run_over_several_tiers_goes_on_as_it_was_asked_for(tmp_path: Path) -> None:

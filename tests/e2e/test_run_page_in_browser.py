@@ -74,8 +74,8 @@ def seen(folder: Path, *options: str, page: str = "") -> dict[str, object]:
     scripted = start + rest.partition(">\n")[2].replace("</body>", f"<script>{FOCUS}</script></body>")
     parser = Body()
     parser.feed(opened(folder, scripted, *options))
-    found: dict[str, object] = json.loads(parser.seen)
-    return found
+    content: dict[str, object] = json.loads(parser.seen)
+    return content
 
 
 def test_it_opens_from_a_file_and_asks_nothing_of_the_network(tmp_path: Path) -> None:
@@ -91,12 +91,12 @@ def test_the_browser_would_see_a_request(tmp_path: Path) -> None:
 def test_everything_visible_that_acts_takes_the_keyboard_and_nothing_hangs_over_the_edge(
     tmp_path: Path,
 ) -> None:
-    found = seen(tmp_path)
-    order = found["order"]
+    content = seen(tmp_path)
+    order = content["order"]
     assert isinstance(order, list)
     assert {tag for tag, _, _ in order} >= {"A", "SUMMARY", "DIV"}
     assert [entry for entry in order if not entry[1] or entry[2] < 0] == []
-    assert found["wide"] == 0
+    assert content["wide"] == 0
 
 
 def test_it_is_dark_where_dark_is_asked_for(tmp_path: Path) -> None:

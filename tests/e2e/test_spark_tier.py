@@ -66,9 +66,9 @@ def engine_on(spark: SparkSession, variant: Variant | None = None) -> Engine:
 
 
 def lifted(scenario: Scenario) -> Scenario:
-    found = lift(worlds_of(scenario, 4))
-    assert isinstance(found, Scenario)
-    return found
+    lifted = lift(worlds_of(scenario, 4))
+    assert isinstance(lifted, Scenario)
+    return lifted
 
 
 def refreshes(trace: Trace) -> list[object]:
@@ -124,40 +124,40 @@ def test_a_campaign_lane_lifts_its_intervals(spark: SparkSession) -> None:
 
 def test_sparks_vote_attributes_a_query_that_the_engine_misreads(monkeypatch: pytest.MonkeyPatch) -> None:
     misread_groups(monkeypatch)
-    found = LaneSpec(tier="rules").build().judge(ALWAYS_EMPTY)
-    assert found.outcome is OutcomeClass.DIVERGENCE
+    judged = LaneSpec(tier="rules").build().judge(ALWAYS_EMPTY)
+    assert judged.outcome is OutcomeClass.DIVERGENCE
     there = LaneSpec(tier="spark", fresh_percent=100).build().judge(ALWAYS_EMPTY)
-    assert attribution_of(found, as_object(there)).verdict == MISREAD
+    assert attribution_of(judged, as_object(there)).verdict == MISREAD
 
 
 @pytest.mark.own_jvm
 def test_a_divergence_is_replayed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     misread_groups(monkeypatch)
     spec = LaneSpec(tier="rules")
-    found = spec.build().judge(ALWAYS_EMPTY)
+    judged = spec.build().judge(ALWAYS_EMPTY)
     replay = replay_elsewhere(spec)
     assert replay is not None
     # The planted bug is in this process alone.
-    assert replay(ALWAYS_EMPTY, found).verdict == DUCKDB_ONLY
+    assert replay(ALWAYS_EMPTY, judged).verdict == DUCKDB_ONLY
 
 
 def test_versions_that_nobody_reads_are_not_given_to_spark(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     right = SparkStore.close
 
     def counting(self: SparkStore) -> None:
         versions = self.tables["r"].rows
-        found.update("given" if version.made is not None else "not given" for version in versions)
-        found["without a view"] += sum(1 for relation in self.bound if not relation.name)
+        counts.update("given" if version.made is not None else "not given" for version in versions)
+        counts["without a view"] += sum(1 for relation in self.bound if not relation.name)
         right(self)
 
     monkeypatch.setattr(SparkStore, "close", counting)
     assert Lane(engine=engine_on(spark)).judge(LAST_ONE_GOES).outcome is OutcomeClass.PASSED
     # The empty version before the first commit.
-    assert (found["given"], found["not given"]) == (2, 1)
-    assert found["without a view"] > 1
+    assert (counts["given"], counts["not given"]) == (2, 1)
+    assert counts["without a view"] > 1
 
 
 def test_rows_that_cannot_be_handed_to_spark_are_no_failure_of_the_refresh_that_reads_them(

@@ -37,13 +37,13 @@ def questions(scenario: Scenario) -> list[Question]:
     return [due for step in due_refreshes(scenario) for due in step]
 
 
-def differences(worlds: Sequence[Scenario], lifted: Scenario, asked: Sequence[Question]) -> Iterator[str]:
+def differences(worlds: Sequence[Scenario], lifted: Scenario, instants: Sequence[Question]) -> Iterator[str]:
     """Where a world's part of the lifted result is not the world's own."""
     check_scenario(lifted)
     with DelayedView(lifted) as together:
         for number, world in enumerate(worlds):
             with DelayedView(world) as alone:
-                for table, timestamp in asked:
+                for table, timestamp in instants:
                     types = [column.type for column in alone.columns(table)]
                     own = Bag.of(alone.contents(table, timestamp), types)
                     part: Sequence[Row] = rows_of_world(together.contents(table, timestamp), number)

@@ -49,9 +49,9 @@ def test_random_histories() -> None:
 )
 def test_each_condition_of_corollary_2_is_needed(condition: Condition, version: Version, text: str) -> None:
     history = parse(text)
-    found = facts(history)
-    assert encapsulated(found, version)
-    assert broken_conditions(found, version) == {condition}
+    measured = facts(history)
+    assert encapsulated(measured, version)
+    assert broken_conditions(measured, version) == {condition}
     if condition is Condition.NO_OUTSIDE_DERIVATION:
         # Left out with all that hangs on it, as the corollary says, not bridged over as `without` does.
         smaller = parse("w1(x1) c1 c2 c3")

@@ -45,24 +45,24 @@ def test_every_verdict_and_subject(part: int, shape: HistoryShape) -> None:
         reading, switches = READINGS[names[(index // PARTS) % len(names)]]
         reference = Reference(history, **switches)
         checked = check(history, reading)
-        found = {ph.value: VALUES[type(finding)] for ph, finding in checked.phenomena.items()}
-        assert found == reference.verdicts(), f"{reading}\n{render(history)}"
-        assert subjects(checked) == expected_subjects(reference, found), f"{reading}\n{render(history)}"
+        detected = {ph.value: VALUES[type(finding)] for ph, finding in checked.phenomena.items()}
+        assert detected == reference.verdicts(), f"{reading}\n{render(history)}"
+        assert subjects(checked) == expected_subjects(reference, detected), f"{reading}\n{render(history)}"
 
 
 def subjects(checked: Checked) -> dict[str, set[str]]:
     kinds = (Ph.G1A, Ph.G1B, Ph.G_CURSOR, Ph.G_MONOTONIC, Ph.G_UPDATE, Ph.G_MSRB)
-    found = {
+    detected = {
         ph.value: set(finding.subjects)
         for ph in kinds
         if isinstance(finding := checked.phenomena[ph], Present)
     }
-    if "G-update" in found and not found["G-update"]:
-        found["G-update"] = {f"T{txn}" for txn in checked.analysis.facts.commits}
-    return found
+    if "G-update" in detected and not detected["G-update"]:
+        detected["G-update"] = {f"T{txn}" for txn in checked.analysis.facts.commits}
+    return detected
 
 
-def expected_subjects(reference: Reference, found: dict[str, bool | None]) -> dict[str, set[str]]:
+def expected_subjects(reference: Reference, detected: dict[str, bool | None]) -> dict[str, set[str]]:
     certain = [edge for edge in reference.edges if edge.certain]
     text = reference.text_precedes()
     expected: dict[str, set[int] | set[str]] = {
@@ -76,7 +76,7 @@ def expected_subjects(reference: Reference, found: dict[str, bool | None]) -> di
     return {
         name: {item if isinstance(item, str) else f"T{item}" for item in items}
         for name, items in expected.items()
-        if found[name]
+        if detected[name]
     }
 
 

@@ -45,8 +45,8 @@ class Line:
 
 def lines() -> Iterator[Line]:
     for title, text, rest in ENTRY.findall(PAGE):
-        for found in VERDICT.findall(rest):
-            yield Line(title, text, *found)
+        for match in VERDICT.findall(rest):
+            yield Line(title, text, *match)
 
 
 LINES = list(lines())

@@ -78,8 +78,8 @@ def assert_alike(
         with pytest.raises(psycopg.Error, match=refusal):
             postgres.evaluate(text, declared)
         return
-    found = canonical_rows(list(postgres.evaluate(text, declared)))
-    assert found == canonical_rows(duckdb_truth.answer(database, query).rows), text
+    answer = canonical_rows(list(postgres.evaluate(text, declared)))
+    assert answer == canonical_rows(duckdb_truth.answer(database, query).rows), text
 
 
 @pytest.mark.parametrize("function", MATRIX)

@@ -39,8 +39,8 @@ def test_a_browser_that_is_there_is_enough(programs: Path, capsys: pytest.Captur
 def test_it_is_installed(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program(programs, "apt-get", f'echo "$*" >> {programs}/asked')
     assert browser.main() == 0
-    asked = (programs / "asked").read_text(encoding="utf-8").splitlines()
-    assert asked == ["update -qq", "install -y -qq --no-install-recommends chromium"]
+    calls = (programs / "asked").read_text(encoding="utf-8").splitlines()
+    assert calls == ["update -qq", "install -y -qq --no-install-recommends chromium"]
     assert "skipped" not in capsys.readouterr().err
 
 

@@ -57,14 +57,14 @@ def test_a_user_without_java_reads_the_command_to_run(
 def test_root_gets_a_missing_java_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The release of this made-up machine has Java 21 only."""
     java = load(ROOT / "setup" / "java.py")
-    programs, home, asked = tmp_path / "bin", tmp_path / "jvm" / "java-21", tmp_path / "asked"
+    programs, home, recorded = tmp_path / "bin", tmp_path / "jvm" / "java-21", tmp_path / "asked"
     programs.mkdir()
     (home / "bin").mkdir(parents=True)
     answer = f"echo 'java.home = {home}\njava.specification.version = 21' >&2"
     installed = home / "bin" / "java"
     apt_get = programs / "apt-get"
     apt_get.write_text(f"""#!/bin/sh
-echo "$*" >> {asked}
+echo "$*" >> {recorded}
 case "$*" in
   *openjdk-17*) exit 100;;
   *--simulate*) ;;
@@ -76,7 +76,7 @@ esac
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert java.ensure({"PATH": str(programs)}, jvm_roots=(tmp_path / "jvm",)) is None
-    calls = asked.read_text().splitlines()
+    calls = recorded.read_text().splitlines()
     assert [call for call in calls if "--simulate" not in call] == [
         "update -qq",
         "install -y -qq --no-install-recommends openjdk-21-jre-headless",
@@ -103,15 +103,15 @@ def test_a_java_that_fits_passes_in_silence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("log", "told"),
+    ("log", "message"),
     [
         ("... NewConnectionError: ...", "The package index cannot be reached"),
         ("ERROR: No space left on device", "No space left on device"),
         ("", "no reason given"),
     ],
 )
-def test_a_failed_pip_is_one_line_with_the_remedy(log: str, told: str) -> None:
+def test_a_failed_pip_is_one_line_with_the_remedy(log: str, message: str) -> None:
     text = load(ROOT / "setup" / "install.py").diagnose(log)
-    assert told in text
+    assert message in text
     assert "run make again" in text
     assert "\n" not in text

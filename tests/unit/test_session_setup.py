@@ -53,10 +53,10 @@ def test_no_java_at_all_names_where_it_looked_and_the_remedy() -> None:
     assert "\n" not in text
 
 
-@pytest.mark.parametrize(("version", "told"), [("1.8", "Java 8"), ("11", "Java 11"), ("25", "Java 25")])
-def test_a_wrong_java_is_named_with_its_release(tmp_path: Path, version: str, told: str) -> None:
+@pytest.mark.parametrize(("version", "message"), [("1.8", "Java 8"), ("11", "Java 11"), ("25", "Java 25")])
+def test_a_wrong_java_is_named_with_its_release(tmp_path: Path, version: str, message: str) -> None:
     path = make_java(tmp_path / "jdk", version)
-    with pytest.raises(SessionError, match=told):
+    with pytest.raises(SessionError, match=message):
         find_java({"PATH": str(path)}, jvm_roots=())
 
 
@@ -149,8 +149,8 @@ def test_every_settings_table_covers_every_preset() -> None:
 def test_a_lasting_session_differs_in_its_compiler_alone() -> None:
     for table in (RUNTIME, MEMORY):
         assert table[Settings.LASTING] == table[Settings.TUNED]
-    (gone,) = set(JVM_OPTIONS[Settings.TUNED]) - set(JVM_OPTIONS[Settings.LASTING])
-    assert gone == "-XX:TieredStopAtLevel=1"
+    (removed,) = set(JVM_OPTIONS[Settings.TUNED]) - set(JVM_OPTIONS[Settings.LASTING])
+    assert removed == "-XX:TieredStopAtLevel=1"
 
 
 def test_stock_on_a_tuned_jvm_takes_back_all_that_tuned_set() -> None:

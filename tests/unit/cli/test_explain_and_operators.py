@@ -32,19 +32,19 @@ def test_explain_shows_tree_ids_and_change_query() -> None:
 
 
 def test_explain_in_json() -> None:
-    found = json.loads(
+    answer = json.loads(
         dvs("explain", "SELECT a FROM v", *TABLE, "--view", "v=SELECT a FROM r", "--json").stdout
     )
-    assert list(found) == [
+    assert list(answer) == [
         *("incremental", "reason", "sources", "columns", "plan", "change_query", "row_id", "operators")
     ]
-    assert found["incremental"] is True
-    assert found["reason"] is None
-    assert found["operators"] == ["projection", "scan"]
-    assert found["columns"] == [{"name": "a", "type": "INT"}]
-    assert found["sources"] == ["r"]
-    assert found["row_id"] == "`$ROW_ID`"
-    assert found["plan"]["children"][0]["children"][0]["detail"] == "r"
+    assert answer["incremental"] is True
+    assert answer["reason"] is None
+    assert answer["operators"] == ["projection", "scan"]
+    assert answer["columns"] == [{"name": "a", "type": "INT"}]
+    assert answer["sources"] == ["r"]
+    assert answer["row_id"] == "`$ROW_ID`"
+    assert answer["plan"]["children"][0]["children"][0]["detail"] == "r"
 
 
 def test_explain_in_duckdbs_words() -> None:
@@ -59,8 +59,8 @@ def test_a_query_without_a_rule_is_explained_and_well() -> None:
     result = dvs(*query)
     assert result.exit_code == ExitCode.OK
     assert result.stdout.splitlines()[:2] == ["incremental: false", f"reason: {reason}"]
-    found = json.loads(dvs(*query, "--json").stdout)
-    assert (found["incremental"], found["reason"], found["plan"]) == (False, reason, None)
+    answer = json.loads(dvs(*query, "--json").stdout)
+    assert (answer["incremental"], answer["reason"], answer["plan"]) == (False, reason, None)
 
 
 @pytest.mark.parametrize(
@@ -92,11 +92,13 @@ def test_a_wrong_request_is_one_line_and_misuse(query: str, options: list[str], 
 
 
 def test_operators_come_from_the_registries() -> None:
-    found = json.loads(dvs("operators", "--json").stdout)
-    assert {row["operator"] for row in found["operators"] if row["incremental"]} == OPERATORS.keys()
-    assert {row["operator"]: row["reason"] for row in found["operators"] if not row["incremental"]} == NOT_YET
-    assert set(FUNCTIONS) < set(found["functions"])
-    assert found["aggregates"] == ["COUNT", "SUM", "AVG", "MIN", "MAX"]
+    answer = json.loads(dvs("operators", "--json").stdout)
+    assert {row["operator"] for row in answer["operators"] if row["incremental"]} == OPERATORS.keys()
+    assert {
+        row["operator"]: row["reason"] for row in answer["operators"] if not row["incremental"]
+    } == NOT_YET
+    assert set(FUNCTIONS) < set(answer["functions"])
+    assert answer["aggregates"] == ["COUNT", "SUM", "AVG", "MIN", "MAX"]
 
 
 def test_operators_in_markdown_are_one_table_and_lists() -> None:

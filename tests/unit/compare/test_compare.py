@@ -112,8 +112,8 @@ def test_no_value_of_a_row_is_shown(
     assert result.exit_code == 1, result.output
     assert "members" in result.output
     assert len(re.findall(r"\b[0-9a-f]{12}\b", result.output)) >= 10, "two rows of five hashes"
-    found = [secret for secret in SECRETS if secret in result.output]
-    assert found == []
+    disagreement = [secret for secret in SECRETS if secret in result.output]
+    assert disagreement == []
 
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,14 +175,14 @@ def test_one_that_refuses_differs_from_one_that_refreshes() -> None:
     rest = tuple(event for event in whole.events if event is not last)
     refused = RefreshRefused(last.step, last.table, last.timestamp, RefreshError.FAILED, "'secret' is no INT")
     gap = Declared(last.step, last.table, "'secret' is not supported")
-    for other, said in (
+    for other, message in (
         ((*rest, refused), "A refreshed, B refused (failed)"),
         ((*rest, gap), "A refreshed, B declared a gap"),
         (rest, "A refreshed, B did not refresh"),
     ):
-        (found,) = compare_traces(scenario, whole, Trace(other), Mask(b"")).disagreements
-        assert found.kind == said
-        assert (found.step, found.table) == (last.step, last.table)
+        (disagreement,) = compare_traces(scenario, whole, Trace(other), Mask(b"")).disagreements
+        assert disagreement.kind == message
+        assert (disagreement.step, disagreement.table) == (last.step, last.table)
 
 
 def test_other_columns_are_named() -> None:
@@ -191,9 +191,9 @@ def test_other_columns_are_named() -> None:
     last = whole.refreshes[-1]
     renamed = dataclasses.replace(last, columns=(Column("other", last.columns[0].type), *last.columns[1:]))
     events = tuple(renamed if event is last else event for event in whole.events)
-    (found,) = compare_traces(scenario, whole, Trace(events), Mask(b"")).disagreements
-    assert found.kind == "other columns"
-    assert "other" in found.only_b[0].cells
+    (disagreement,) = compare_traces(scenario, whole, Trace(events), Mask(b"")).disagreements
+    assert disagreement.kind == "other columns"
+    assert "other" in disagreement.only_b[0].cells
 
 
 def test_equal_values_have_equal_hashes_and_others_do_not() -> None:
@@ -205,8 +205,8 @@ def test_equal_values_have_equal_hashes_and_others_do_not() -> None:
 
 
 def test_configurations() -> None:
-    found = configuration(FAULTY)
-    assert found.spec == LaneSpec(
+    disagreement = configuration(FAULTY)
+    assert disagreement.spec == LaneSpec(
         tier="rules", faults=("filter-drops-old-half",), validations=False, fresh_percent=0
     )
     assert configuration("delta+stock").spec.tier == "delta-stock"
@@ -215,7 +215,7 @@ def test_configurations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("rulez", "no tier 'rulez'"),
         ("rules+stock", "'stock' is no configuration of tier rules"),
@@ -223,8 +223,8 @@ def test_configurations() -> None:
         ("", "no tier ''"),
     ],
 )
-def test_a_configuration_that_is_none(text: str, said: str) -> None:
-    with pytest.raises(CampaignError, match=re.escape(said)):
+def test_a_configuration_that_is_none(text: str, message: str) -> None:
+    with pytest.raises(CampaignError, match=re.escape(message)):
         configuration(text)
 
 

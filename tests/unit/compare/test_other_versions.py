@@ -58,7 +58,7 @@ def rewritten(checkout: Path, file: str, old: str, new: str, folder: Path) -> Pa
     return folder
 
 
-def found(result: Result) -> dict[str, Any]:
+def summary_of(result: Result) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(result.stdout)
     return content
 
@@ -66,7 +66,7 @@ def found(result: Result) -> dict[str, Any]:
 def test_a_version_that_is_the_same(checkout: Path) -> None:
     result = dvs("rules", f"rules+in={checkout}", "--scenarios", "3")
     assert result.exit_code == 0, result.output
-    assert found(result)["refreshes"] > 20
+    assert summary_of(result)["refreshes"] > 20
 
 
 def test_a_version_that_reads_another_snapshot(checkout: Path, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_version_that_reads_another_snapshot(checkout: Path, tmp_path: Path) -
     other = rewritten(checkout, *EARLY, tmp_path / "checkout")
     result = dvs("rules", f"rules+in={other}", "--scenarios", "4")
     assert result.exit_code == 1, result.output
-    assert {each["kind"] for each in found(result)["disagreements"]} & {"fewer rows on B", "other rows"}
+    assert {each["kind"] for each in summary_of(result)["disagreements"]} & {"fewer rows on B", "other rows"}
 
 
 def test_a_version_that_breaks_is_undecided(checkout: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_version_that_breaks_is_undecided(checkout: Path, tmp_path: Path) -> N
     )
     result = dvs("rules", f"rules+in={other}", "--scenarios", "2")
     assert result.exit_code == 3, result.output
-    assert set(found(result)["undecided"].values()) == {"B could not run it: OtherVersionFailed"}
+    assert set(summary_of(result)["undecided"].values()) == {"B could not run it: OtherVersionFailed"}
     assert "secret" not in result.output
 
 
@@ -101,14 +101,14 @@ def test_versions_that_do_not_start(checkout: Path, tmp_path: Path) -> None:
         tmp_path / "newer",
     )
     old = rewritten(checkout, "campaign/compare/serve.py", "def main()", "def begin()", tmp_path / "old")
-    for folder, said in (
+    for folder, message in (
         (tmp_path / "empty", "holds no version: give a checkout"),
         (newer, "reads scenarios of version 9"),
         (old, "does not start: ImportError: cannot import name 'main'"),
     ):
         result = dvs("rules", f"rules+in={folder}", "--scenarios", "1")
         assert result.exit_code == 2, result.output
-        assert said in result.stderr
+        assert message in result.stderr
     refused = dvs("rules", f"rules+fault=nobody+in={checkout}", "--scenarios", "1")
     assert refused.exit_code == 2
     assert "refuses: no planted fault named 'nobody'" in refused.stderr
@@ -138,7 +138,7 @@ def test_an_environment_that_has_this_version_is_not_another(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("program", "said"),
+    ("program", "message"),
     [
         (
             "print('hello'); import time; time.sleep(600)",
@@ -150,7 +150,7 @@ def test_an_environment_that_has_this_version_is_not_another(tmp_path: Path) -> 
     ],
 )
 def test_one_that_says_something_else_is_not_waited_for(
-    checkout: Path, tmp_path: Path, program: str, said: str
+    checkout: Path, tmp_path: Path, program: str, message: str
 ) -> None:
     other = tmp_path / "other"
     shutil.copytree(checkout, other)
@@ -158,7 +158,7 @@ def test_one_that_says_something_else_is_not_waited_for(
     server.write_text(f"def main():\n    {program}\n", encoding="utf-8")
     result = dvs("rules", f"rules+in={other}", "--scenarios", "1")
     assert result.exit_code == 2, result.output
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_one_that_dies_leaves_its_scenarios_undecided(checkout: Path, tmp_path: Path) -> None:
@@ -169,10 +169,10 @@ def test_one_that_dies_leaves_its_scenarios_undecided(checkout: Path, tmp_path: 
         "    raise SystemExit\n    for line in scenarios:",
         tmp_path / "other",
     )
-    kept = "corpus/statement-without-effect.json"
-    result = dvs("rules", f"rules+in={other}", "--scenario", kept)
+    scenario_file = "corpus/statement-without-effect.json"
+    result = dvs("rules", f"rules+in={other}", "--scenario", scenario_file)
     assert result.exit_code == 3, result.output
-    assert set(found(result)["undecided"].values()) == {"B could not run it: OtherVersionFailed"}
+    assert set(summary_of(result)["undecided"].values()) == {"B could not run it: OtherVersionFailed"}
 
 
 def test_a_version_from_before_this_is_told_so(tmp_path: Path) -> None:
@@ -188,4 +188,4 @@ def test_an_adapter_gets_what_it_can_be_asked() -> None:
     for chosen in (("--scenarios", "4"), ("--scenario", "corpus")):
         result = dvs("rules", adapter, *chosen)
         assert result.exit_code == 0, result.output
-        assert found(result)["refreshes"] > 5
+        assert summary_of(result)["refreshes"] > 5

@@ -16,9 +16,9 @@ PAGE = (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
 
 
 def between(marker: str) -> str:
-    found = re.search(rf"<!-- {marker} -->\n```\w*\n(.*?)```\n<!-- /{marker} -->", PAGE, re.DOTALL)
-    assert found is not None, marker
-    return found[1]
+    match = re.search(rf"<!-- {marker} -->\n```\w*\n(.*?)```\n<!-- /{marker} -->", PAGE, re.DOTALL)
+    assert match is not None, marker
+    return match[1]
 
 
 def test_the_toy_is_the_example() -> None:

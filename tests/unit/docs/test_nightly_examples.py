@@ -40,8 +40,8 @@ def test_the_workflow_has_a_night_a_gate_and_uploads_what_it_leaves() -> None:
 
 @pytest.mark.parametrize("script", scripts())
 def test_the_shell_parses(script: str) -> None:
-    said = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
-    assert said.returncode == 0, said.stderr
+    checked = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_every_call_has_options_that_exist() -> None:

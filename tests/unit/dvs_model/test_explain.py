@@ -21,7 +21,7 @@ def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("phenomenon", "text", "said"),
+    ("phenomenon", "text", "parts"),
     [
         (
             Ph.G_SINGLE,
@@ -113,9 +113,9 @@ def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
         ),
     ],
 )
-def test_a_reason_per_edge(phenomenon: Ph, text: str, said: tuple[str, ...]) -> None:
-    found = sentences(text, phenomenon)
-    assert sorted(found) == sorted(said)
+def test_a_reason_per_edge(phenomenon: Ph, text: str, parts: tuple[str, ...]) -> None:
+    explanation = sentences(text, phenomenon)
+    assert sorted(explanation) == sorted(parts)
 
 
 def test_every_minimised_history_shows_what_it_should() -> None:

@@ -16,7 +16,7 @@ def error(text: str) -> HistoryError:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "said"),
+    ("text", "line", "column", "message"),
     [
         ("w1(x1 c1", 1, 1, "is not closed"),
         ("w1(x1) c1 r2(x1", 1, 11, "is not closed"),
@@ -67,10 +67,10 @@ def error(text: str) -> HistoryError:
         ("w1(x1) c1 []", 1, 12, "an empty item"),
     ],
 )
-def test_what_is_refused(text: str, line: int, column: int, said: str) -> None:
-    found = error(text)
-    assert said in found.fact
-    assert (found.line, found.column) == (line, column)
+def test_what_is_refused(text: str, line: int, column: int, message: str) -> None:
+    refusal = error(text)
+    assert message in refusal.fact
+    assert (refusal.line, refusal.column) == (line, column)
 
 
 def test_names_of_versions() -> None:

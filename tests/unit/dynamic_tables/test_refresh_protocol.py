@@ -59,15 +59,15 @@ def test_the_action_and_its_reason(
 
 
 def test_an_old_version_that_is_gone_reinitializes() -> None:
-    asked: list[tuple[str, SourceVersion]] = []
+    requests: list[tuple[str, SourceVersion]] = []
 
     def readable(name: str, version: SourceVersion) -> bool:
-        asked.append((name, version))
+        requests.append((name, version))
         return name != "r"
 
     decided = decide(BEFORE, after(r=NEWER), True, readable)
     assert decided == (Action.REINITIALIZE, "version 3 of r is no longer readable")
-    assert asked == [("r", R)], "it is the version consumed before that must be readable"
+    assert requests == [("r", R)], "it is the version consumed before that must be readable"
 
 
 def test_every_action_is_decided_somewhere() -> None:

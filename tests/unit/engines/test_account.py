@@ -45,8 +45,8 @@ class World:
         """A dynamic table's contents without ids, sorted."""
         table = self.account.dynamic_table(name)
         width = len(table.columns)
-        found = self.account.store.current(table).rows()
-        return sorted((row[:width] for row in found), key=repr)
+        stored = self.account.store.current(table).rows()
+        return sorted((row[:width] for row in stored), key=repr)
 
 
 @pytest.fixture

@@ -79,6 +79,6 @@ def test_every_package_is_locked_with_its_hash() -> None:
     wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
     locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
     for name, version in wanted.items():
-        found = locked[f"node_modules/{name}"]
-        assert found["version"] == version
-        assert found["integrity"].startswith("sha512-")
+        package = locked[f"node_modules/{name}"]
+        assert package["version"] == version
+        assert package["integrity"].startswith("sha512-")

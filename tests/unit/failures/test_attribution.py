@@ -154,13 +154,13 @@ def twice_grouped(diverged: Outcome) -> tuple[Scenario, Outcome]:
 
 def test_an_unshrunk_failure_gets_the_attribution_of_the_cause_that_explains_it(diverged: Outcome) -> None:
     larger, outcome = twice_grouped(diverged)
-    found = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, False)}
+    reductions = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, False)}
     flaky = replace(diverged, outcome=OutcomeClass.FLAKY)
     unshrunk = [
         Signature.of(7, ALWAYS_EMPTY, diverged),
         Signature.of(9, ALWAYS_EMPTY, flaky),
     ]
-    attributed = attribute(found, unshrunk, giving(PRODUCT))
+    attributed = attribute(reductions, unshrunk, giving(PRODUCT))
     assert [result.outcome.outcome for result in attributed.reduced.values()] == [
         OutcomeClass.PRODUCT_FAILURE
     ] * 2
@@ -171,10 +171,10 @@ def test_an_unshrunk_failure_gets_the_attribution_of_the_cause_that_explains_it(
 
 def test_a_divergence_is_not_the_products_because_a_smaller_failure_is(diverged: Outcome) -> None:
     larger, outcome = twice_grouped(diverged)
-    found = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, True)}
+    reductions = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, True)}
     attributions = {ALWAYS_EMPTY: PRODUCT, larger: Attribution("agrees with the plan", DIVERGES)}
     unshrunk = [Signature.of(7, larger, outcome)]
-    attributed = attribute(found, unshrunk, lambda scenario, outcome: attributions[scenario])
+    attributed = attribute(reductions, unshrunk, lambda scenario, outcome: attributions[scenario])
     assert attributed.reduced[3].outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     assert attributed.reduced[4].outcome.outcome is OutcomeClass.DIVERGENCE
     assert (attributed.unshrunk, attributed.misread) == (unshrunk, [])
@@ -187,16 +187,16 @@ def test_one_cause_is_replayed_once(diverged: Outcome) -> None:
         replays.append(scenario.name)
         return PRODUCT
 
-    found = {index: Reduced(ALWAYS_EMPTY, diverged, index == 5) for index in range(6)}
-    reduced = attribute(found, [], replay).reduced
+    reductions = {index: Reduced(ALWAYS_EMPTY, diverged, index == 5) for index in range(6)}
+    reduced = attribute(reductions, [], replay).reduced
     assert len(replays) == 1
     assert {result.outcome.outcome for result in reduced.values()} == {OutcomeClass.PRODUCT_FAILURE}
 
 
 def test_only_divergences_are_replayed(diverged: Outcome) -> None:
     failed = replace(diverged, outcome=OutcomeClass.PRODUCT_FAILURE)
-    found = {0: Reduced(ALWAYS_EMPTY, failed, True)}
-    assert attribute(found, [], no_replay) == Attributed(found, [], [])
+    reductions = {0: Reduced(ALWAYS_EMPTY, failed, True)}
+    assert attribute(reductions, [], no_replay) == Attributed(reductions, [], [])
     assert attribute({0: Reduced(ALWAYS_EMPTY, diverged, True)}, [], None).reduced[0].outcome is diverged
 
 
@@ -204,8 +204,8 @@ def test_an_interrupt_leaves_the_rest_as_it_is(diverged: Outcome) -> None:
     def replay(scenario: Scenario, outcome: Outcome) -> Attribution:
         raise KeyboardInterrupt
 
-    found = {0: Reduced(ALWAYS_EMPTY, diverged, True)}
-    assert attribute(found, [], replay).reduced == found
+    reductions = {0: Reduced(ALWAYS_EMPTY, diverged, True)}
+    assert attribute(reductions, [], replay).reduced == reductions
 
 
 def test_failures_are_attributed_before_they_are_grouped_and_written(
@@ -223,21 +223,25 @@ def test_failures_are_attributed_before_they_are_grouped_and_written(
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> str:
+def failure_folder(tmp_path: Path) -> str:
     path = tmp_path / "scenario.json"
     path.write_text(scenario_to_json(ALWAYS_EMPTY))
     return str(path)
 
 
-def test_dvs_replay_attributes_too(diverged: Outcome, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dvs_replay_attributes_too(
+    diverged: Outcome, failure_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attribution, "replay_elsewhere", lambda spec: giving(PRODUCT))
-    done = CliRunner().invoke(main, ["replay", kept, "--json"])
+    done = CliRunner().invoke(main, ["replay", failure_folder, "--json"])
     assert done.exit_code == ExitCode.FAILED
     assert json.loads(done.output)["findings"][0]["votes"]["verdict"] == MISREAD
 
 
-def test_dvs_shrink_attributes_too(diverged: Outcome, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dvs_shrink_attributes_too(
+    diverged: Outcome, failure_folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attribution, "replay_elsewhere", lambda spec: giving(PRODUCT))
-    done = CliRunner().invoke(main, ["shrink", kept])
+    done = CliRunner().invoke(main, ["shrink", failure_folder])
     assert done.exit_code == ExitCode.OK
     assert "product_failure: oracle equality: there too" in done.output

@@ -17,7 +17,9 @@ from workload.results import (
 WRONG, MISSING = DifferenceKind.WRONG_VALUE, DifferenceKind.MISSING
 
 
-def found(*operators: str, check: Check = Check.EQUALITY, kind: DifferenceKind | None = WRONG) -> Fingerprint:
+def of_operators(
+    *operators: str, check: Check = Check.EQUALITY, kind: DifferenceKind | None = WRONG
+) -> Fingerprint:
     return Fingerprint(
         outcome=OutcomeClass.PRODUCT_FAILURE, check=check, operators=tuple(sorted(operators)), kind=kind
     )
@@ -43,9 +45,9 @@ def sets(groups: tuple[FailureGroup, ...]) -> list[tuple[int, ...]]:
 def test_one_cause_shows_in_several_checks_and_kinds_of_one_family() -> None:
     groups = groups_of(
         [
-            failure(1, found("left join")),
-            failure(2, found("left join", kind=MISSING)),
-            failure(3, found("left join", check=Check.VALIDATION, kind=None)),
+            failure(1, of_operators("left join")),
+            failure(2, of_operators("left join", kind=MISSING)),
+            failure(3, of_operators("left join", check=Check.VALIDATION, kind=None)),
         ]
     )
     assert sets(groups) == [(1, 2, 3)]
@@ -54,52 +56,54 @@ def test_one_cause_shows_in_several_checks_and_kinds_of_one_family() -> None:
 
 def test_other_operators_another_number_of_them_or_another_family_is_another_cause() -> None:
     prints = [
-        found("left join"),
-        found("left join", "left join"),
-        found("inner join"),
-        found("left join", check=Check.FRONTIER),
-        found(),
+        of_operators("left join"),
+        of_operators("left join", "left join"),
+        of_operators("inner join"),
+        of_operators("left join", check=Check.FRONTIER),
+        of_operators(),
     ]
     assert len(groups_of([failure(i, fingerprint) for i, fingerprint in enumerate(prints)])) == len(prints)
 
 
 def test_a_cross_join_is_an_inner_join() -> None:
-    assert len(groups_of([failure(1, found("cross join")), failure(2, found("inner join"))])) == 1
+    assert (
+        len(groups_of([failure(1, of_operators("cross join")), failure(2, of_operators("inner join"))])) == 1
+    )
 
 
 def test_an_aggregate_function_more_is_no_other_cause_if_all_else_is_alike() -> None:
-    plain, with_sum = found("grouped aggregation"), found("grouped aggregation", "SUM")
+    plain, with_sum = of_operators("grouped aggregation"), of_operators("grouped aggregation", "SUM")
     assert len(groups_of([failure(1, plain), failure(2, with_sum)])) == 1
-    other_kind = found("grouped aggregation", "SUM", kind=MISSING)
+    other_kind = of_operators("grouped aggregation", "SUM", kind=MISSING)
     assert len(groups_of([failure(1, plain), failure(2, other_kind)])) == 2
-    assert len(groups_of([failure(1, with_sum), failure(2, found("grouped aggregation", "AVG"))])) == 2
+    assert len(groups_of([failure(1, with_sum), failure(2, of_operators("grouped aggregation", "AVG"))])) == 2
 
 
 def test_a_failure_not_shrunk_to_the_end_goes_to_the_cause_that_explains_most_of_it() -> None:
-    large = found("left join", "filter", "distinct", "grouped aggregation")
+    large = of_operators("left join", "filter", "distinct", "grouped aggregation")
     causes = [
-        failure(1, found("left join")),
-        failure(2, found("left join", "grouped aggregation")),
-        failure(3, found("union all")),
+        failure(1, of_operators("left join")),
+        failure(2, of_operators("left join", "grouped aggregation")),
+        failure(3, of_operators("union all")),
     ]
     assert sets(groups_of([*causes, failure(4, large, minimal=False)])) == [(2, 4), (1,), (3,)]
-    alone = groups_of([failure(3, found("union all")), failure(4, large, minimal=False)])
+    alone = groups_of([failure(3, of_operators("union all")), failure(4, large, minimal=False)])
     assert sets(alone) == [(3,), (4,)]
 
 
 def test_the_representative_is_minimal_and_an_ignored_group_is_ignored_as_a_whole() -> None:
-    minimal = failure(7, found("left join"), ignored="bugs/7")
-    other = failure(2, found("left join", "filter"), minimal=False, ignored="bugs/7")
+    minimal = failure(7, of_operators("left join"), ignored="bugs/7")
+    other = failure(2, of_operators("left join", "filter"), minimal=False, ignored="bugs/7")
     (group,) = groups_of([other, minimal])
     assert (group.representative, group.ignored) == (7, "bugs/7")
-    (mixed,) = groups_of([minimal, failure(8, found("left join", kind=MISSING))])
+    (mixed,) = groups_of([minimal, failure(8, of_operators("left join", kind=MISSING))])
     assert mixed.ignored == ""
 
 
 def test_unshrunk_failures_are_counted_where_they_are_explained() -> None:
-    cause = Cause.of(found("left join", "filter"))
+    cause = Cause.of(of_operators("left join", "filter"))
     (group,) = groups_of(
-        [failure(1, found("left join"))],
+        [failure(1, of_operators("left join"))],
         [Signature(index=5, causes=(cause,), weight=10, kind="", shrinkable=True)],
     )
     assert (group.indices, group.unshrunk) == ((1, 5), (5,))

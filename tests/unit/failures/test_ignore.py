@@ -64,7 +64,7 @@ def test_a_rule_that_covered_nothing_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("ignore = 3", "write each rule as an [[ignore]] table"),
         ("[[ignored]]", "found 'ignored'"),
@@ -79,10 +79,10 @@ def test_a_rule_that_covered_nothing_is_reported(tmp_path: Path) -> None:
         ("[[ignore", "no valid TOML"),
     ],
 )
-def test_a_bad_file_is_refused_by_name_and_rule(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_file_is_refused_by_name_and_rule(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CampaignError) as error:
         rules_of(text, tmp_path)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "ignore.toml" in str(error.value)
 
 

@@ -152,11 +152,13 @@ def test_a_divergence_is_shrunk_to_its_smallest_query_and_stays_one() -> None:
     lane = diverging(engine_with(Counting))
     outcome = lane.judge(LINGERS)
     assert outcome.outcome is OutcomeClass.DIVERGENCE
-    found = smallest(lane, LINGERS, outcome, 400)
-    assert found.minimal
-    assert found.outcome.outcome is OutcomeClass.DIVERGENCE
-    assert size(found.scenario) == Size(operators=1, rows=1, dml=2)
-    assert fingerprint(found.scenario, found.outcome).text == "divergence: oracle equality: distinct: extra"
+    reduced = smallest(lane, LINGERS, outcome, 400)
+    assert reduced.minimal
+    assert reduced.outcome.outcome is OutcomeClass.DIVERGENCE
+    assert size(reduced.scenario) == Size(operators=1, rows=1, dml=2)
+    assert (
+        fingerprint(reduced.scenario, reduced.outcome).text == "divergence: oracle equality: distinct: extra"
+    )
 
 
 def worker_with(lanes: Mapping[LaneSpec, Lane]) -> Worker:
@@ -173,10 +175,10 @@ def test_a_failure_of_a_dear_tier_is_shrunk_on_a_cheap_one_that_shows_it_too() -
     worker = worker_with({dear: divergence, cheap: product_failure})
     assert reduced_in(worker, dear, task).outcome.outcome is OutcomeClass.DIVERGENCE
     helped, alone = engine_with(Counting), engine_with(Counting)
-    found = reduced_in(
+    reduced = reduced_in(
         worker_with({dear: diverging(helped), cheap: diverging(engine_with(Counting))}), dear, task
     )
-    assert size(found.scenario) == Size(operators=1, rows=1, dml=2)
+    assert size(reduced.scenario) == Size(operators=1, rows=1, dml=2)
     assert reduced_in(worker_with({cheap: diverging(alone)}), cheap, task).minimal
     assert helped.runs < alone.runs
 
@@ -186,23 +188,23 @@ def test_an_interrupted_search_goes_on_where_it_was() -> None:
     scenario = LINGERS
     outcome = lane.judge(scenario)
     whole = smallest(lane, scenario, outcome, 400)
-    asked = Progress(scenario)
-    first = smallest(lane, scenario, outcome, 4, progress=asked)
+    progress = Progress(scenario)
+    first = smallest(lane, scenario, outcome, 4, progress=progress)
     assert not first.minimal
-    assert asked.scenario == first.scenario
-    before = set(asked.tried_for_check)
+    assert progress.scenario == first.scenario
+    before = set(progress.tried_for_check)
     assert len(before) == 4
-    second = smallest(lane, first.scenario, first.outcome, 400, progress=asked)
+    second = smallest(lane, first.scenario, first.outcome, 400, progress=progress)
     assert second.minimal
     assert size(second.scenario) == size(whole.scenario)
-    assert before < asked.tried_for_check
+    assert before < progress.tried_for_check
 
 
 def test_a_search_that_is_stopped_is_not_minimal() -> None:
     lane = LaneSpec(tier="rules", faults=(FAULT,)).build()
     scenario = LINGERS
-    found = smallest(lane, scenario, lane.judge(scenario), 400, stop=lambda: True)
-    assert (found.scenario, found.minimal) == (scenario, False)
+    reduced = smallest(lane, scenario, lane.judge(scenario), 400, stop=lambda: True)
+    assert (reduced.scenario, reduced.minimal) == (scenario, False)
 
 
 def test_a_known_failure_is_ignored_and_no_pass_and_counts_again_once_the_rule_expires(
@@ -227,18 +229,18 @@ def test_a_bug_in_shrinking_does_not_cost_the_failure() -> None:
     outcome = LaneSpec(tier="rules", faults=(FAULT,)).build().judge(LINGERS)
     broken: Future[Reduced] = Future()
     broken.set_exception(TypeError("no such reduction"))
-    found = _result(broken, ShrinkTask(7, LINGERS, outcome, 400, math.inf))
-    assert (found.scenario, found.minimal) == (LINGERS, False)
-    assert found.outcome.findings == outcome.findings
-    assert found.outcome.reason.endswith("(shrinking broke: TypeError: no such reduction)")
+    reduced = _result(broken, ShrinkTask(7, LINGERS, outcome, 400, math.inf))
+    assert (reduced.scenario, reduced.minimal) == (LINGERS, False)
+    assert reduced.outcome.findings == outcome.findings
+    assert reduced.outcome.reason.endswith("(shrinking broke: TypeError: no such reduction)")
 
 
 def test_ids_alone_differ_in_a_kind_of_their_own() -> None:
     lane = LaneSpec(tier="rules", faults=("union-branch-not-in-id",), fresh_percent=100).build()
     both = UnionAll((Select((Item(A, "a"),), Named("r", "r")), Select((Item(A, "a"),), Named("r", "r"))))
     scenario = replace(LINGERS, definitions=(DynamicTable("values_of_r", both),))
-    found = fingerprint(scenario, lane.judge(scenario))
-    assert (found.check, found.operators) == (Check.VALIDATION, ("union all",))
+    computed = fingerprint(scenario, lane.judge(scenario))
+    assert (computed.check, computed.operators) == (Check.VALIDATION, ("union all",))
     created = replace(scenario, steps=scenario.steps[:2])
     assert fingerprint(created, lane.judge(created)).check is Check.ROW_IDS
 

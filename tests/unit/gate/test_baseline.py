@@ -67,8 +67,8 @@ def test_a_little_less_is_chance() -> None:
 
 def test_speed_may_be_lost_up_to_the_share() -> None:
     assert worse(replace(RUN, seconds=140.0)) == []
-    (said,) = worse(replace(RUN, seconds=150.0))
-    assert said == (
+    (message,) = worse(replace(RUN, seconds=150.0))
+    assert message == (
         "rules, smoke: throughput lost: 13.3 dynamic tables/s, 20.0 before (at most 30% may be lost)"
     )
     assert worse(replace(RUN, seconds=150.0), slowdown=0.5) == []
@@ -92,9 +92,9 @@ def test_only_like_is_compared_with_like() -> None:
 
 def test_what_got_worse_shuts_the_gate() -> None:
     stage = Stage("", Decision.PASSED, "", (), summary=with_coverage(intents={}))
-    found = baseline(BEFORE, [stage], 0.3)
-    assert worst(each.verdict for each in (stage, found)) is Decision.FAILED
-    assert "intent: null keys" in found.message
+    compared = baseline(BEFORE, [stage], 0.3)
+    assert worst(each.verdict for each in (stage, compared)) is Decision.FAILED
+    assert "intent: null keys" in compared.message
     good = baseline(BEFORE, [Stage("", Decision.PASSED, "", (), summary=RUN)], 0.3)
     assert good.verdict is Decision.PASSED
 
@@ -103,9 +103,9 @@ def test_a_long_list_is_cut_in_the_table_and_whole_in_the_cases() -> None:
     many = {f"state {number}": 100 for number in range(9)}
     run = stored_run(summary_object(with_coverage(states=many)), Path("last"))
     before = replace(BEFORE, campaigns=(run,))
-    found = baseline(before, [Stage("", Decision.PASSED, "", (), summary=with_coverage(states={}))], 0.3)
-    assert found.message.endswith("; and 3 more")
-    assert len(found.cases) == 9
+    compared = baseline(before, [Stage("", Decision.PASSED, "", (), summary=with_coverage(states={}))], 0.3)
+    assert compared.message.endswith("; and 3 more")
+    assert len(compared.cases) == 9
 
 
 def gate_file(folder: Path) -> dict[str, Any]:
@@ -122,13 +122,13 @@ def test_a_gate_or_a_run_is_a_baseline(name: str, tmp_path: Path) -> None:
     content = gate_file(tmp_path) if name == "gate.json" else summary_object(RUN)
     (tmp_path / name).write_text(json.dumps(content), encoding="utf-8")
     for path in (tmp_path, tmp_path / name):
-        found = read_baseline(path)
-        assert found.campaigns == BEFORE.campaigns
-        assert found.killed == ({"a"} if name == "gate.json" else set())
+        compared = read_baseline(path)
+        assert compared.campaigns == BEFORE.campaigns
+        assert compared.killed == ({"a"} if name == "gate.json" else set())
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "cannot read"),
         ("[]", "is no result of a run or gate"),
@@ -138,9 +138,9 @@ def test_a_gate_or_a_run_is_a_baseline(name: str, tmp_path: Path) -> None:
         ('{"format": "dvs-gate", "version": 1, "faults": {}, "campaigns": [7]}', "lacks figures"),
     ],
 )
-def test_a_baseline_that_is_none(text: str, said: str, tmp_path: Path) -> None:
+def test_a_baseline_that_is_none(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "gate.json").write_text(text, encoding="utf-8")
-    with pytest.raises(CampaignError, match=said):
+    with pytest.raises(CampaignError, match=message):
         read_baseline(tmp_path)
 
 

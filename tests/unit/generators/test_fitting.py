@@ -49,13 +49,13 @@ def test_fitted_scenarios_are_well_formed_hold_a_table_and_fit_again_as_they_are
         assert scenario.dynamic_tables
         assert refused(scenario, limits) == {}
         assert fit(scenario, limits) == scenario
-        asked = {
+        requested = {
             type(s).__name__.lower()
             for step in scenario.steps
             if isinstance(step, Commit)
             for s in step.statements
         }
-        assert asked <= limits.statements
+        assert requested <= limits.statements
 
 
 def test_the_same_seed_gives_the_same_scenarios_and_no_limits_change_nothing() -> None:

@@ -74,16 +74,16 @@ def test_an_engine_that_keeps_its_word() -> None:
         Commit(90, (one("s", 3),)),
         Read(100, 4, ("s",)),
     )
-    found = observed(run)
-    assert found.anomalies == ()
-    assert found.skewed, "a is as of 60, b as of 30, and T5 wrote what is behind both"
-    assert found.readers == {
+    observations = observed(run)
+    assert observations.anomalies == ()
+    assert observations.skewed, "a is as of 60, b as of 30, and T5 wrote what is behind both"
+    assert observations.readers == {
         "reader of one dynamic table": 2,
         "reader of several dynamic tables": 1,
         "reader of dynamic and base tables": 1,
         "reader with several statements": 1,
     }
-    history = found.history
+    history = observations.history
     assert history is not None
     verdicts = check(history).levels
     assert isinstance(verdicts[Level.PL_2_PLUS], Violated)
@@ -93,8 +93,8 @@ def test_readers_without_skew() -> None:
     run = scenario(
         Commit(50, (one("r", 2),)), Refresh(60, "a", 60), Refresh(70, "b", 70), Read(80, 1, ("a", "b"))
     )
-    found = observed(run)
-    assert (found.anomalies, found.skewed) == ((), False)
+    observations = observed(run)
+    assert (observations.anomalies, observations.skewed) == ((), False)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_wrong_versions_are_seen_where_contents_agree(fault: str, phenomenon: st
     checks = {finding.check for finding in outcome.findings}
     assert Check.HISTORY in checks
     assert Check.EQUALITY not in checks
-    found = next(finding for finding in outcome.findings if finding.check is Check.HISTORY)
-    assert phenomenon in found.message
-    assert "was derived in" in found.message
+    observations = next(finding for finding in outcome.findings if finding.check is Check.HISTORY)
+    assert phenomenon in observations.message
+    assert "was derived in" in observations.message
     assert LaneSpec(tier="rules").build().judge(run).outcome is OutcomeClass.PASSED
 
 

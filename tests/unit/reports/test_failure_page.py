@@ -18,19 +18,19 @@ def product() -> str:
 
 def blocks(markdown: str) -> list[str]:
     """The contents of the fenced blocks, by the rule that a fence ends at one at least as long."""
-    found: list[str] = []
+    problems: list[str] = []
     fence = ""
     for line in markdown.splitlines():
         opening = re.match(r"`{3,}", line)
         if not fence and opening:
             fence = opening.group()
-            found.append("")
+            problems.append("")
         elif fence and line == fence:
             fence = ""
         elif fence:
-            found[-1] += line + "\n"
+            problems[-1] += line + "\n"
     assert not fence
-    return found
+    return problems
 
 
 def outside(markdown: str) -> str:

@@ -54,14 +54,14 @@ def script(rows: tuple[Row, ...] | None = ROWS) -> str:
 
 
 def test_everything_is_there_as_it_was_seen() -> None:
-    found = constants(script())
-    assert repr(found["ENGINE_ROWS"]) == repr(list(ROWS))
-    assert found["TRANSACTIONS"] == [
+    constants_of_script = constants(script())
+    assert repr(constants_of_script["ENGINE_ROWS"]) == repr(list(ROWS))
+    assert constants_of_script["TRANSACTIONS"] == [
         (10, ['INSERT INTO r VALUES (1, \'"""\')', ("r", 5)]),
         (20, ["DELETE\nFROM r"]),
     ]
-    assert found["DUCKDB_QUERY"] == "SELECT r.a\nFROM r WHERE r.s = '\"'"
-    assert found["FINDINGS"] == [HOSTILE]
+    assert constants_of_script["DUCKDB_QUERY"] == "SELECT r.a\nFROM r WHERE r.s = '\"'"
+    assert constants_of_script["FINDINGS"] == [HOSTILE]
     assert script().isascii()
 
 

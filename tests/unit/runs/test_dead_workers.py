@@ -18,15 +18,15 @@ PLAN = CampaignPlan(seed=1, profile=QUICK, scenarios=14, workers=2)
 
 def by_index(plan: CampaignPlan, spec: DeadlySpec) -> dict[int, JudgedScenario]:
     judged = list(run(plan, spec))
-    found = {one.index: one for one in judged}
-    assert len(found) == len(judged), "a scenario was counted twice"
-    assert sorted(found) == list(range(plan.scenarios or 0)), "a scenario was lost"
-    return found
+    outcomes = {one.index: one for one in judged}
+    assert len(outcomes) == len(judged), "a scenario was counted twice"
+    assert sorted(outcomes) == list(range(plan.scenarios or 0)), "a scenario was lost"
+    return outcomes
 
 
 def test_a_scenario_on_which_the_worker_dies_twice_is_named_and_the_others_pass(tmp_path: Path) -> None:
-    found = by_index(PLAN, DeadlySpec(tier="rules", always=("quick-1-3", "quick-1-9"), met=tmp_path))
-    failed = {index: one.outcome for index, one in found.items() if not passed(one)}
+    outcomes = by_index(PLAN, DeadlySpec(tier="rules", always=("quick-1-3", "quick-1-9"), met=tmp_path))
+    failed = {index: one.outcome for index, one in outcomes.items() if not passed(one)}
     assert sorted(failed) == [3, 9]
     assert {outcome.outcome for outcome in failed.values()} == {OutcomeClass.INFRASTRUCTURE_FAILURE}
     assert failed[3].reason == "the worker process died on this scenario, twice"
@@ -35,9 +35,9 @@ def test_a_scenario_on_which_the_worker_dies_twice_is_named_and_the_others_pass(
 
 def test_a_worker_that_died_by_chance_costs_nothing(tmp_path: Path) -> None:
     plan = replace(PLAN, scenarios=6, workers=1)
-    found = by_index(plan, DeadlySpec(tier="rules", once=("quick-1-1",), met=tmp_path))
+    outcomes = by_index(plan, DeadlySpec(tier="rules", once=("quick-1-1",), met=tmp_path))
     assert (tmp_path / "quick-1-1").exists()
-    assert all(passed(one) for one in found.values())
+    assert all(passed(one) for one in outcomes.values())
 
 
 def test_what_is_done_is_not_done_again() -> None:

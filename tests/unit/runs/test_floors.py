@@ -26,7 +26,7 @@ def test_the_built_in_floors_can_be_met(profile: Profile) -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "floor", "said"),
+    ("profile", "floor", "message"),
     [
         (SMOKE, "operator: teleport", "there is no operator 'teleport'"),
         (SMOKE, "pair: filter > teleport", "there is no operator 'teleport'"),
@@ -53,8 +53,8 @@ def test_the_built_in_floors_can_be_met(profile: Profile) -> None:
         (replace(SMOKE, reader_percent=0), "state: reader that saw skew", "reader_percent is 0"),
     ],
 )
-def test_a_floor_out_of_reach(profile: Profile, floor: str, said: str) -> None:
-    with pytest.raises(CampaignError, match=said):
+def test_a_floor_out_of_reach(profile: Profile, floor: str, message: str) -> None:
+    with pytest.raises(CampaignError, match=message):
         require_reachable_floors(replace(profile, floors={floor: 1}))
 
 

@@ -71,8 +71,8 @@ def write(folder: Path, *judged: JudgedScenario, plan: CampaignPlan = PLAN, resu
 
 
 def entries(folder: Path) -> tuple[JudgedScenario, ...]:
-    found = journal.read(folder / journal.JOURNAL_FILE)
-    return tuple(entry.judged for entry in found.entries)
+    content = journal.read(folder / journal.JOURNAL_FILE)
+    return tuple(entry.judged for entry in content.entries)
 
 
 def test_what_was_judged_comes_back_with_its_evidence(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_how_far_a_run_goes_may_change(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "said"),
+    ("plan", "message"),
     [
         (dataclasses.replace(PLAN, seed=8), "its seed is 7, now it is 8"),
         (dataclasses.replace(PLAN, first=1), "its first is 0, now it is 1"),
@@ -119,9 +119,11 @@ def test_how_far_a_run_goes_may_change(tmp_path: Path) -> None:
         (dataclasses.replace(PLAN, profile=dataclasses.replace(QUICK, columns=9)), "its profile_digest is"),
     ],
 )
-def test_another_plan_is_refused_and_nothing_is_lost(plan: CampaignPlan, said: str, tmp_path: Path) -> None:
+def test_another_plan_is_refused_and_nothing_is_lost(
+    plan: CampaignPlan, message: str, tmp_path: Path
+) -> None:
     write(tmp_path, PASSED)
-    with pytest.raises(CampaignError, match=said):
+    with pytest.raises(CampaignError, match=message):
         write(tmp_path, FAILED, plan=plan, resume=True)
     assert len(entries(tmp_path)) == 1
 
@@ -137,7 +139,7 @@ def test_another_lane_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('"version":3', '"version":99', "written with version 99, this program has 3"),
         ('"generator":', '"generator":1000', "written with generator 1000"),
@@ -150,13 +152,13 @@ def test_another_lane_is_refused(tmp_path: Path) -> None:
         ('"index":0', '"index":"zero"', "line 2: entry.judged.index: expected int"),
     ],
 )
-def test_a_journal_that_makes_no_sense_is_named(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_a_journal_that_makes_no_sense_is_named(old: str, new: str, message: str, tmp_path: Path) -> None:
     write(tmp_path, FAILED, PASSED)
     path = tmp_path / journal.JOURNAL_FILE
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(CampaignError, match=said):
+    with pytest.raises(CampaignError, match=message):
         entries(tmp_path)
 
 

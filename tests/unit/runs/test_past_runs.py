@@ -25,8 +25,8 @@ def runs(*arguments: str) -> Result:
 
 
 def listed(folder: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(runs(str(folder), "--json").stdout)["runs"]
-    return found
+    listing: list[dict[str, Any]] = json.loads(runs(str(folder), "--json").stdout)["runs"]
+    return listing
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def three(tmp_path: Path) -> Path:
 
 
 def test_oldest_first_with_the_change_of_speed(three: Path) -> None:
-    found = listed(three)
-    assert [Path(run["folder"]).name for run in found] == ["first", "other", "second"]
-    assert [run["change"] for run in found] == [None, None, 0.25]
-    assert [run["definitions_per_second"] for run in found] == [20.0, 20.0, 25.0]
-    assert [run["failures"] for run in found] == [0, 2, 0]
-    assert [run["floors_unmet"] for run in found] == [0, 1, 0]
+    listing = listed(three)
+    assert [Path(run["folder"]).name for run in listing] == ["first", "other", "second"]
+    assert [run["change"] for run in listing] == [None, None, 0.25]
+    assert [run["definitions_per_second"] for run in listing] == [20.0, 20.0, 25.0]
+    assert [run["failures"] for run in listing] == [0, 2, 0]
+    assert [run["floors_unmet"] for run in listing] == [0, 1, 0]
 
 
 def test_the_table_says_the_same(three: Path) -> None:
@@ -81,19 +81,19 @@ def test_a_run_that_was_killed_is_read_off_its_journal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("{", "cannot read"),
         ('{"format": "dvs-run", "version": 7}', "is of version 7"),
         ("[]", "is no result"),
     ],
 )
-def test_a_run_that_cannot_be_read_hides_no_other(text: str, said: str, three: Path) -> None:
+def test_a_run_that_cannot_be_read_hides_no_other(text: str, message: str, three: Path) -> None:
     (three / "broken").mkdir()
     (three / "broken" / "summary.json").write_text(text, encoding="utf-8")
     result = runs(str(three))
     assert result.exit_code == 3
-    assert said in result.stderr
+    assert message in result.stderr
     assert "broken" in result.stderr
     assert result.stdout.count("smoke") == 3
 

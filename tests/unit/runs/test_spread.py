@@ -22,9 +22,9 @@ def plan(**tiers: int) -> CampaignPlan:
 
 
 def test_scenarios_and_budgets_are_shared_by_the_profile() -> None:
-    asked = plan(rules=3, delta=1)
-    assert [(tier, part.scenarios) for tier, part in parts(asked)] == [("rules", 150), ("delta", 50)]
-    timed = replace(asked, scenarios=None, budget=60.0)
+    requested = plan(rules=3, delta=1)
+    assert [(tier, part.scenarios) for tier, part in parts(requested)] == [("rules", 150), ("delta", 50)]
+    timed = replace(requested, scenarios=None, budget=60.0)
     assert [(tier, part.budget) for tier, part in parts(timed)] == [("rules", 45.0), ("delta", 15.0)]
 
 

@@ -79,14 +79,14 @@ def test_the_types_of_a_candidate_are_those_that_an_engine_finds(scenario: Scena
 @pytest.mark.parametrize("scenario", SAMPLES, ids=lambda scenario: scenario.name)
 def test_candidates_make_sense_deep_in_a_search_too(scenario: Scenario) -> None:
     """A search that goes wherever a coin says, so that candidates of candidates of ... are seen."""
-    asked: Counter[str] = Counter()
+    tried: Counter[str] = Counter()
 
     def fails(candidate: Scenario) -> bool:
         make_sense(candidate)
-        asked["all"] += 1
-        return asked["all"] % 3 != 0 and bool(candidate.dynamic_tables)
+        tried["all"] += 1
+        return tried["all"] % 3 != 0 and bool(candidate.dynamic_tables)
 
-    assert shrink(scenario, fails, attempts=150).attempts == asked["all"]
+    assert shrink(scenario, fails, attempts=150).attempts == tried["all"]
 
 
 def test_conditions_stay_conditions() -> None:

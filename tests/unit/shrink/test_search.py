@@ -21,14 +21,14 @@ def has_update(scenario: Scenario) -> bool:
 
 @pytest.mark.parametrize("attempts", [0, 1, 17])
 def test_the_budget_is_kept(attempts: int) -> None:
-    asked: list[Scenario] = []
+    tried: list[Scenario] = []
 
     def fails(candidate: Scenario) -> bool:
-        asked.append(candidate)
+        tried.append(candidate)
         return has_update(candidate)
 
     shrunk = shrink(SAMPLES[0], fails, attempts=attempts)
-    assert shrunk.attempts == len(asked) == attempts
+    assert shrunk.attempts == len(tried) == attempts
     assert not shrunk.complete
 
 
@@ -56,14 +56,14 @@ def test_the_result_fails_and_each_step_made_it_lighter() -> None:
 
 
 def test_no_candidate_is_tried_twice() -> None:
-    asked: list[str] = []
+    tried: list[str] = []
 
     def fails(candidate: Scenario) -> bool:
-        asked.append(repr(candidate))
+        tried.append(repr(candidate))
         return has_update(candidate)
 
     shrink(SAMPLES[0], fails, attempts=2_000)
-    assert len(asked) == len(set(asked))
+    assert len(tried) == len(set(tried))
 
 
 def test_the_same_search_twice_is_the_same() -> None:
@@ -97,9 +97,9 @@ def test_reductions_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("count", range(12))
 def test_chunks_go_from_all_to_each(count: int) -> None:
-    found = list(chunks(range(count)))
-    assert all(chunk and max(chunk) < count for chunk in found)
+    cuts = list(chunks(range(count)))
+    assert all(chunk and max(chunk) < count for chunk in cuts)
     if count:
-        assert found[0] == frozenset(range(count))
-        assert {frozenset({n}) for n in range(count)} <= set(found)
-        assert len(found) <= 2 * count + 12
+        assert cuts[0] == frozenset(range(count))
+        assert {frozenset({n}) for n in range(count)} <= set(cuts)
+        assert len(cuts) <= 2 * count + 12

@@ -25,11 +25,11 @@ Path = tuple[str | int, ...]
 
 def paths(data: Any, here: Path = ()) -> list[Path]:
     """Every place of a JSON value, outside in."""
-    found = [here]
+    places = [here]
     children = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, child in children:
-        found += paths(child, (*here, key))
-    return found
+        places += paths(child, (*here, key))
+    return places
 
 
 PLACES = [path for path in paths(DOCUMENT) if path]

@@ -32,10 +32,10 @@ def world(*statements: Dml, query: Query = PLAIN) -> Scenario:
 
 
 def lifted(*worlds: Scenario) -> Scenario:
-    found = lift(worlds)
-    assert isinstance(found, Scenario), found
-    check_scenario(found)
-    return found
+    lifted_scenario = lift(worlds)
+    assert isinstance(lifted_scenario, Scenario), lifted_scenario
+    check_scenario(lifted_scenario)
+    return lifted_scenario
 
 
 def statements(scenario: Scenario, at: int) -> tuple[Dml, ...]:
@@ -43,16 +43,18 @@ def statements(scenario: Scenario, at: int) -> tuple[Dml, ...]:
 
 
 def test_statements_that_differ_in_rows_alone_stay_one() -> None:
-    found = lifted(
+    lifted_scenario = lifted(
         world(Insert("r", ((7, 7),))), world(Insert("r", ())), world(Insert("r", ((8, 8), (9, 9))))
     )
-    assert statements(found, 20) == (Insert("r", ((7, 7, 0), (8, 8, 2), (9, 9, 2))),)
+    assert statements(lifted_scenario, 20) == (Insert("r", ((7, 7, 0), (8, 8, 2), (9, 9, 2))),)
 
 
 def test_merge_matches_within_a_world() -> None:
     merge = Merge("r", ("k",), ((1, 5),), None, True)
-    found = lifted(world(merge), world(merge))
-    assert statements(found, 20) == (Merge("r", ("k", "world"), ((1, 5, 0), (1, 5, 1)), None, True),)
+    lifted_scenario = lifted(world(merge), world(merge))
+    assert statements(lifted_scenario, 20) == (
+        Merge("r", ("k", "world"), ((1, 5, 0), (1, 5, 1)), None, True),
+    )
 
 
 def test_a_statement_without_rows_serves_all_worlds_at_once() -> None:
@@ -61,16 +63,16 @@ def test_a_statement_without_rows_serves_all_worlds_at_once() -> None:
 
 
 def test_other_statements_reach_their_world_only() -> None:
-    found = lifted(world(Truncate("r")), world(Overwrite("r", ((3, 3),))), world(Delete("r", None)))
-    texts = [type(statement).__name__ for statement in statements(found, 20)]
+    lifted_scenario = lifted(world(Truncate("r")), world(Overwrite("r", ((3, 3),))), world(Delete("r", None)))
+    texts = [type(statement).__name__ for statement in statements(lifted_scenario, 20)]
     assert texts == ["Delete", "Delete", "Insert", "Delete"]
-    assert all(s.where is not None for s in statements(found, 20) if isinstance(s, Delete))
+    assert all(s.where is not None for s in statements(lifted_scenario, 20) if isinstance(s, Delete))
 
 
 @pytest.mark.parametrize("statement", [Restore("r", 10), Replace("r", ())])
 def test_what_only_some_worlds_restore_or_replace_is_run_one_by_one(statement: Dml) -> None:
-    found = lift([world(statement), world(Truncate("r"))])
-    assert found == Unliftable(f"{type(statement).__name__.upper()} of r in some worlds only")
+    lifted_scenario = lift([world(statement), world(Truncate("r"))])
+    assert lifted_scenario == Unliftable(f"{type(statement).__name__.upper()} of r in some worlds only")
 
 
 def test_worlds_of_different_shape_are_told() -> None:
@@ -90,9 +92,9 @@ def test_names_that_lifting_needs_are_told() -> None:
 
 
 def test_an_aggregate_over_all_rows_brings_the_table_of_worlds() -> None:
-    found = lifted(world(query=ALL_ROWS), world(query=ALL_ROWS))
-    assert [t.name for t in found.tables] == ["r", "worlds"]
-    assert statements(found, 10)[0] == Insert("worlds", ((0,), (1,)))
+    lifted_scenario = lifted(world(query=ALL_ROWS), world(query=ALL_ROWS))
+    assert [t.name for t in lifted_scenario.tables] == ["r", "worlds"]
+    assert statements(lifted_scenario, 10)[0] == Insert("worlds", ((0,), (1,)))
 
 
 def test_queries_keep_worlds_apart() -> None:
