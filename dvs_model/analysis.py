@@ -15,7 +15,7 @@ from dvs_model.graph import Graph, Kind
 from dvs_model.history import History, PredicateRead, Read, Write
 from dvs_model.reading import DEFAULT, Derivations, Reading
 from dvs_model.scope import Scope, with_sessions, with_time
-from dvs_model.verdict import Finding
+from dvs_model.verdict import PhenomenonVerdict
 
 STEPS = 100_000_000
 """The default budget of one detector on one history."""
@@ -49,16 +49,16 @@ class Analysis:
         self.rules = rules
         self.steps = steps
         self.budget = Budget(steps)
-        self._findings: dict[Callable[[Analysis], Finding], Finding] = {}
+        self._verdicts: dict[Callable[[Analysis], PhenomenonVerdict], PhenomenonVerdict] = {}
         self._scopes: dict[tuple[Order | None, bool], Scope | None] = {}
 
-    def once(self, detector: Callable[[Analysis], Finding]) -> Finding:
-        """Returns the finding of a detector, which runs only the first time."""
-        if detector not in self._findings:
+    def once(self, detector: Callable[[Analysis], PhenomenonVerdict]) -> PhenomenonVerdict:
+        """Returns the verdict of a detector, which runs only the first time."""
+        if detector not in self._verdicts:
             # Each detector has its own budget: a spent one must not change the verdict of the next.
             self.budget.steps = self.steps
-            self._findings[detector] = detector(self)
-        return self._findings[detector]
+            self._verdicts[detector] = detector(self)
+        return self._verdicts[detector]
 
     @cached_property
     def facts(self) -> Facts:

@@ -12,7 +12,7 @@ from dvs_model.names import Level, Phenomenon
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
-from dvs_model.verdict import Finding, Present, Unknown
+from dvs_model.verdict import PhenomenonVerdict, Present, Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Checked:
     history: History
     original: History
     reading: Reading
-    phenomena: Mapping[Phenomenon, Finding]
+    phenomena: Mapping[Phenomenon, PhenomenonVerdict]
     levels: Mapping[Level, LevelVerdict]
     analysis: Analysis
 
@@ -84,7 +84,7 @@ def check(
     ['PL-CS', 'PL-2L']
     """
     analysis = Analysis(history, reading, steps=steps, rules=rules)
-    findings: dict[Phenomenon, Finding] = {
+    verdicts: dict[Phenomenon, PhenomenonVerdict] = {
         phenomenon: analysis.once(detectors[phenomenon])
         if phenomenon in only
         else Unknown("it was not searched for")
@@ -94,18 +94,18 @@ def check(
         history=analysis.history,
         original=history,
         reading=reading,
-        phenomena=findings,
-        levels={level: verdict(level, findings) for level in Level},
+        phenomena=verdicts,
+        levels={level: level_verdict(level, verdicts) for level in Level},
         analysis=analysis,
     )
 
 
-def verdict(level: Level, findings: Mapping[Phenomenon, Finding]) -> LevelVerdict:
+def level_verdict(level: Level, verdicts: Mapping[Phenomenon, PhenomenonVerdict]) -> LevelVerdict:
     """Returns Violated if a forbidden phenomenon is present, else Undecided if one is unknown, else Holds."""
-    forbidden = {phenomenon: findings[phenomenon] for phenomenon in LEVELS[level].forbids}
-    if present := tuple(p for p, finding in forbidden.items() if isinstance(finding, Present)):
+    forbidden = {phenomenon: verdicts[phenomenon] for phenomenon in LEVELS[level].forbids}
+    if present := tuple(p for p, verdict in forbidden.items() if isinstance(verdict, Present)):
         return Violated(present)
-    for phenomenon, finding in forbidden.items():
-        if isinstance(finding, Unknown):
-            return Undecided(phenomenon, finding.reason)
+    for phenomenon, verdict in forbidden.items():
+        if isinstance(verdict, Unknown):
+            return Undecided(phenomenon, verdict.reason)
     return Holds()

@@ -84,5 +84,5 @@ class Unknown:
     evidence: tuple[Evidence, ...] = ()
 
 
-Finding: TypeAlias = Present | Absent | Unknown
+PhenomenonVerdict: TypeAlias = Present | Absent | Unknown
 ABSENT = Absent()

@@ -26,9 +26,10 @@ from dvs_model.names import Level
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
 from reports.history.page import DRAWN, history_page
-from reports.history.sarif import Result, results_of, sarif
+from reports.history.sarif import results_of, sarif
 from reports.history.text import headline, history_text, summary_line
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
+from reports.sarif import SarifResult
 
 IN_FULL = 20
 """Histories explained at length in the terminal; each further one gets a line with its verdict."""
@@ -51,7 +52,7 @@ class Reports:
     refused: list[str] = field(default_factory=list)
     drawn: list[Checked] = field(default_factory=list)
     others: list[tuple[str, Status]] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    results: list[SarifResult] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
     def add(self, file: str, line: int, checked: Checked) -> None:

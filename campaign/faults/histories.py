@@ -16,7 +16,7 @@ from dvs_model.names import Phenomenon
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
-from dvs_model.verdict import ABSENT, DirtyRead, Finding, Present
+from dvs_model.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +92,11 @@ def _reads_fault(
 ) -> HistoryFault:
     """A fault that overlooks all evidence of a phenomenon but dirty reads for which `counts` is true."""
 
-    def detect(analysis: Analysis) -> Finding:
-        finding = DETECTORS[phenomenon](analysis)
-        if not isinstance(finding, Present):
-            return finding
-        reads = tuple(e for e in finding.evidence if isinstance(e, DirtyRead) and counts(analysis, e))
+    def detect(analysis: Analysis) -> PhenomenonVerdict:
+        verdict = DETECTORS[phenomenon](analysis)
+        if not isinstance(verdict, Present):
+            return verdict
+        reads = tuple(e for e in verdict.evidence if isinstance(e, DirtyRead) and counts(analysis, e))
         return Present(reads) if reads else ABSENT
 
     return HistoryFault(name=name, wrong=wrong, detectors={**DETECTORS, phenomenon: detect})

@@ -16,7 +16,7 @@ from dvs_model.history import History
 from dvs_model.minimise import reductions
 from dvs_model.names import Phenomenon
 from dvs_model.notation import render
-from dvs_model.verdict import Absent, Finding, Present, Unknown
+from dvs_model.verdict import Absent, PhenomenonVerdict, Present, Unknown
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
 
@@ -95,13 +95,13 @@ def first_difference(
     history: History, checker: Checker, expected: dict[str, bool | None]
 ) -> Phenomenon | None:
     """The first phenomenon on which a checker differs from the definitions, if there is one."""
-    findings = checker(history).phenomena
-    return next((ph for ph, finding in findings.items() if is_present(finding) != expected[ph.value]), None)
+    verdicts = checker(history).phenomena
+    return next((ph for ph, verdict in verdicts.items() if is_present(verdict) != expected[ph.value]), None)
 
 
-def is_present(finding: Finding) -> bool | None:
+def is_present(verdict: PhenomenonVerdict) -> bool | None:
     """Whether the phenomenon is present, None where that is unknown, as the definitions report it."""
-    match finding:
+    match verdict:
         case Present():
             return True
         case Absent():

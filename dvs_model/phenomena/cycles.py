@@ -19,15 +19,15 @@ from dvs_model.phenomena.monotonic import unfolded_cycles
 from dvs_model.phenomena.update import update_cycles
 from dvs_model.scope import Scope
 from dvs_model.search import promising, smallest_cycle, web
-from dvs_model.verdict import ABSENT, Cycle, Finding, Present, Unknown
+from dvs_model.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Unknown
 
 SPENT = "the step budget is used up, or a knot of the graph has too many edges"
 
-Detector = Callable[[Analysis], Finding]
+Detector = Callable[[Analysis], PhenomenonVerdict]
 
 
-def detect(phenomenon: Phenomenon, analysis: Analysis) -> Finding:
-    """Returns the finding of a phenomenon in `CYCLES`, with one cycle for each of its subjects."""
+def detect(phenomenon: Phenomenon, analysis: Analysis) -> PhenomenonVerdict:
+    """Returns the verdict of a phenomenon in `CYCLES`, with one cycle for each of its subjects."""
     spec = CYCLES[phenomenon]
     scope = analysis.scope(spec.order, unfolded=spec.subject is Subject.TRANSACTION)
     if scope is None:

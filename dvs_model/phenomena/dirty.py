@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterator
 from dvs_model.analysis import Analysis
 from dvs_model.facts import Facts
 from dvs_model.history import Derive, PredicateRead, Read, Version
-from dvs_model.verdict import ABSENT, DirtyRead, Finding, Present
+from dvs_model.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
 
 Bad = Callable[[Version], int | None]
 """From a version to the transaction that makes it a dirty one; None: it is clean."""
 
 
-def aborted_read(analysis: Analysis) -> Finding:
+def aborted_read(analysis: Analysis) -> PhenomenonVerdict:
     """G1a: a committed transaction reads a version of an aborted one, or something derived from it."""
     facts = analysis.facts
     if not facts.aborts:
         return ABSENT
-    return _finding(facts, lambda version: version.txn if version.txn in facts.aborts else None)
+    return _verdict(facts, lambda version: version.txn if version.txn in facts.aborts else None)
 
 
-def intermediate_read(analysis: Analysis) -> Finding:
+def intermediate_read(analysis: Analysis) -> PhenomenonVerdict:
     """G1b: a committed transaction reads an intermediate version of another, or something derived from it."""
     facts = analysis.facts
     if all(number == 1 for number in facts.last.values()):
         return ABSENT
-    return _finding(facts, lambda version: version.txn if facts.intermediate(version) else None)
+    return _verdict(facts, lambda version: version.txn if facts.intermediate(version) else None)
 
 
-def _finding(facts: Facts, bad: Bad) -> Finding:
+def _verdict(facts: Facts, bad: Bad) -> PhenomenonVerdict:
     behind = _behind(facts, bad)
     evidence: dict[int, DirtyRead] = {}
     for number, event in enumerate(facts.history.events):

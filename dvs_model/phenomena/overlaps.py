@@ -14,29 +14,29 @@ from dvs_model.clock import Clock
 from dvs_model.definitions import Order
 from dvs_model.edges import Edge, doubt, edge
 from dvs_model.graph import Graph, Kind, Note, topological
-from dvs_model.verdict import ABSENT, Finding, Overlap, Present, Unknown
+from dvs_model.verdict import ABSENT, Overlap, PhenomenonVerdict, Present, Unknown
 
 
-def interference(analysis: Analysis) -> Finding:
+def interference(analysis: Analysis) -> PhenomenonVerdict:
     """G-SIa: a read or write dependency on a transaction that did not commit before the other's start."""
     clock = analysis.clock
     if clock is None:
         return Unknown(Order.STARTS.value)
     starts = clock.starts
     late = LateEdges(analysis.graph, clock, (Kind.WW, Kind.WR), lambda txn, note: starts[txn])
-    return _finding(late, lambda edge: Overlap(edge))
+    return _verdict(late, lambda edge: Overlap(edge))
 
 
-def read_before_commit(analysis: Analysis) -> Finding:
+def read_before_commit(analysis: Analysis) -> PhenomenonVerdict:
     """G-MSRa: a read dependency on a transaction that commits after the read."""
     clock = analysis.text_clock
     if clock is None:
         return Unknown(Order.REALTIME.value)
     late = LateEdges(analysis.graph, clock, (Kind.WR,), lambda txn, note: float(note.event or 0))
-    return _finding(late, lambda edge: Overlap(edge, f"T{edge.target}", "read"))
+    return _verdict(late, lambda edge: Overlap(edge, f"T{edge.target}", "read"))
 
 
-def _finding(late: LateEdges, evidence: Callable[[Edge], Overlap]) -> Finding:
+def _verdict(late: LateEdges, evidence: Callable[[Edge], Overlap]) -> PhenomenonVerdict:
     overlaps = [evidence(edge) for edge in late.edges(certain=True)]
     if overlaps:
         return Present(tuple({overlap.subject: overlap for overlap in reversed(overlaps)}.values()))

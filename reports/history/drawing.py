@@ -53,7 +53,7 @@ def standalone(drawing: Drawing) -> str:
 
 def draw(checked: Checked) -> Drawing:
     """Returns a picture of the DSG, or of a large one the transactions of the evidence."""
-    evidence = [finding.evidence[0] for finding in checked.phenomena.values() if isinstance(finding, Present)]
+    evidence = [verdict.evidence[0] for verdict in checked.phenomena.values() if isinstance(verdict, Present)]
     strong = dict.fromkeys(edge for item in evidence for edge in edges_of(item))
     txns = checked.analysis.facts.committed
     edges = _all_edges(checked) if len(txns) <= SMALL else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dvs_model.check import Checked
 from dvs_model.explain import because, lines, status
 from dvs_model.names import Phenomenon
-from dvs_model.verdict import Evidence, Finding, Present, Unknown
+from dvs_model.verdict import Evidence, PhenomenonVerdict, Present, Unknown
 
 
 def as_object(checked: Checked) -> dict[str, object]:
@@ -20,7 +20,7 @@ def as_object(checked: Checked) -> dict[str, object]:
             "predicates": reading.predicates.value,
             "derived_writes": reading.derived_writes.value,
         },
-        "phenomena": {phenomenon.value: _finding(checked, phenomenon) for phenomenon in checked.phenomena},
+        "phenomena": {phenomenon.value: _verdict(checked, phenomenon) for phenomenon in checked.phenomena},
         "levels": {
             level.value: {"verdict": status(verdict).value, "because": because(verdict)}
             for level, verdict in checked.levels.items()
@@ -42,19 +42,19 @@ def stats(checked: Checked) -> Mapping[str, int]:
     }
 
 
-def finding_word(finding: Finding) -> str:
+def verdict_word(verdict: PhenomenonVerdict) -> str:
     """Returns `present`, `absent` or `unknown`."""
-    return type(finding).__name__.lower()
+    return type(verdict).__name__.lower()
 
 
-def _finding(checked: Checked, phenomenon: Phenomenon) -> dict[str, object]:
-    finding = checked.phenomena[phenomenon]
+def _verdict(checked: Checked, phenomenon: Phenomenon) -> dict[str, object]:
+    verdict = checked.phenomena[phenomenon]
     return {
-        "verdict": finding_word(finding),
-        "reason": finding.reason if isinstance(finding, Unknown) else "",
+        "verdict": verdict_word(verdict),
+        "reason": verdict.reason if isinstance(verdict, Unknown) else "",
         "evidence": [
             _evidence(checked, evidence)
-            for evidence in (finding.evidence if isinstance(finding, Present | Unknown) else ())
+            for evidence in (verdict.evidence if isinstance(verdict, Present | Unknown) else ())
         ],
     }
 

@@ -16,7 +16,7 @@ from dvs_model.names import Level
 from dvs_model.notation import render
 from dvs_model.sentences import Sentences
 from reports.history.drawing import Drawing, draw
-from reports.history.json_object import finding_word, stats
+from reports.history.json_object import stats, verdict_word
 from reports.history.lattice import MARKS, lattice
 from reports.history.text import strongest_text
 
@@ -90,7 +90,7 @@ def _template() -> Template:
     environment.globals.update(
         because=because,
         definitions=DEFINITIONS,
-        finding_word=finding_word,
+        verdict_word=verdict_word,
         lattice=lattice,
         levels=LEVELS,
         marks=MARKS,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from urllib.parse import quote
+from collections.abc import Sequence
 
 from dvs_model.check import Checked, Undecided, Violated
 from dvs_model.definitions import DEFINITIONS
 from dvs_model.explain import because, first_evidence, lines
 from dvs_model.levels import LEVELS
 from dvs_model.names import Level
-
-Result = Mapping[str, object]
-"""A result object of SARIF."""
+from reports.sarif import SarifResult, location, sarif_document
 
 
-def sarif(results: Sequence[Result], requested: Sequence[Level]) -> str:
+def sarif(results: Sequence[SarifResult], requested: Sequence[Level]) -> str:
     """Returns the SARIF document with some results; its rules are the requested levels."""
     rules = [
         {
@@ -26,20 +22,10 @@ def sarif(results: Sequence[Result], requested: Sequence[Level]) -> str:
         }
         for level in dict.fromkeys(requested)
     ]
-    run = {
-        "tool": {"driver": {"name": "dvs check", "rules": rules}},
-        "results": results,
-        "columnKind": "unicodeCodePoints",
-    }
-    document = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [run],
-    }
-    return json.dumps(document, indent=2) + "\n"
+    return sarif_document("dvs check", rules, results)
 
 
-def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level]) -> list[Result]:
+def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level]) -> list[SarifResult]:
     """Returns a result for each requested level that a history violates or leaves unknown."""
     results = []
     for level in requested:
@@ -58,12 +44,11 @@ def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level
     return results
 
 
-def _result(file: str, line: int, level: Level, kind: str, text: str) -> Result:
-    place = {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": line}}
+def _result(file: str, line: int, level: Level, kind: str, text: str) -> SarifResult:
     return {
         "ruleId": level.value,
         "level": "error" if kind == "fail" else "none",
         "kind": kind,
         "message": {"text": text},
-        "locations": [{"physicalLocation": place}],
+        "locations": [location(file, line)],
     }

@@ -74,9 +74,9 @@ def _explanation(explanation: Explanation) -> Iterator[str]:
 def _everything(checked: Checked) -> Iterator[str]:
     yield ""
     yield "  phenomena:"
-    for phenomenon, finding in checked.phenomena.items():
+    for phenomenon, judged in checked.phenomena.items():
         definition = DEFINITIONS[phenomenon].text
-        match finding:
+        match judged:
             case Present(evidence):
                 yield f"    {phenomenon.value}: present ({definition})"
                 for item in evidence:
