@@ -1,4 +1,4 @@
-"""A toy engine of twenty lines: dynamic tables on DuckDB, computed anew when their sources have changed."""
+"""A toy engine of about 25 lines: dynamic tables on DuckDB, computed anew when their sources have changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dvs import Adapter, Capabilities, Dialect
 
 
 class Toy(Adapter):
-    """Its bug: it takes sources for unchanged that have as many rows as before."""
+    """Its bug: it treats its sources as unchanged when the number of rows is the same as before."""
 
     capabilities = Capabilities(dialect=Dialect.DUCKDB)
 
