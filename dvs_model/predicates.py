@@ -16,12 +16,25 @@ from dvs_model.history import PredicateRead, Version
 from dvs_model.reading import Predicates
 
 
+@dataclass(frozen=True, slots=True)
+class MatchChange:
+    """A version, and whether its match differs from another one; None: one of the two is not known.
+
+    The other match is that of the version before, or, under `thesis`, that of the version that was read.
+    """
+
+    version: Version
+    differs: bool | None
+
+
 @dataclass(slots=True)
 class PredicateChains:
-    """The chains made so far, each on first use: vertices by the place in the version order.
+    """The chains of auxiliary vertices, made on first use; an index is a place in the version order.
 
-    `past`: entered by the transactions that changed the matches up to there. `future`: left to those that
-    change them there or later; under `thesis` to those whose match differs from the given one.
+    `past`, by (predicate, object): the vertex at a place is reached by the transactions that changed the
+    match at this place or before. `future`, by (predicate, object, match): the vertex at a place leads to the
+    transactions that change the match at this place or later; under `thesis`, to those whose match differs
+    from the given one. See docs/notation.md, rule 8.
     """
 
     facts: Facts
@@ -31,9 +44,13 @@ class PredicateChains:
     future: dict[tuple[str, str, bool | None], list[int]] = field(default_factory=dict)
 
     def read(self, number: int, event: PredicateRead, version: Version) -> None:
-        """Adds the dependencies of one version in a version set, which is not the reader's own."""
+        """Adds the dependencies of one version in a version set.
+
+        The caller leaves out versions that the reader wrote itself.
+        """
         place = -1 if version.unborn else self.facts.rank.get(version)
         if place is None:
+            # Aborted and intermediate versions give no edge (docs/notation.md, rule 2).
             return
         reader = self.graph.number[event.txn]
         thesis = self.reading is Predicates.THESIS
@@ -50,45 +67,50 @@ class PredicateChains:
             self.graph.arc(reader, later[place + 1], Kind.WW if as_write else Kind.RW, note)
 
     def changers(self, predicate: str, obj: str) -> list[int]:
-        """Returns the chain `past`."""
+        """Returns the chain `past` of a predicate and an object, and makes the chain on first use."""
         chain = self.past.get((predicate, obj))
         if chain is None:
             chain = self.past[predicate, obj] = []
-            for version, change in self.changes(predicate, obj):
+            for change in self.changes(predicate, obj):
                 vertex = self.graph.vertex()
                 if chain:
                     self.graph.arc(chain[-1], vertex, Kind.PART)
-                if change is not False:
-                    note = Note(None, (version,), predicate, change is True)
-                    self.graph.arc(self.graph.number[version.txn], vertex, Kind.PART, note)
+                if change.differs is not False:
+                    note = Note(None, (change.version,), predicate, change.differs is True)
+                    self.graph.arc(self.graph.number[change.version.txn], vertex, Kind.PART, note)
                 chain.append(vertex)
         return chain
 
-    def changes(self, predicate: str, obj: str) -> list[tuple[Version, bool | None]]:
-        """Returns for each version whether its match differs from that of the one before; None: not known."""
+    def changes(self, predicate: str, obj: str) -> list[MatchChange]:
+        """Returns for each version of an object whether its match differs from that of the version before."""
+        # The unborn version never matches (docs/notation.md).
         before: bool | None = False
-        changes: list[tuple[Version, bool | None]] = []
+        changes: list[MatchChange] = []
         for version in self.facts.history.orders.get(obj, ()):
             match = self.facts.matches(predicate, version)
-            changes.append((version, differs(match, before)))
+            changes.append(MatchChange(version, differs(match, before)))
             before = match
         return changes
 
     def later(self, predicate: str, obj: str, against: bool | None, thesis: bool) -> list[int]:
-        """Returns the chain `future`."""
+        """Returns the chain `future`, and makes the chain on first use.
+
+        `against`: the match of the version that was read, under `thesis`; None: not known, or not used.
+        """
         chain = self.future.get((predicate, obj, against))
         if chain is None:
             changes = self.changes(predicate, obj)
             if thesis:
-                changes = [(v, differs(self.facts.matches(predicate, v), against)) for v, _ in changes]
+                matches = [(c.version, self.facts.matches(predicate, c.version)) for c in changes]
+                changes = [MatchChange(version, differs(match, against)) for version, match in matches]
             chain = [self.graph.vertex() for _ in changes]
             self.future[predicate, obj, against] = chain
-            for place, (version, change) in enumerate(changes):
+            for place, change in enumerate(changes):
                 if place:
                     self.graph.arc(chain[place - 1], chain[place], Kind.PART)
-                if change is not False:
-                    note = Note(None, (version,), predicate, change is True)
-                    self.graph.arc(chain[place], self.graph.number[version.txn], Kind.PART, note)
+                if change.differs is not False:
+                    note = Note(None, (change.version,), predicate, change.differs is True)
+                    self.graph.arc(chain[place], self.graph.number[change.version.txn], Kind.PART, note)
         return chain
 
 

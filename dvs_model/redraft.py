@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -62,18 +62,21 @@ def redraft(
             for predicate, matching in history.matches.items()
             if whole or predicate in read
         ],
-        [
-            Session(name, members)
-            for name, txns in history.sessions.items()
-            if f"session {name}" not in dropped
-            and len(members := tuple(txn for txn in txns if txn in ended)) > (0 if whole else 1)
-        ],
+        [s for s in _sessions(history, ended, 1 if whole else 2) if f"session {s.name}" not in dropped],
         [
             Precedes(before, after)
             for before, after in history.precedes
             if "time" not in dropped and before in ended and after in ended
         ],
     )
+
+
+def _sessions(history: History, ended: Collection[int], fewest: int) -> Iterator[Session]:
+    """Yields the sessions, cut down to transactions that ended, which still have `fewest` or more of them."""
+    for name, txns in history.sessions.items():
+        members = tuple(txn for txn in txns if txn in ended)
+        if len(members) >= fewest:
+            yield Session(name, members)
 
 
 @dataclass(slots=True)

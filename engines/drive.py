@@ -178,10 +178,11 @@ class Drive:
             case _:
                 self._refresh_each(self.due[self.step], at)
 
-    def _refresh_each(self, due: Sequence[Due], at: int) -> None:
-        """Refreshes every table that is due, upstream tables first."""
+    def _refresh_each(self, refreshes: Sequence[Due], at: int) -> None:
+        """Makes the refreshes that are due, those of upstream tables first."""
         any_timestamp = self.adapter.capabilities.limits.timestamps is Timestamps.ANY
-        for name, timestamp in due:
+        for due in refreshes:
+            name, timestamp = due.table, due.timestamp
             if name in self.refused:
                 continue
             if not any_timestamp and any(timestamp < commit <= at for commit in self.commits):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from generators.profiles import Profile
 from workload.operators import OPERATORS, Operator, OperatorNode, operator_tree
 from workload.query import Aggregate, ColumnRef, Query, Select
+from workload.results import UnmetFloor
 
 
 def operators(query: Query) -> Iterator[Operator]:
@@ -32,11 +33,11 @@ def _is_counted(node: OperatorNode) -> bool:
     return node.operator in OPERATORS
 
 
-def unmet_floors(profile: Profile, reached: Mapping[str, int], scenarios: int) -> dict[str, tuple[int, int]]:
-    """The floors not reached: name -> (reached, wanted), scaled to the number of scenarios run."""
+def unmet_floors(profile: Profile, reached: Mapping[str, int], scenarios: int) -> dict[str, UnmetFloor]:
+    """The floors not reached, by name, scaled to the number of scenarios run."""
     unmet = {}
     for name, per_thousand in profile.floors.items():
-        wanted = per_thousand * scenarios // 1000
-        if reached.get(name, 0) < wanted:
-            unmet[name] = (reached.get(name, 0), wanted)
+        floor = UnmetFloor(reached.get(name, 0), per_thousand * scenarios // 1000)
+        if floor.reached < floor.wanted:
+            unmet[name] = floor
     return unmet

@@ -190,6 +190,9 @@ def date(choices: Choices, scope: Scope, depth: int) -> Term:
     return call("date_add", DATE, start, constant(choices.integer(-1, 3), INT), digits=0)
 
 
+TRUE = call("is_not_null", BOOLEAN, constant(1, INT)).expr
+"""A condition that is always true."""
+
 COMPARISONS: Sequence[tuple[int, str]] = (
     (4, "eq"),
     (2, "lt"),

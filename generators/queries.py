@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from generators import expressions
 from generators.choices import Choices
-from generators.expressions import Term, call, constant
+from generators.expressions import TRUE, Term, call
 from generators.relations import (
     COUNT_STAR,
     FromClause,
@@ -93,10 +93,6 @@ AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
 )
 
 
-TRUE = call("is_not_null", BOOLEAN, constant(1, INT)).expr
-"""A condition that is always true."""
-
-
 @dataclass(slots=True)
 class QueryGenerator:
     """Draws queries over some sources. `aliases` counts the aliases given so far: each is new."""
@@ -108,9 +104,8 @@ class QueryGenerator:
     def query(self, sources: Sequence[Source], depth: int | None = None) -> Generated:
         """A random query over the sources, nested at most `depth` deep (default: the weights' depth)."""
         depth = self.weights.depth if depth is None else depth
-        shape = self.choices.weighted(
-            [(w, s) for w, s in self.weights.shapes if depth > 0 or s not in NESTED]
-        )
+        shapes = [(w, s) for w, s in self.weights.shapes if depth > 0 or s not in NESTED]
+        shape = self.choices.weighted(shapes)
         match shape:
             case "union":
                 return self.union(sources, depth)
@@ -133,11 +128,11 @@ class QueryGenerator:
             return first
         return replace(first, query=ExceptAll((first.query, second)))
 
-    def sometimes(self, source: FromClause, percent: int) -> Expr | None:
+    def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> Expr | None:
         """A random condition over a FROM clause in so many percent of the cases, else None."""
         if not self.choices.chance(percent):
             return None
-        return expressions.predicate(self.choices, source.scope, 1).expr
+        return expressions.predicate(self.choices, source.scope, depth).expr
 
     def over(self, source: FromClause, shape: str) -> Generated:
         """A SELECT block over a FROM clause, of a shape: plain, grouped, scalar or distinct."""
@@ -251,10 +246,9 @@ class QueryGenerator:
         if function is AggregateFunction.COUNT_STAR:
             return Term(COUNT_STAR, growth)
         if function in (AggregateFunction.SUM, AggregateFunction.AVG):
-            summable = [term for term in source.scope if summed_type(term, growth) is not None]
-            if not summable:
-                return Term(COUNT_STAR, growth)
-            return self.sum_or_average(function, self.choices.pick(summable), growth, distinct)
+            if summable := [term for term in source.scope if summed_type(term, growth) is not None]:
+                return self.sum_or_average(function, self.choices.pick(summable), growth, distinct)
+            return Term(COUNT_STAR, growth)
         arg = self.choices.pick(source.scope)
         if self.choices.chance(20):
             arg = expressions.expression(self.choices, source.scope, arg.type, 1)
@@ -282,9 +276,8 @@ class QueryGenerator:
         branches, columns, rows = [first.query], first.columns, first.rows
         for _ in range(self.choices.integer(1, 2)):
             source = self.from_clause(sources, 0)
-            scope = source.scope
-            terms = [expressions.expression(self.choices, scope, column.type, 1) for column in columns]
-            where = expressions.predicate(self.choices, scope, 0).expr if self.choices.chance(40) else None
+            terms = [expressions.expression(self.choices, source.scope, c.type, 1) for c in columns]
+            where = self.sometimes(source, 40, depth=0)
             branches.append(select(source, terms, where).query)
             rows += source.rows
             columns = tuple(

@@ -80,16 +80,16 @@ def _counts(coverage: Coverage, kind: str, counts: Mapping[str, int]) -> tuple[C
 
 
 def _wanted(coverage: Coverage, kind: str, name: str) -> int | None:
-    _, wanted = coverage.unmet.get(f"{kind}: {name}", (0, None))
-    return wanted
+    floor = coverage.unmet.get(f"{kind}: {name}")
+    return None if floor is None else floor.wanted
 
 
 def _with_floors(coverage: Coverage, kind: str, counts: Mapping[str, int]) -> Mapping[str, int]:
     """The counts of a kind, and a count for each unmet floor whose name never occurred."""
     start = f"{kind}: "
     floors = {
-        name.removeprefix(start): reached
-        for name, (reached, _) in coverage.unmet.items()
+        name.removeprefix(start): floor.reached
+        for name, floor in coverage.unmet.items()
         if name.startswith(start)
     }
     return {**floors, **counts}

@@ -34,8 +34,7 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
 
 
 def _coverage(coverage: Coverage) -> dict[str, Any]:
-    unmet = {name: {"reached": reached, "wanted": floor} for name, (reached, floor) in coverage.unmet.items()}
-    return {**asdict(coverage), "floors_met": coverage.floors_met, "unmet": unmet}
+    return {**asdict(coverage), "floors_met": coverage.floors_met}
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

@@ -59,5 +59,6 @@ def _verdict(group: FailureGroup) -> CaseVerdict:
 def _floors(summary: RunSummary) -> Iterator[Case]:
     if summary.coverage.floors_met:
         yield Case("floors", 0.0, CaseVerdict.PASSED, "met")
-    for name, (reached, wanted) in summary.coverage.unmet.items():
-        yield Case(f"floor: {name}", 0.0, CaseVerdict.ERROR, f"reached {number(reached)} of {number(wanted)}")
+    for name, floor in summary.coverage.unmet.items():
+        message = f"reached {number(floor.reached)} of {number(floor.wanted)}"
+        yield Case(f"floor: {name}", 0.0, CaseVerdict.ERROR, message)

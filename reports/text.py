@@ -27,7 +27,7 @@ def summary_markdown(summary: RunSummary) -> str:
         rows = [(code(name), number(count)) for name, count in actions.items()]
         parts.append(table(("refresh action", "refreshes"), rows))
     if unmet := summary.coverage.unmet:
-        floors = [(code(name), number(reached), number(floor)) for name, (reached, floor) in unmet.items()]
+        floors = [(code(name), number(floor.reached), number(floor.wanted)) for name, floor in unmet.items()]
         parts += ["## Coverage floors not met", table(("floor", "reached", "wanted"), floors)]
     if summary.groups:
         columns: tuple[str, ...] = ("looks like", "outcome", "fingerprint", "failures", "ignored")

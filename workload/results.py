@@ -116,6 +116,14 @@ class Outcome:
         return min((finding.check for finding in self.findings), key=order.index, default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class UnmetFloor:
+    """A floor that a run did not reach: the number that the run reached, and the number wanted."""
+
+    reached: int
+    wanted: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
     """How often a run met each operator, operator pair, intent and state, against the profile's floors."""
@@ -125,8 +133,8 @@ class Coverage:
     intents: Mapping[str, int]
     states: Mapping[str, int]
     actions: Mapping[str, int]
-    unmet: Mapping[str, tuple[int, int]]
-    """Floor name -> (reached, wanted), for the floors not met."""
+    unmet: Mapping[str, UnmetFloor]
+    """The floors that were not reached, by name."""
     crossings: Mapping[str, int] = field(default_factory=dict)
     """`operator / intent` -> how many scenarios of that intent held the operator."""
 

@@ -13,8 +13,13 @@ from workload.errors import WorkloadError
 from workload.query import names_read
 from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, View
 
-Due = tuple[str, int]
-"""A table and the data timestamp it is due to be refreshed to."""
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A refresh that is due. `timestamp`: the data timestamp of the refresh, in logical microseconds."""
+
+    table: str
+    timestamp: int
 
 
 @dataclass(slots=True)
@@ -72,7 +77,7 @@ class Timeline:
                 raise WorkloadError(f"{table} is at {self.last(table)} and has no version at {timestamp}")
         for table in due:
             self.timestamps.setdefault(table, []).append(timestamp)
-        return tuple((table, timestamp) for table in due)
+        return tuple(Due(table, timestamp) for table in due)
 
     def create(self, name: str, at: int) -> tuple[Due, ...]:
         """Records the creation of a table and returns the refreshes due for it (DVS paper, section 3.1.2)."""

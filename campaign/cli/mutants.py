@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -65,6 +65,17 @@ def history_score(result: HistoryHuntResult) -> Score:
     }
 
 
+def scenario_files(results: Sequence[HuntResult]) -> dict[str, str]:
+    """The shrunk scenarios of the killed faults, by the path of the file."""
+    kills = {result.fault: result.kill for result in results if result.kill is not None}
+    return {f"{f}/{SCENARIO_FILE}": scenario_to_json(kill.reproduction) for f, kill in kills.items()}
+
+
+def history_files(results: Sequence[HistoryHuntResult]) -> dict[str, str]:
+    """The shrunk histories of the killed faults, by the path of the file."""
+    return {f"{r.fault}.adya": f"{r.kill.reproduction}\n" for r in results if r.kill is not None}
+
+
 @click.command()
 @options.hunted_fault
 @click.option(
@@ -117,8 +128,7 @@ def command(
             attempts=attempts,
             progress=lambda result: print_line(history_score(result), unit),
         )
-        scores = [history_score(result) for result in histories]
-        files = {f"{r.fault}.adya": f"{r.kill.reproduction}\n" for r in histories if r.kill is not None}
+        scores, files = [history_score(result) for result in histories], history_files(histories)
     else:
         results = hunt_all(
             known_faults(faults) or tuple(FAULTS),
@@ -131,19 +141,11 @@ def command(
             validations=validations,
             progress=lambda result: print_line(engine_score(result), unit),
         )
-        scores = [engine_score(result) for result in results]
-        kills = {result.fault: result.kill for result in results if result.kill is not None}
-        files = {f"{f}/{SCENARIO_FILE}": scenario_to_json(kill.reproduction) for f, kill in kills.items()}
+        scores, files = [engine_score(result) for result in results], scenario_files(results)
     if out is not None:
         for name, content in files.items():
             write_text(out / name, content)
-    missing = {} if faults or tier == MODEL else dict(MISSING)
-    if as_json:
-        click.echo(json.dumps({"faults": scores, "missing": missing}))
-    else:
-        print_scores(scores, unit)
-        if missing:
-            click.echo(f"not planted: {len(missing)} (`dvs mutants --list` says why)")
+    print_result(scores, unit, {} if faults or tier == MODEL else MISSING, as_json=as_json)
     return ExitCode.OK if all(score["killer"] for score in scores) else ExitCode.FAILED
 
 
@@ -160,6 +162,16 @@ def print_line(score: Score, unit: str) -> None:
     reason = f"by {score['killer']}" if score["killer"] else score["note"]
     work = f"({score[unit]} {unit}, {score['seconds']:.1f} s)"
     click.echo(f"{score['verdict']:8} {score['fault']} {reason} {work}", err=True)
+
+
+def print_result(scores: Sequence[Score], unit: str, missing: Mapping[str, str], *, as_json: bool) -> None:
+    """Prints the scores. `missing`: the known bugs that are not planted, each with the reason."""
+    if as_json:
+        click.echo(json.dumps({"faults": scores, "missing": dict(missing)}))
+        return
+    print_scores(scores, unit)
+    if missing:
+        click.echo(f"not planted: {len(missing)} (`dvs mutants --list` says why)")
 
 
 def print_scores(scores: Sequence[Score], unit: str) -> None:

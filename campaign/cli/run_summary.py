@@ -19,8 +19,8 @@ def print_summary(summary: RunSummary, out: Path) -> None:
     print_table(title, (), _figures(summary))
     if summary.interrupted:
         click.echo("interrupted: these are the scenarios judged by then; continue with --resume")
-    for name, (reached, wanted) in summary.coverage.unmet.items():
-        click.echo(f"floor not met: {name}: {reached} of {wanted}")
+    for name, floor in summary.coverage.unmet.items():
+        click.echo(f"floor not met: {name}: {floor.reached} of {floor.wanted}")
     failures = {failure.index: failure for failure in summary.failures}
     for number, group in enumerate(summary.groups, 1):
         failure = failures[group.representative]

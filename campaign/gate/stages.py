@@ -160,7 +160,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     except (CampaignError, EngineError, DynamicTablesError) as error:
         return Stage(name, Decision.UNDECIDED, str(error))
     unmet = ", ".join(
-        f"{floor} ({reached} of {wanted})" for floor, (reached, wanted) in summary.coverage.unmet.items()
+        f"{name} ({floor.reached} of {floor.wanted})" for name, floor in summary.coverage.unmet.items()
     )
     counts = ", ".join(f"{count} {outcome}" for outcome, count in summary.outcomes.items() if count)
     message = f"{counts or 'nothing ran'}; floors {'met' if not unmet else f'not met: {unmet}'}"

@@ -15,9 +15,9 @@ from workload.timeline import due_refreshes
 def fresh_sample(scenario: Scenario, percent: int) -> FreshWanted:
     """Selects the last refresh of each table, and `percent` of the others, drawn by the scenario's name."""
     last: dict[str, int] = {}
-    for step, due in enumerate(due_refreshes(scenario)):
-        for table, _ in due:
-            last[table] = step
+    for step, refreshes in enumerate(due_refreshes(scenario)):
+        for due in refreshes:
+            last[due.table] = step
 
     def wanted(step: int, table: str) -> bool:
         draw = zlib.crc32(f"{scenario.name}/{step}/{table}".encode()) % 100

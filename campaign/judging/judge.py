@@ -164,7 +164,7 @@ class Judgement:
             self.findings.append(finding)
         self.contents[event.table] = event.contents
         self.timestamps[event.table] = event.timestamp
-        self.refreshes.setdefault(event.step, []).append((event.table, event.timestamp))
+        self.refreshes.setdefault(event.step, []).append(Due(event.table, event.timestamp))
 
     def _action(self, event: Refreshed, previous: int | None) -> None:
         self.checks += 1
@@ -217,7 +217,7 @@ class Judgement:
             refreshes = tuple(self.refreshes.get(step, ()))
             if refreshes != due:
                 message = f"due: {_listed(due)}; done: {_listed(refreshes)}"
-                self._find(Check.REFRESH_MODE, due[-1][0] if due else "", step, message)
+                self._find(Check.REFRESH_MODE, due[-1].table if due else "", step, message)
 
     def _find(
         self,
@@ -236,8 +236,8 @@ class Judgement:
         )
 
 
-def _listed(due: Sequence[Due]) -> str:
-    return ", ".join(f"{table} at {timestamp}" for table, timestamp in due) or "nothing"
+def _listed(refreshes: Sequence[Due]) -> str:
+    return ", ".join(f"{refresh.table} at {refresh.timestamp}" for refresh in refreshes) or "nothing"
 
 
 def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = RECORDING) -> Outcome:

@@ -81,22 +81,26 @@ class Hunt:
         """Seconds until the deadline."""
         return self.deadline - self.now()
 
-    def specs(self) -> tuple[LaneSpec, LaneSpec]:
-        """The lane with the fault, and the lane without it."""
-        right = LaneSpec(tier=self.tier, validations=self.validations, fresh_percent=FRESH_PERCENT)
-        return replace(right, faults=(self.fault,)), right
+    @property
+    def faulty_spec(self) -> LaneSpec:
+        """The lane with the fault planted."""
+        return replace(self.control_spec, faults=(self.fault,))
+
+    @property
+    def control_spec(self) -> LaneSpec:
+        """The same lane without the fault."""
+        return LaneSpec(tier=self.tier, validations=self.validations, fresh_percent=FRESH_PERCENT)
 
 
 def hunt(worker: Worker, task: Hunt) -> HuntResult:
     """Judges scenarios with the fault planted, until one fails that passes without the fault."""
-    faulty, right = task.specs()
-    hunting, control = worker.lifted_lane(faulty), worker.lane(right)
+    faulty, control = worker.lifted_lane(task.faulty_spec), worker.lane(task.control_spec)
     start = time.perf_counter()
     index, note, kill = task.first, "", None
     while kill is None and time.perf_counter() - start < min(task.seconds, task.left):
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
-        outcome = hunting.judge_as_run(scenario).outcome
+        outcome = faulty.judge_as_run(scenario).outcome
         reduced = outcome.reproduction or scenario
         match outcome.outcome:
             case OutcomeClass.PASSED:
@@ -119,7 +123,7 @@ def shrink_kill(worker: Worker, task: Hunt) -> Kill:
     """The kill with a smaller scenario, which fails the same check and passes without the fault."""
     kill = task.kill
     assert kill is not None
-    faulty, right = (worker.lane(spec) for spec in task.specs())
+    faulty, control = worker.lane(task.faulty_spec), worker.lane(task.control_spec)
 
     def fails(candidate: Scenario) -> bool:
         if task.left <= 0:
@@ -128,7 +132,7 @@ def shrink_kill(worker: Worker, task: Hunt) -> Kill:
         return outcome.outcome is OutcomeClass.PRODUCT_FAILURE and outcome.killer is kill.killer
 
     small = shrink(kill.reproduction, fails, attempts=task.attempts, reductions=REDUCTIONS).scenario
-    if right.judge(small).outcome is not OutcomeClass.PASSED:
+    if control.judge(small).outcome is not OutcomeClass.PASSED:
         return kill
     return replace(kill, reproduction=small, size=size(small))
 
@@ -143,50 +147,57 @@ def hunt_all(
     workers: int,
     attempts: int,
     validations: bool = False,
-    progress: Callable[[HuntResult], None] = lambda verdict: None,
+    progress: Callable[[HuntResult], None] = lambda result: None,
     now: Callable[[], float] = time.time,
 ) -> list[HuntResult]:
     """Hunts every fault within a total budget (seconds), then shrinks the kills; results in order of `names`.
 
-    In the first round each fault gets an equal share of the time, so that the first faults cannot use it up.
-    Further rounds share the time that is left among the survivors. Raises CampaignError: a worker died.
+    Raises CampaignError: a worker died.
     """
     start = now()
-    hunting_ends = start + budget * (HUNTING if attempts else 1.0)
-    share = budget * HUNTING * workers / (2 * max(1, len(names)))
     task = Hunt(
         fault="",
         tier=tier,
         seed=seed,
         profile=profile,
         validations=validations,
-        seconds=share,
-        deadline=hunting_ends,
+        seconds=budget * HUNTING * workers / (2 * max(1, len(names))),
+        deadline=start + budget * (HUNTING if attempts else 1.0),
         now=now,
     )
-    verdicts: dict[str, HuntResult] = {}
     spec = LaneSpec(tier=tier)
     # Spark hunts one fault at a time, because one JVM serves all. An interrupted hunt has no result, so its
     # worker processes may die at once.
     size = workers if spec.engine_tier.processes else 1
     with pool_for(spec, size, dies_by_interrupt=True) as pool:
-        for verdict in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
-            verdicts[verdict.fault] = verdict
-            progress(verdict)
-        while (left := hunting_ends - now()) > WORTHWHILE and (
-            alive := [v for v in verdicts.values() if v.kill is None]
-        ):
-            longer = left * workers / len(alive)
-            again = [replace(task, fault=v.fault, first=v.scenarios, seconds=longer) for v in alive]
-            for verdict in in_order(pool, hunt, again):
-                verdicts[verdict.fault] = joined(verdicts[verdict.fault], verdict)
-                progress(verdicts[verdict.fault])
-        kills = [verdict for verdict in verdicts.values() if verdict.kill is not None] if attempts else []
+        results = hunt_in_rounds(pool, task, names, workers, progress)
+        kills = [result for result in results.values() if result.kill is not None] if attempts else []
         last = replace(task, deadline=start + budget, attempts=attempts)
-        shrinking = [replace(last, fault=verdict.fault, kill=verdict.kill) for verdict in kills]
-        for verdict, kill in zip(kills, in_order(pool, shrink_kill, shrinking), strict=True):
-            verdicts[verdict.fault] = replace(verdict, kill=kill)
-    return [verdicts[name] for name in names]
+        shrinking = [replace(last, fault=result.fault, kill=result.kill) for result in kills]
+        for result, kill in zip(kills, in_order(pool, shrink_kill, shrinking), strict=True):
+            results[result.fault] = replace(result, kill=kill)
+    return [results[name] for name in names]
+
+
+def hunt_in_rounds(
+    pool: Pool, task: Hunt, names: Sequence[str], workers: int, progress: Callable[[HuntResult], None]
+) -> dict[str, HuntResult]:
+    """Hunts every fault in rounds until the deadline of `task`; returns the results by the faults' names.
+
+    In the first round each fault gets an equal share of the time, so that the first faults cannot use it up.
+    Further rounds share the time that is left among the survivors. Raises CampaignError: a worker died.
+    """
+    results: dict[str, HuntResult] = {}
+    for result in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
+        results[result.fault] = result
+        progress(result)
+    while (left := task.left) > WORTHWHILE and (alive := [r for r in results.values() if r.kill is None]):
+        longer = left * workers / len(alive)
+        again = [replace(task, fault=r.fault, first=r.scenarios, seconds=longer) for r in alive]
+        for result in in_order(pool, hunt, again):
+            results[result.fault] = joined(results[result.fault], result)
+            progress(results[result.fault])
+    return results
 
 
 def joined(before: HuntResult, after: HuntResult) -> HuntResult:

@@ -20,12 +20,9 @@ from tests.differential.test_rules_on_duckdb import CITIES, DEFINITIONS, HISTORY
 from workload.lift import Unliftable, interval_worlds, lift, queries, rows_of_world
 from workload.query import Expr, Item, JoinKind, Query, Select
 from workload.scenario import DynamicTable, Scenario
-from workload.timeline import due_refreshes
+from workload.timeline import Due, due_refreshes
 from workload.types import Row
 from workload.wellformed import check_scenario
-
-Question = tuple[str, int]
-"""A table and a data timestamp."""
 
 
 def of_one_operator(query: Query) -> Scenario:
@@ -33,17 +30,17 @@ def of_one_operator(query: Query) -> Scenario:
     return Scenario("one operator", (ORDERS, CITIES), (DynamicTable("d", query),), HISTORY)
 
 
-def questions(scenario: Scenario) -> list[Question]:
+def all_due(scenario: Scenario) -> list[Due]:
     return [due for step in due_refreshes(scenario) for due in step]
 
 
-def differences(worlds: Sequence[Scenario], lifted: Scenario, instants: Sequence[Question]) -> Iterator[str]:
+def differences(worlds: Sequence[Scenario], lifted: Scenario, refreshes: Sequence[Due]) -> Iterator[str]:
     """Where a world's part of the lifted result is not the world's own."""
     check_scenario(lifted)
     with DelayedView(lifted) as together:
         for number, world in enumerate(worlds):
             with DelayedView(world) as alone:
-                for table, timestamp in instants:
+                for table, timestamp in ((due.table, due.timestamp) for due in refreshes):
                     types = [column.type for column in alone.columns(table)]
                     own = Bag.of(alone.contents(table, timestamp), types)
                     part: Sequence[Row] = rows_of_world(together.contents(table, timestamp), number)
@@ -54,7 +51,7 @@ def differences(worlds: Sequence[Scenario], lifted: Scenario, instants: Sequence
 def compared(worlds: Sequence[Scenario]) -> list[str]:
     lifted = lift(worlds)
     assert isinstance(lifted, Scenario), lifted
-    return list(differences(worlds, lifted, questions(worlds[0])))
+    return list(differences(worlds, lifted, all_due(worlds[0])))
 
 
 EVERY_OPERATOR: Mapping[str, Query] = {**DEFINITIONS, **STACKED}
@@ -84,13 +81,13 @@ def test_refresh_intervals_of_random_scenarios() -> None:
                 assert "REPLACE" in lifted.reason
                 continue
             lifted_ones += 1
-            assert list(differences(list(worlds.values()), lifted, questions(lifted))) == []
+            assert list(differences(list(worlds.values()), lifted, all_due(lifted))) == []
             # An interval's own scenario ends where the whole one was at that time.
             for interval, world in worlds.items():
                 with DelayedView(world) as alone:
                     for table in scenario.dynamic_tables:
                         types = [column.type for column in truth.columns(table.name)]
-                        last = questions(world)[-1][1]
+                        last = all_due(world)[-1].timestamp
                         assert Bag.of(alone.contents(table.name, last), types) == Bag.of(
                             truth.contents(table.name, interval.end), types
                         )

@@ -29,9 +29,9 @@ def intervals(scenario: Scenario) -> tuple[Interval, ...]:
     A table that is initialized and never refreshed has an interval that ends where it starts.
     """
     timestamps: dict[str, list[int]] = {}
-    for due in due_refreshes(scenario):
-        for table, timestamp in due:
-            timestamps.setdefault(table, []).append(timestamp)
+    for step in due_refreshes(scenario):
+        for due in step:
+            timestamps.setdefault(due.table, []).append(due.timestamp)
     distinct: set[Interval] = set()
     for times in timestamps.values():
         later = pairwise(times)
@@ -44,14 +44,15 @@ def single_interval(
 ) -> Scenario:
     """A scenario that creates every table at the interval's start and refreshes it once, to its end.
 
-    `commits`: how many it has, empty ones last, so that intervals of different length are of one shape.
-    RESTORE becomes an overwrite: the rows are the same, their identities are new.
+    `commits`: the number of transactions after the first one; missing ones are added empty at the end, so
+    that all intervals have the same number of steps. RESTORE becomes an overwrite: the rows are the same,
+    their identities are new.
     """
     inside = [s for s in scenario.steps if isinstance(s, Commit) and interval.start < s.at <= interval.end]
-    born = tuple(
+    initial_inserts = tuple(
         Insert(table.name, rows) for table in scenario.tables if (rows := rows_at(table.name, interval.start))
     )
-    steps: list[Step] = [Commit(1, born)]
+    steps: list[Step] = [Commit(1, initial_inserts)]
     steps.extend(Create(2 + number, d.name) for number, d in enumerate(scenario.definitions))
     for number in range(len(inside) if commits is None else commits):
         statements = inside[number].statements if number < len(inside) else ()

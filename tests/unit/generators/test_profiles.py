@@ -13,6 +13,7 @@ from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
 from generators.profiles import INTENT_NAMES, PROFILES, SMOKE
 from workload.codec import scenario_from_json, scenario_to_json
+from workload.results import UnmetFloor
 from workload.timeline import due_refreshes
 from workload.wellformed import check_scenario
 
@@ -59,7 +60,9 @@ def test_every_floor_names_something_that_exists() -> None:
 
 def test_floors_scale_with_the_run() -> None:
     assert unmet_floors(SMOKE, {}, 0) == {}
-    assert unmet_floors(SMOKE, {}, 1000)["state: retraction"] == (0, SMOKE.floors["state: retraction"])
+    assert unmet_floors(SMOKE, {}, 1000)["state: retraction"] == UnmetFloor(
+        0, SMOKE.floors["state: retraction"]
+    )
 
 
 def test_weighted_choices_follow_their_weights() -> None:

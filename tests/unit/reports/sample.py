@@ -39,6 +39,7 @@ from workload.results import (
     Outcome,
     OutcomeClass,
     RunSummary,
+    UnmetFloor,
 )
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario, View
 from workload.schema import Column, Table
@@ -246,10 +247,10 @@ COVERAGE = Coverage(
     states={"two upstreams": 120, "skipped refresh": 61},
     actions={"INITIALIZE": 1400, "NO_DATA": 300, "FULL": 200, "INCREMENTAL": 5100, "REINITIALIZE": 12},
     unmet={
-        "pair: union all > left join": (6, 20),
-        "pair: union all > distinct": (0, 20),
-        "intent: empty group reappears": (0, 5),
-        "operator: union all": (80, 100),
+        "pair: union all > left join": UnmetFloor(6, 20),
+        "pair: union all > distinct": UnmetFloor(0, 20),
+        "intent: empty group reappears": UnmetFloor(0, 5),
+        "operator: union all": UnmetFloor(80, 100),
     },
     crossings={"inner join / there and back": 34, "left join / there and back": 2, "filter / null keys": 9},
 )

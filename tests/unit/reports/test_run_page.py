@@ -13,7 +13,7 @@ from reports.difference import diff_rows
 from reports.errors import ReportError
 from reports.run_page import run_page
 from tests.unit.reports import sample
-from workload.results import RunSummary
+from workload.results import RunSummary, UnmetFloor
 
 VOID = {"meta", "link", "br"}
 
@@ -129,7 +129,7 @@ def test_hostile_names_and_lone_surrogates_neither_break_out_nor_break_the_encod
         operators={hostile: 1},
         pairs={hostile: 1},
         intents={hostile: 1},
-        unmet={hostile: (0, 1)},
+        unmet={hostile: UnmetFloor(0, 1)},
     )
     failure = dataclasses.replace(
         sample.SUMMARY.failures[0],

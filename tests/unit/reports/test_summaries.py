@@ -15,7 +15,7 @@ from reports.figures import EVENTS, MEANINGS, duration, headline, plural, rate
 from reports.json_summary import summary_object
 from reports.text import summary_markdown
 from tests.unit.reports import sample
-from workload.results import Difference, DifferenceKind, OutcomeClass
+from workload.results import Difference, DifferenceKind, OutcomeClass, UnmetFloor
 from workload.run_verdict import SPOILERS, RunVerdict
 from workload.schema import Column
 from workload.types import INT
@@ -72,17 +72,17 @@ def test_outcomes_that_do_not_add_up_are_refused(outcomes: Mapping[str, int]) ->
     ("outcomes", "unmet", "verdict"),
     [
         ({"passed": 1000}, {}, RunVerdict.PASSED),
-        ({"passed": 1000}, {"joins": (1, 2)}, RunVerdict.FLOORS_UNMET),
+        ({"passed": 1000}, {"joins": UnmetFloor(1, 2)}, RunVerdict.FLOORS_UNMET),
         ({"passed": 1, "unsupported": 999}, {}, RunVerdict.PASSED),
         ({"unsupported": 1000}, {}, RunVerdict.NOTHING_PASSED),
         ({"passed": 999, "infrastructure_failure": 1}, {}, RunVerdict.INFRASTRUCTURE_FAILURE),
         ({"passed": 999, "generator_invalid": 1}, {}, RunVerdict.GENERATOR_INVALID),
-        ({"passed": 999, "divergence": 1}, {"joins": (1, 2)}, RunVerdict.DIVERGENCE),
+        ({"passed": 999, "divergence": 1}, {"joins": UnmetFloor(1, 2)}, RunVerdict.DIVERGENCE),
         ({"divergence": 999, "product_failure": 1}, {}, RunVerdict.PRODUCT_FAILURE),
     ],
 )
 def test_the_gravest_problem_gives_the_verdict(
-    outcomes: Mapping[str, int], unmet: Mapping[str, tuple[int, int]], verdict: RunVerdict
+    outcomes: Mapping[str, int], unmet: Mapping[str, UnmetFloor], verdict: RunVerdict
 ) -> None:
     coverage = dataclasses.replace(sample.COVERAGE, unmet=unmet)
     head = headline(dataclasses.replace(sample.SUMMARY, outcomes=outcomes, coverage=coverage))

@@ -17,7 +17,7 @@ from campaign.runs import journal
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from generators.profiles import QUICK
 from tests.unit.runs.sample import RUN
-from workload.results import Outcome, OutcomeClass
+from workload.results import Outcome, OutcomeClass, UnmetFloor
 
 
 def runs(*arguments: str) -> Result:
@@ -41,7 +41,7 @@ def three(tmp_path: Path) -> Path:
         tier="delta",
         started="2026-11-19T12:00:00+00:00",
         outcomes={"passed": 997, "product_failure": 2, "unsupported": 1},
-        coverage=replace(RUN.coverage, unmet={"intent: null keys": (0, 5)}),
+        coverage=replace(RUN.coverage, unmet={"intent: null keys": UnmetFloor(0, 5)}),
     )
     folders.write_run(tmp_path / "other", failed)
     return tmp_path
