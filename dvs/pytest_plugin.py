@@ -22,8 +22,9 @@ FIXTURE = "dvs_scenarios"
 DEFAULT_BUDGET = "10s"
 
 MARKER = (
-    "dvs(engine=None, profile='quick', scenarios=None): the scenarios of the fixture dvs_scenarios: "
-    "of a profile, within the limits of an engine (an Adapter class), and how many instead of a time budget"
+    "dvs(engine=None, profile='quick', scenarios=None): selects the scenarios of the fixture dvs_scenarios. "
+    "engine: an Adapter class, whose limits the scenarios respect; profile: the kind of scenarios; "
+    "scenarios: their number, instead of a time budget"
 )
 
 pytest.register_assert_rewrite("campaign.pytest_plugin.conformance")
@@ -33,14 +34,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the two options to pytest."""
     group = parser.getgroup("dvs", "delayed view semantics")
     group.addoption(
-        "--dvs-seed", type=int, default=1, metavar="N", help="Decides which random scenarios run (1)."
+        "--dvs-seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="Decides which random scenarios run (default: 1).",
     )
     group.addoption(
         "--dvs-budget",
         default=DEFAULT_BUDGET,
         metavar="TIME",
-        help=f"How long each test with random scenarios runs, such as 90s or 10m ({DEFAULT_BUDGET}); "
-        "the workers of pytest-xdist share that time.",
+        help="How long each test with random scenarios runs, such as 90s or 10m "
+        f"(default: {DEFAULT_BUDGET}); the workers of pytest-xdist share that time.",
     )
 
 

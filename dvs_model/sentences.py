@@ -71,6 +71,7 @@ class Sentences:
         source, target = f"T{edge.source}", f"T{edge.target}"
         if edge.predicate is not None:
             return self.predicate(edge)
+        # An edge through a derived object has four: both derived versions, and a base version behind each.
         if len(edge.versions) == 4:
             first, before, after, second = edge.versions
             return (
@@ -84,16 +85,17 @@ class Sentences:
         """Returns the reason for a predicate dependency."""
         reader = edge.source if edge.event_at_source else edge.target
         other = edge.target if edge.event_at_source else edge.source
-        verb = "wrote where" if self._writes(edge) else "selected by"
+        verb = "wrote the objects that match" if self._writes(edge) else "read the objects that match"
         selected = edge.versions[0] if edge.event_at_source else edge.versions[-1]
-        what = f"T{reader} {verb} {edge.predicate}, seeing {self.name(selected)}"
+        what = f"T{reader} {verb} {edge.predicate}, and saw {self.name(selected)}"
         if edge.event_at_source:
             later = f"T{other}'s write of {self.name(edge.versions[-1])}"
-            return f"{what}; {later}, later in the version order, changes what matches"
+            return f"{what}; {later}, which is later in the version order, changes which versions match"
         if self.analysis.reading.predicates is Predicates.THESIS:
             return f"{what}, which T{other} wrote"
         earlier = f"T{other}'s write of {self.name(edge.versions[0])}"
-        return f"{what}; {earlier}, up to there in the version order, changed what matches"
+        place = "which is that version or an earlier one in the version order"
+        return f"{what}; {earlier}, {place}, changed which versions match"
 
     def _writes(self, edge: Edge) -> bool:
         event = None if edge.event is None else self.analysis.history.events[edge.event]

@@ -36,8 +36,8 @@ class Frontier:
     """What one refresh consumed (DVS paper, section 5.3).
 
     `timestamp`: the data timestamp in microseconds. `definition`: the fingerprint of the expanded query.
-    The frontier lives in the metadata of the commit that holds the contents: kept in a table of its own, a
-    crash between two commits could leave contents and frontier that disagree.
+    The frontier lives in the metadata of the commit that holds the contents. If the frontier were in a table
+    of its own, a crash between the two commits could leave contents and frontier that disagree.
     """
 
     timestamp: int
@@ -60,7 +60,7 @@ class Frontier:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for any other object."""
         sources = data["sources"]
         if not isinstance(sources, Mapping):
-            raise TypeError("sources is no object")
+            raise TypeError("the frontier in the commit metadata has no object `sources`")
         return Frontier(
             int(str(data["timestamp"])),
             {name: SourceVersion(int(v), int(t), int(c), str(i)) for name, (v, t, c, i) in sources.items()},

@@ -52,7 +52,8 @@ def never_fresh(step: int, table: str) -> bool:
 def drive(adapter: Adapter, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
     """Runs a well-formed scenario on an empty database of an engine and returns the trace.
 
-    Raises whatever the adapter raises that its interface does not name.
+    Raises every exception of the adapter, except Unsupported and RefreshFailed where `Adapter` names them:
+    those two become events of the trace.
     """
     return Drive(adapter, scenario, fresh_wanted).run()
 
@@ -86,7 +87,10 @@ class Drive:
         return due_refreshes(self.scenario)
 
     def run(self) -> Trace:
-        """Runs all steps, up to a transaction that fails: after it the base tables hold other rows."""
+        """Runs all steps; stops after a transaction that fails.
+
+        After such a transaction the base tables differ from those of the scenario.
+        """
         adapter = self.adapter
         for table in self.scenario.tables:
             adapter.create_table(table, create_table_text(table, adapter.capabilities.dialect))
@@ -167,7 +171,7 @@ class Drive:
         missing = [source for source in names_read(definition.query) if source in self.refused]
         # An engine that schedules by itself reports the missing source in its own message.
         if missing and not isinstance(self.adapter, SchedulingAdapter):
-            raise Unsupported(f"it reads {missing[0]}, which is not there")
+            raise Unsupported(f"the query reads {missing[0]}, which the engine refused")
 
     def _refresh(self, name: str, timestamp: int, at: int) -> None:
         match self.adapter:
@@ -186,7 +190,8 @@ class Drive:
             if name in self.refused:
                 continue
             if not any_timestamp and any(timestamp < commit <= at for commit in self.commits):
-                reason = f"it cannot be refreshed at {at} to the past data timestamp {timestamp}"
+                refused = f"cannot refresh the table to the earlier data timestamp {timestamp}"
+                reason = f"at time {at} the engine {refused}"
                 self.events.append(Declared(self.step, name, reason))
                 continue
             self._guarded(name, timestamp, lambda table=name, to=timestamp: self._refresh_one(table, to))  # type: ignore[misc]
@@ -226,7 +231,7 @@ class Drive:
                 timestamp=timestamp,
                 action=action,
                 effective_action=notes.effective_action or action,
-                reason=notes.reason or "the engine does not tell its refresh actions",
+                reason=notes.reason or "the engine does not show its refresh actions",
                 versions=notes.versions,
                 source_timestamps=notes.source_timestamps,
                 columns=columns,

@@ -38,17 +38,17 @@ STRICT = frozenset(
     "add sub mul mul_decimal neg abs mod concat upper lower trim length replace date_add datediff "
     "year month day cast".split()
 )
-"""Functions that give NULL for a NULL as they are rendered; `substring`, rendered with CASE, does not."""
+"""Functions whose SQL text gives NULL if an argument is NULL; `substring`, rendered with CASE, does not."""
 
 REJECTING = frozenset("eq ne lt le gt ge between like".split())
 """Predicates that are never true where an argument is NULL."""
 
 
 def gap(query: Query) -> str | None:
-    """Returns why pg_ivm refuses a query of operators that it has; None where it accepts the query."""
+    """Returns why pg_ivm refuses a query although it supports each operator; None: pg_ivm accepts it."""
     top = _top(query)
     if top is None:
-        return "UNION"
+        return "a set operation (UNION or EXCEPT)"
     for block in blocks(query):
         if block is not top and (block.distinct or block.group_by is not None):
             return "an aggregate or DISTINCT in a sub-query"

@@ -36,22 +36,23 @@ class Profile:
     rounds: tuple[int, int] = (2, 4)
     commits: tuple[int, int] = (1, 3)
     quiet_percent: int = 12
-    """Rounds in which no row changes, so that refreshes have nothing to do."""
+    """Percent of rounds in which no row changes, so that refreshes have nothing to do."""
     no_op_percent: int = 50
-    """Quiet rounds with a commit that changes no row: OPTIMIZE, or an UPDATE to the old values."""
+    """Percent of quiet rounds with a commit that changes no row: OPTIMIZE, or an UPDATE to the old values."""
     intents: tuple[int, int] = (1, 3)
     stale_percent: int = 25
-    """Refreshes at a data timestamp older than the newest commit."""
+    """Percent of refreshes at a data timestamp older than the newest commit."""
     reader_percent: int = 45
-    """Rounds that end with a reader transaction."""
+    """Percent of rounds that end with a reader transaction."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Name -> how many per 1,000 scenarios a run must reach: `operator: left join`, `pair: a > b`,
-    `intent: ..`, `state: ..`, `action: ..`. A run of n scenarios must reach n/1000 of each, rounded down, and
-    at least one where that is one or more."""
+    `intent: ..`, `state: ..`, `action: ..`. A run of n scenarios must reach n/1000 of each number, rounded
+    down."""
     fresh_percent: int = 10
-    """Refreshes, besides each table's last, whose ids are compared with a fresh initialization."""
+    """Percent of refreshes whose row ids are compared with those of a fresh initialization; those of the last
+    refresh of each table are always compared."""
     tiers: Mapping[str, int] = field(
         default_factory=lambda: {"rules": 40, "spark": 30, "spark-stock": 5, "delta": 25}, repr=False
     )
@@ -197,7 +198,8 @@ def load_profile(name: str) -> Profile:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        raise WorkloadError(f"profile {name}: {error}") from error
+        remedy = f"correct the file or name one of {', '.join(PROFILES)}"
+        raise WorkloadError(f"profile {name}: the file cannot be read as TOML: {error}; {remedy}") from error
     base = data.pop("base", "smoke")
     if base not in PROFILES:
         raise WorkloadError(f"profile {name}: base {base!r} is none of {', '.join(PROFILES)}")

@@ -196,11 +196,12 @@ class QueryBinder:
             return bound.plan, bound.outputs
         match self.relations.get(name.lower()):
             case None:
-                raise DefinitionError(f"unknown table {name}")
+                raise DefinitionError(f"unknown table {name}; create the table or correct the name")
             case View(_, text):
                 if name.lower() in self.expanding:
+                    circle = " -> ".join((*self.expanding, name))
                     raise DefinitionError(
-                        f"view {name} is defined by itself: {' -> '.join((*self.expanding, name))}"
+                        f"view {name} is defined by itself: {circle}; remove one of these references"
                     )
                 self.expanding = (*self.expanding, name.lower())
                 bound = self.query(parse_query(text), {})

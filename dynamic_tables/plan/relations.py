@@ -18,7 +18,7 @@ class StoredRelation:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A named query."""
+    """A view: a name for a query. `text`: the SQL text of the query, without CREATE VIEW."""
 
     name: str
     text: str

@@ -28,6 +28,7 @@ ADMITTED = FULL_ONLY | frozenset(
     "substring substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl "
     "like dpipe".split()
 )
+"""The functions that a text without a plan may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class TextQuery:
 def read_text(text: str, relations: Relations) -> TextQuery:
     """Returns what a query reads, at any depth of views.
 
-    Raises DefinitionError: for a syntax error, an unknown or foreign relation, a view defined by itself.
+    Raises DefinitionError: for a syntax error, an unknown relation, one that is not a plain name of this
+    account, or a view defined by itself.
     """
     sources: dict[str, None] = {}
     texts: dict[str, None] = {}
@@ -63,10 +65,13 @@ def read_text(text: str, relations: Relations) -> TextQuery:
         names = names_in(current)
         for name in names:
             if name in path:
-                raise DefinitionError(f"{name} is defined by itself: {' -> '.join((*path, name))}")
+                circle = " -> ".join((*path, name))
+                raise DefinitionError(
+                    f"{name} is defined by itself: {circle}; remove one of these references"
+                )
             match relations.get(name):
                 case None:
-                    raise DefinitionError(f"unknown table {name}")
+                    raise DefinitionError(f"unknown table {name}; create the table or correct the name")
                 case View(_, view):
                     visit(view, (*path, name))
                 case StoredRelation():

@@ -67,7 +67,7 @@ def test_a_query_without_a_rule_is_explained_and_well() -> None:
     ("query", "options", "message"),
     [
         ("SELECT z FROM r", TABLE, "unknown column z; in scope: r.a, r.b, r.m"),
-        ("SELECT a FROM nope", TABLE, "unknown table nope"),
+        ("SELECT a FROM nope", TABLE, "unknown table nope; create the table or correct the name"),
         (
             "SELECT a FROM",
             TABLE,

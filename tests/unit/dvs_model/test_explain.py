@@ -61,9 +61,18 @@ def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
             Ph.G_SINGLE,
             "w2(x2) w2(n2) c2 r1(P: x_init) r1(n2) c1 [P matches x2]",
             (
-                "T1 selected by P, seeing x unborn; T2's write of x at version 2, "
-                "later in the version order, changes what matches",
+                "T1 read the objects that match P, and saw x unborn; T2's write of x at version 2, "
+                "which is later in the version order, changes which versions match",
                 "T1 read n at version 2, which T2 wrote",
+            ),
+        ),
+        (
+            Ph.G_SINGLE,
+            "w1(x1) w1(n1) c1 r2(P: x1; x1) r2(n0) c2",
+            (
+                "T2 read the objects that match P, and saw x at version 1; T1's write of x at version 1, "
+                "which is that version or an earlier one in the version order, changed which versions match",
+                "T2 read n at version 0, which T1's write replaced",
             ),
         ),
         (

@@ -10,7 +10,7 @@ from dynamic_tables.plan.text import read_text
 from tests.unit.dynamic_tables.reading import WORLD, read, schema
 
 WRONG = {
-    "SELECT a FROM nope": "unknown table nope",
+    "SELECT a FROM nope": "unknown table nope; create the table or correct the name",
     "SELECT z FROM s": "unknown column z; in scope: s.a, s.c",
     "SELECT q.a FROM s": "unknown table q in q.a; in scope: s",
     "SELECT q.* FROM s": "unknown table q in q.*",
@@ -22,8 +22,10 @@ WRONG = {
     "SELECT a, a FROM s": "two output columns are named a; give one of them an alias",
     "SELECT a, c AS A FROM s": "two output columns are named A; give one of them an alias",
     "SELECT * FROM r JOIN s ON r.a = s.a": "two output columns are named a; give one of them an alias",
-    "SELECT a FROM round1": "round1 is defined by itself: round1 -> round2 -> round1",
-    "SELECT a FROM self": "self is defined by itself: self -> self",
+    "SELECT a FROM round1": (
+        "round1 is defined by itself: round1 -> round2 -> round1; remove one of these references"
+    ),
+    "SELECT a FROM self": "self is defined by itself: self -> self; remove one of these references",
     "WITH t AS (SELECT a FROM r), T AS (SELECT a FROM s) SELECT a FROM t": (
         "two CTEs are named t; rename one of them"
     ),

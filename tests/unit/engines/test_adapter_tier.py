@@ -107,7 +107,7 @@ class Refusing(Recomputing):
 def test_a_refused_definition_is_a_declared_gap_and_no_pass() -> None:
     outcome = lane(Refusing).judge(shop())
     assert (outcome.outcome, outcome.refreshes) == (OutcomeClass.UNSUPPORTED, 0)
-    assert outcome.reason == "regions: it reads totals, which is not there"
+    assert outcome.reason == "regions: the query reads totals, which the engine refused"
 
 
 class Failing(Recomputing):
@@ -181,7 +181,9 @@ def test_a_past_data_timestamp_is_not_asked_of_an_engine_that_has_none() -> None
     steps = shop().steps
     outcome = lane(Recomputing).judge(replace(shop(), steps=(*steps[:5], Refresh(60, "totals", 45))))
     assert outcome.outcome is OutcomeClass.UNSUPPORTED
-    assert outcome.reason == "totals: it cannot be refreshed at 60 to the past data timestamp 45"
+    assert outcome.reason == (
+        "totals: at time 60 the engine cannot refresh the table to the earlier data timestamp 45"
+    )
 
 
 class Boasting(Recomputing):

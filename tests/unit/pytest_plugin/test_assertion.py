@@ -75,7 +75,7 @@ def test_the_engines_own_exception_comes_through() -> None:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        (Refusing, "unsupported: regions: it reads totals, which is not there"),
+        (Refusing, "unsupported: regions: the query reads totals, which the engine refused"),
         (Losing, "source contents: sales holds other rows after its commit"),
     ],
 )
