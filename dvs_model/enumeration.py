@@ -42,7 +42,7 @@ class Partial:
         return tuple(obj for obj in objects if obj in self.objects or obj == unused)
 
     def plus(self, event: DraftEvent) -> Partial:
-        """Returns the operations with one more."""
+        """Returns a longer partial history: these operations followed by `event`."""
         names = (*event.names, *(event.others or ()))
         made = (*self.made, event.names[0]) if event.kind in "wd" else self.made
         objects = self.objects | {name.obj for name in names}

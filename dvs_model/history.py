@@ -50,7 +50,10 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """r_i(x_j)."""
+    """r_i(x_j): a transaction reads one version of an object (Adya 1999, section 3.1).
+
+    `value`: for display only.
+    """
 
     txn: int
     version: Version
@@ -82,14 +85,14 @@ class PredicateRead:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """c_i."""
+    """c_i: the transaction commits; its last event."""
 
     txn: int
 
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """a_i."""
+    """a_i: the transaction aborts; its last event. Its versions are never installed."""
 
     txn: int
 

@@ -52,7 +52,7 @@ class Inventory:
         return HistoryError(fact, *self.draft.locate(at))
 
     def clash(self, fact: str, event: DraftEvent, other: DraftEvent) -> HistoryError:
-        """Returns an error about two events."""
+        """Returns the error that `event` contradicts `other`; its text names both events and their places."""
         line, column = self.draft.locate(other.at)
         where = "" if line is None else f" (line {line}, column {column})"
         return self.error(f"{event}: {fact} {other}{where}", event.at)

@@ -27,7 +27,7 @@ class DirtyRead:
 
     @property
     def subject(self) -> str:
-        """The reader, as text."""
+        """The transaction that read, as text, such as `T3`."""
         return f"T{self.reader}"
 
 
@@ -52,7 +52,7 @@ class MixedVersions:
 
     @property
     def subject(self) -> str:
-        """The reader, as text."""
+        """The transaction that read, as text, such as `T3`."""
         return f"T{self.reader}"
 
 

@@ -95,7 +95,11 @@ class Resolution:
         return version
 
     def read(self, number: int, event: DraftEvent) -> Read:
-        """Returns an item read."""
+        """Returns the item read of a draft event.
+
+        Raises HistoryError: for a version that is unborn, dead or not made yet, or that is not the latest of
+        those that the transaction itself has made of the object.
+        """
         name = event.names[0]
         if isinstance(name.txn, Special):
             fact = f"{event}: an unborn or dead version cannot be read, only named in a version set"

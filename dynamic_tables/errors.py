@@ -12,13 +12,13 @@ class SessionError(DynamicTablesError):
 
     Causes: no Java 17 or 21; Delta's jars neither cached nor downloadable; a JVM that does not start; a
     Spark session that other code started without Delta. The text names the cause (`fact`), what was seen
-    (`found`) and what to do (`remedy`).
+    (`observed`) and what to do (`remedy`).
     """
 
-    def __init__(self, fact: str, *, found: str, remedy: str) -> None:
-        super().__init__(f"{fact} ({found}). {remedy}")
+    def __init__(self, fact: str, *, observed: str, remedy: str) -> None:
+        super().__init__(f"{fact} ({observed}). {remedy}")
         self.fact = fact
-        self.found = found
+        self.observed = observed
         self.remedy = remedy
 
 

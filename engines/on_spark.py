@@ -30,7 +30,8 @@ class OnSpark(MemoryAdapter):
     def __init__(self, spark: SparkSession, variant: Variant) -> None:
         self._spark = spark
         self._resources = ExitStack()
-        # Without a call site Spark walks the stack for every step of every query, an eighth of its work here.
+        # Without a call site Spark walks the stack for every step of every query, which takes an eighth of
+        # the time here.
         for form in ("short", "long"):
             spark.sparkContext.setLocalProperty(f"callSite.{form}", "dvs")
         connection = self._resources.enter_context(own_database())
@@ -40,7 +41,7 @@ class OnSpark(MemoryAdapter):
         super().__init__(store, Applier(connection, store), variant)
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
-        """Returns Spark's own answer: neither a plan nor a frontier of the engine takes part."""
+        """Returns Spark's own answer to the query text, without a plan or a frontier of the engine."""
         return [tuple(row) for row in copy_of(self._spark).sql(query).collect()]
 
     def interrupt(self) -> None:

@@ -53,8 +53,9 @@ class Versions:
         }
 
     def final(self, version: Version) -> bool:
-        """Whether its transaction made no later version of the object."""
-        return all(v.number <= version.number for v in self.made if v[:2] == version[:2])
+        """Whether the transaction of a version made no later version of the same object."""
+        same = (v for v in self.made if (v.obj, v.txn) == (version.obj, version.txn))
+        return all(v.number <= version.number for v in same)
 
     def installer(self, version: Version) -> int | None:
         """The transaction that installed a version; None: nobody did."""

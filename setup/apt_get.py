@@ -1,10 +1,11 @@
-"""Installs Debian packages where that needs no question: as root, on a machine with apt-get."""
+"""Installs Debian packages without asking the user: as root, on a machine with apt-get."""
 
 import os
 import shutil
 import subprocess
 
 LIMIT_S = 600
+"""Seconds that one call of apt-get may take."""
 
 
 def can_install():
@@ -14,15 +15,15 @@ def can_install():
 
 def update():
     """Loads the lists of packages; returns one line that says what went wrong, or an empty text."""
-    return failure(("apt-get", "update", "-qq"))
+    return run(("apt-get", "update", "-qq"))
 
 
 def install(package):
     """Installs a package; returns one line that says what went wrong, or an empty text."""
-    return failure(("apt-get", "install", "-y", "-qq", "--no-install-recommends", package))
+    return run(("apt-get", "install", "-y", "-qq", "--no-install-recommends", package))
 
 
-def failure(command):
+def run(command):
     """Runs a command; returns one line that says what went wrong, or an empty text."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:

@@ -2,7 +2,7 @@
 
 import sys
 
-from apt_get import can_install, failure, install, update
+from apt_get import can_install, install, run, update
 
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session.java import JVM_ROOTS, find_java
@@ -45,4 +45,4 @@ def available():
     """Returns the first of the packages that this release has; the first one where that cannot be known."""
     # `apt-cache show` does not tell: it succeeds for a package that only other packages mention.
     simulation = ("apt-get", "install", "--simulate", "-qq", "--no-install-recommends")
-    return next((package for package in PACKAGES if not failure((*simulation, package))), PACKAGES[0])
+    return next((package for package in PACKAGES if not run((*simulation, package))), PACKAGES[0])

@@ -1,4 +1,7 @@
-"""Which candidates may be offered: tidied up, well-formed, with every refresh possible."""
+"""Prepares and checks the candidates of `shrink.search`.
+
+Removes parts that became useless, and refuses scenarios that no engine could run.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ def tidied(scenario: Scenario) -> Scenario:
 
 
 def _useful(statements: tuple[Dml, ...], at: int, written: dict[str, list[int]]) -> Iterator[Dml]:
-    """The statements worth running. Adds to `written`, the commits per table that a RESTORE may go to."""
+    """Yields the statements that can change something.
+
+    Adds the commit to `written`: for each table, the times that a RESTORE may go to.
+    """
     times: list[tuple[str, int | None]] = []
     for statement in statements:
         match statement:

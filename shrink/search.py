@@ -98,7 +98,8 @@ def shrink(
     Tries all reductions in rounds until a whole round changes nothing, or `attempts` calls of `fails` are
     spent. A complete result is minimal with respect to every single reduction. After a costly reduction that
     changed something, the cheap ones are tried again first. Deterministic if `fails` is. `fails` is not
-    called for the given scenario, which must fail, nor for the candidates in `tried`, which did not.
+    called for the given scenario, which must fail, nor for the candidates in `tried`, which an earlier search
+    has run.
     """
     search = Search(scenario, fails, attempts, tried=set(tried))
     cheap = [reduction for reduction in reductions if reduction.cheap]

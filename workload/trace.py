@@ -67,7 +67,11 @@ class SourceWritten:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A definition was created. `incremental` is None for a view; `reason` says why it is not."""
+    """A definition was created.
+
+    `incremental`: None for a view, and where the engine does not show it. `reason`: why a dynamic table is
+    not incremental; empty otherwise.
+    """
 
     step: int
     name: str
@@ -77,12 +81,13 @@ class Created:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refreshed:
-    """One refresh of one table, upstream ones included.
+    """One refresh of one table; a refresh of an upstream table is an event of its own.
 
-    `versions`: version of each source read (the frontier). `source_timestamps`: the commit time (base
-    table) or data timestamp (dynamic table) of each such version. `change_set`: raw, as computed, before
-    any validation; None where the action computes none. `fresh`: the ids and rows a fresh initialization
-    at this timestamp gives, where the run computed them.
+    `action`: as the engine reports it. `effective_action`: as the commit itself shows it. `reason`: why this
+    action was taken. `versions`: the version of each source read (the frontier). `source_timestamps`: the
+    commit time (base table) or data timestamp (dynamic table) of each such version. `change_set`: raw, as
+    computed, before any validation; None where the action computes none. `fresh`: the ids and rows a fresh
+    initialization at this timestamp gives, where the run computed them. Times are logical microseconds.
     """
 
     step: int
@@ -123,7 +128,7 @@ class RefreshRefused:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A definition or statement that the engine declares not to support: a gap, not a failure."""
+    """A definition or refresh that the engine declares as unsupported; this is a gap, not a failure."""
 
     step: int
     name: str

@@ -86,7 +86,7 @@ def attempt(name: str, part: Callable[[], str], failed: Status = Status.FAILED) 
     except CheckFailed as error:
         return SetupCheck(name, failed, error.message, error.remedy)
     except SessionError as error:
-        return SetupCheck(name, failed, error.found, error.remedy)
+        return SetupCheck(name, failed, error.observed, error.remedy)
     except Exception as error:  # noqa: BLE001  # a broken library may raise anything
         line = (str(error).strip().splitlines() or [""])[0]
         return SetupCheck(name, failed, f"{type(error).__name__}: {line}", SET_UP_AGAIN)

@@ -65,19 +65,25 @@ def write_progress(folder: Path, spec: LaneSpec, progress: Progress) -> None:
     """Writes what a search for a smaller scenario has tried, so that the next search goes on from there."""
     tried = {
         "lane": spec.options,
-        "alike": sorted(key.hex() for key in progress.tried_for_check),
-        "other": sorted(key.hex() for key in progress.tried_for_class),
+        "tried_for_check": sorted(key.hex() for key in progress.tried_for_check),
+        "tried_for_class": sorted(key.hex() for key in progress.tried_for_class),
     }
     write_text(folder / PROGRESS_FILE, json.dumps(tried) + "\n")
 
 
 def read_progress(folder: Path, spec: LaneSpec, scenario: Scenario) -> Progress:
-    """Returns the progress of the last search on this lane; nothing tried where no file of it can be read."""
+    """Returns the progress of the last search on this lane.
+
+    The progress is empty if its file is missing, cannot be read, or belongs to another lane.
+    """
     try:
         tried = json.loads((folder / PROGRESS_FILE).read_text(encoding="utf-8"))
         if tried["lane"] == list(spec.options):
-            keys = ({bytes.fromhex(key) for key in tried[name]} for name in ("alike", "other"))
-            return Progress(scenario, *keys)
+            return Progress(
+                scenario,
+                tried_for_check={bytes.fromhex(key) for key in tried["tried_for_check"]},
+                tried_for_class={bytes.fromhex(key) for key in tried["tried_for_class"]},
+            )
     except (OSError, ValueError, KeyError, TypeError):
         # The file only saves time: without it, the search starts from the beginning.
         pass
@@ -96,7 +102,10 @@ def write_run(out: Path, summary: RunSummary) -> Path:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Reads the scenario of a file or failure folder. Raises CampaignError or WorkloadError with its name."""
+    """Returns the scenario of a file or failure folder.
+
+    Raises CampaignError or WorkloadError; the text names the file.
+    """
     file = path / SCENARIO_FILE if path.is_dir() else path
     try:
         text = file.read_text(encoding="utf-8")

@@ -174,7 +174,10 @@ class Arrays:
         return self.names.version(value, -1)
 
     def versions(self, value: object, what: str) -> tuple[Name, ...]:
-        """Returns an array of versions."""
+        """Returns the versions that a JSON array names.
+
+        Raises HistoryError: the value is not an array, or an item of it is not the text of a version.
+        """
         return tuple(self.version(item, what) for item in self.array(value, what))
 
     def array(self, value: object, what: str) -> list[Any]:

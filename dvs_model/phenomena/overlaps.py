@@ -1,7 +1,8 @@
 """G-SIa and G-MSRa: dependencies on transactions that had not committed in time (Adya 1999, section 4.3).
 
-The edges are not listed. Instead the two latest committers are carried along the auxiliary vertices, which is
-enough to tell whether an edge comes from a late one: two, because one of them may be the reader itself.
+The search does not list all edges. For each auxiliary vertex the search keeps two of the transactions that
+reach the vertex: those with the latest commits. Two are enough: if one of them is the reader itself, the
+other decides whether a late edge exists.
 """
 
 from __future__ import annotations
@@ -46,7 +47,11 @@ def _verdict(late: LateEdges, evidence: Callable[[Edge], Overlap]) -> Phenomenon
 
 @dataclass(frozen=True, slots=True)
 class Committer:
-    """A transaction on its way along auxiliary vertices, with the notes of the arcs passed."""
+    """A transaction that reaches an auxiliary vertex.
+
+    `commit`: the time of its commit on the clock. `notes`: the notes of the arcs between the transaction and
+    the vertex, without silent ones.
+    """
 
     commit: float
     txn: int
@@ -59,7 +64,10 @@ Carried = Mapping[Kind, Sequence[Committer]]
 
 @dataclass(slots=True)
 class LateEdges:
-    """The edges of some kinds whose source commits at or after `limit` of the target and the last note."""
+    """Searches for late edges: edges of `kinds` whose source commits at or after `limit(target, note)`.
+
+    `note` belongs to the arc into the target.
+    """
 
     graph: Graph
     clock: Clock

@@ -25,7 +25,10 @@ def sides(left: Plan, right: Plan, ids: bool) -> tuple[Plan, Plan]:
 
 
 def state_inner_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns L join R at one end of the interval, identified by the pair of ids."""
+    """Returns L join R at one end of the interval.
+
+    `ids`: each row also gets a row id, made of the row ids of both sides.
+    """
     left, right = sides(d.state(node.left, at, ids), d.state(node.right, at, ids), ids)
     return Project(
         Join(node.kind, left, right, node.on), same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))

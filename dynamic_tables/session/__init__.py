@@ -79,13 +79,13 @@ def _next_session(settings: Settings, master: str) -> "SparkSession":
     if running_on != master:
         raise SessionError(
             f"A process runs only one Spark, and a session on {master} was asked for",
-            found=f"it runs on {running_on}",
+            observed=f"it runs on {running_on}",
             remedy="Stop that session, or ask for the same master.",
         )
     if "io.delta" not in (session.conf.get("spark.sql.extensions", "") or ""):
         raise SessionError(
             "The Spark that runs in this process has no Delta",
-            found="spark.sql.extensions does not name it",
+            observed="spark.sql.extensions does not name it",
             remedy="Start it with Delta's extension and catalog, or leave it to `open_session`.",
         )
     for name, value in overrides(settings).items():

@@ -66,7 +66,7 @@ def unresolved(launch_log: str) -> SessionError | None:
         return None
     tried = dict.fromkeys(_TRIED.findall(launch_log))
     seen = f"not available from {', '.join(tried)}" if tried else "no repository was asked"
-    return SessionError(f"The jars of {DELTA} cannot be downloaded", found=seen, remedy=REMEDY)
+    return SessionError(f"The jars of {DELTA} cannot be downloaded", observed=seen, remedy=REMEDY)
 
 
 def proxy_options(env: Mapping[str, str]) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ def find_java(env: Mapping[str, str], *, jvm_roots: Sequence[Path] = JVM_ROOTS) 
     if shutil.which("java", path=env.get("PATH", "")) is None:
         refused.append("no java on PATH")
     wanted = " or ".join(str(major) for major in SUPPORTED)
-    raise SessionError(f"Spark needs Java {wanted}", found="; ".join(refused), remedy=REMEDY)
+    raise SessionError(f"Spark needs Java {wanted}", observed="; ".join(refused), remedy=REMEDY)
 
 
 def _properties(shown: str) -> dict[str, str]:

@@ -72,7 +72,9 @@ def spark_home() -> Path:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise SessionError(
-            "pyspark is not installed", found=sys.executable, remedy="Run `make setup`, then use its .venv."
+            "pyspark is not installed",
+            observed=sys.executable,
+            remedy="Run `make setup`, then use its .venv.",
         )
     return Path(spec.submodule_search_locations[0])
 
@@ -148,7 +150,7 @@ def _did_not_start(java: Java, log: str) -> SessionError:
     )
     return SessionError(
         f"Spark's JVM (Java {java.major} in {java.home}) did not start",
-        found=message,
+        observed=message,
         remedy="Run `dvs doctor` to see which part of the set-up is at fault.",
     )
 
@@ -177,7 +179,7 @@ def _locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise SessionError(
             "The cache of Delta's jars cannot be written",
-            found=str(error),
+            observed=str(error),
             remedy="Point DVS_CACHE at a folder that can.",
         ) from error
     with lock:

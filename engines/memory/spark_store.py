@@ -102,7 +102,7 @@ class SparkStore(MemoryStore[SparkRelation]):
         """Drops every view. The store cannot be used afterwards."""
         self.workspace.release(self.bound, ())
         self.bound.clear()
-        self.done.clear()
+        self.shared_results.clear()
 
     def _text(self, plan: Plan, leaves: Mapping[str, Relation]) -> str:
         return render(plan, self.queries_in, view_names(leaves)).text()

@@ -25,7 +25,10 @@ Rows = TypeVar("Rows", bound=Relation)
 
 @dataclass(slots=True)
 class StoredTable(Generic[Rows]):
-    """The versions of one table: rows, number and time of each, and the refreshes that made them."""
+    """The versions of one table: rows, number and time of each, and the refreshes that made them.
+
+    `operations`: the storage operation of each refresh. `identity`: see `SourceVersion`.
+    """
 
     rows: list[Rows] = field(default_factory=list)
     versions: list[SourceVersion] = field(default_factory=list)
@@ -38,14 +41,16 @@ class StoredTable(Generic[Rows]):
 class MemoryStore(ABC, Generic[Rows]):
     """A `Store` of the engine; its subclasses run the queries.
 
-    `known`: every table and view by name. `tables`: the versions of the tables. `done`: the plans that were
-    computed once, each with the relations that it was computed over, since tables that read one interval of a
-    source share its changes.
+    `known`: every table and view by name. `tables`: the versions of the tables. `shared_results`: the rows of
+    every plan that was computed with `once`, by the plan and its input relations. Tables that read the same
+    interval of a source use the same rows.
     """
 
     known: dict[str, Definition] = field(default_factory=dict, init=False)
     tables: dict[str, StoredTable[Rows]] = field(default_factory=dict, init=False)
-    done: dict[tuple[Plan, frozenset[tuple[str, Relation]]], Rows] = field(default_factory=dict, init=False)
+    shared_results: dict[tuple[Plan, frozenset[tuple[str, Relation]]], Rows] = field(
+        default_factory=dict, init=False
+    )
 
     @property
     @abstractmethod
@@ -81,9 +86,9 @@ class MemoryStore(ABC, Generic[Rows]):
         if not once:
             return self.query(plan, leaves)
         key = (plan, frozenset(leaves.items()))
-        if key not in self.done:
-            self.done[key] = self.materialized(plan, leaves)
-        return self.done[key]
+        if key not in self.shared_results:
+            self.shared_results[key] = self.materialized(plan, leaves)
+        return self.shared_results[key]
 
     def definitions(self) -> Mapping[str, Definition]:
         """Returns every table and view by name."""
@@ -101,6 +106,7 @@ class MemoryStore(ABC, Generic[Rows]):
     def create_dynamic_table(self, table: DynamicTable) -> None:
         """Adds a dynamic table without any version."""
         self.known[table.name] = table
+        # No step of a scenario replaces a dynamic table, so its identity never changes.
         self.tables[table.name] = StoredTable(identity=f"{table.name}#1")
 
     def drop(self, definition: Definition) -> None:
@@ -151,6 +157,7 @@ class MemoryStore(ABC, Generic[Rows]):
     def _commit(self, table: DynamicTable, rows: Rows, record: RefreshRecord, operation: Operation) -> int:
         stored = self.tables[table.name]
         number = len(stored.rows)
+        # A refresh that changed no row keeps the `content` of the version before.
         content = number if record.changed or not stored.versions else stored.versions[-1].content
         version = SourceVersion(number, record.frontier.timestamp, content, stored.identity)
         self.add_version(table.name, rows, version)

@@ -38,7 +38,7 @@ def test_a_commands_result_is_the_exit_status(code: ExitCode) -> None:
 
 
 def test_a_domain_error_is_one_line_and_misuse() -> None:
-    error = SessionError("No Java", found="nothing\nat all", remedy="Install one.")
+    error = SessionError("No Java", observed="nothing\nat all", remedy="Install one.")
     outcome = CliRunner().invoke(group(fail_with(error)), ["do"])
     assert outcome.exit_code == ExitCode.MISUSE
     assert outcome.stderr == "error: No Java (nothing at all). Install one.\n"

@@ -33,7 +33,7 @@ def test_a_folder_is_shrunk_in_place_in_several_sittings(tmp_path: Path) -> None
     assert first.exit_code == 0
     assert "not finished: run it again to continue" in first.stdout
     tried = json.loads((folder / "shrinking.json").read_text(encoding="utf-8"))
-    assert (tried["lane"], len(tried["alike"])) == (["--fault", FAULT], 3)
+    assert (tried["lane"], len(tried["tried_for_check"])) == (["--fault", FAULT], 3)
     second = dvs("shrink", str(folder), "--fault", FAULT)
     assert "nothing is left to remove" in second.stdout
     assert f"dvs replay {folder} --fault {FAULT}" in second.stdout
@@ -45,7 +45,8 @@ def test_a_folder_is_shrunk_in_place_in_several_sittings(tmp_path: Path) -> None
 
 def test_what_another_lane_tried_or_a_broken_note_is_not_believed(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "failure")
-    for note in ('{"lane": ["--tier", "delta"], "alike": ["00"], "other": []}', "{", "[]", '{"lane": 3}'):
+    of_another_lane = '{"lane": ["--tier", "delta"], "tried_for_check": ["00"], "tried_for_class": []}'
+    for note in (of_another_lane, "{", "[]", '{"lane": 3}'):
         (folder / "shrinking.json").write_text(note, encoding="utf-8")
         assert dvs("shrink", str(folder), "--fault", FAULT).exit_code == 0
 
