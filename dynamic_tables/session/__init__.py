@@ -28,11 +28,13 @@ _OPENING = threading.Lock()
 def open_session(
     *,
     app_name: str = "dynamic-tables",
-    settings: Settings = Settings.STOCK,
-    master: str = "local[2]",
+    settings: Settings = Settings.SIZED,
+    master: str = "local[*]",
     scratch: Path | None = None,
 ) -> "SparkSession":
     """Opens a Spark session that has Delta, the time zone UTC and the given settings, and prints nothing.
+
+    The default settings are sized to this machine; docs/engine.md compares them with the others.
 
     A process has at most one JVM. The first call starts it; a later call returns a new session on it, with
     temporary views and SQL settings of its own, but with the flags, memory and files of the first. If the

@@ -1,5 +1,6 @@
-"""The settings of a session: as production runs, or made for thousands of tiny refreshes."""
+"""The settings of a session: sized to this machine, Spark's own, or made for thousands of tiny refreshes."""
 
+import os
 from collections.abc import Mapping
 from enum import Enum
 
@@ -7,12 +8,14 @@ from enum import Enum
 class Settings(Enum):
     """The presets of a session's settings.
 
-    STOCK: Spark's defaults, as production runs. TUNED: for many refreshes of tiny tables. LASTING: as TUNED
-    for a session of many minutes; slower in its first two minutes, faster afterwards.
+    SIZED: for tables of any size on this machine. STOCK: Spark's defaults, as clusters run. TUNED: for many
+    refreshes of tiny tables. LASTING: as TUNED for a session of many minutes; slower in its first two
+    minutes, faster afterwards.
     TUNED and LASTING interpret queries on one partition, which is another code path of Spark: evidence from
     them alone is no evidence about production.
     """
 
+    SIZED = "sized"
     STOCK = "stock"
     TUNED = "tuned"
     LASTING = "lasting"
@@ -45,7 +48,25 @@ _TINY: Mapping[str, str] = {
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 
+CORES = os.cpu_count() or 1
+GIB = 1 << 30
+
+
+def memory_of_machine() -> int:
+    """Returns the physical memory of this machine in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+_SIZED: Mapping[str, str] = {
+    # One round of tasks for a shuffle; adaptive execution splits what is skewed. By default a shuffle has 200
+    # tasks, and each replay of a Delta log 50, which every commit of a small table pays for.
+    "spark.sql.shuffle.partitions": str(max(2, CORES)),
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
 RUNTIME: Mapping[Settings, Mapping[str, str]] = {
+    Settings.SIZED: _SIZED,
     Settings.STOCK: {},
     Settings.TUNED: _TINY,
     Settings.LASTING: _TINY,
@@ -53,6 +74,8 @@ RUNTIME: Mapping[Settings, Mapping[str, str]] = {
 """Spark SQL settings by preset; sessions of one JVM may have different ones."""
 
 MEMORY: Mapping[Settings, Mapping[str, str]] = {
+    # Spark's default is 1 GiB whatever the machine has; the rest is for the operating system's file cache.
+    Settings.SIZED: {"spark.driver.memory": f"{min(16, max(1, memory_of_machine() // (2 * GIB)))}g"},
     Settings.STOCK: {},
     Settings.TUNED: {"spark.driver.memory": "2g"},
     Settings.LASTING: {"spark.driver.memory": "2g"},
@@ -60,6 +83,7 @@ MEMORY: Mapping[Settings, Mapping[str, str]] = {
 """Memory of the JVM by preset; the first session of a process decides."""
 
 JVM_OPTIONS: Mapping[Settings, tuple[str, ...]] = {
+    Settings.SIZED: (),
     Settings.STOCK: (),
     # The quick compiler and the small collector need half the memory and start faster. With the quick
     # compiler the code cache has 48 MB by default, which an hour of new queries fills.
