@@ -69,3 +69,7 @@ class StoreError(DynamicTablesError):
     Causes: an error in the data (overflow, division by zero), a conflict with another writer, a full or
     broken disk. A refresh raises it again as RefreshFailed.
     """
+
+
+class ChangeDoesNotFit(StoreError):
+    """A change set with a DELETE of a row that is not stored, or an INSERT of one that is."""

@@ -57,6 +57,38 @@ def other_ids(plan: Plan) -> Plan:
 SAME_ID: Expr = boolean("=", ID, OTHER_ID)
 
 
+def counted(schema: Columns) -> Plan:
+    """Returns, per `$ROW_ID` and `$ACTION`, the number of rows of a change set as `$COUNT`."""
+    return Aggregate(
+        change_leaf(schema), ((ROW_ID, ID), (ACTION, ACT)), (("$COUNT", Agg("COUNT", None, False, BIGINT)),)
+    )
+
+
+def validate_changes(schema: Columns) -> Plan:
+    """Returns the part of `validate` that needs the change set alone: its size, and what is duplicated."""
+    changes = change_leaf(schema)
+    return _checked(
+        (
+            (INSERT, having_action(changes, INSERT)),
+            (DELETE, having_action(changes, DELETE)),
+            (DUPLICATED, _duplicated(schema)),
+        )
+    )
+
+
+def _duplicated(schema: Columns) -> Plan:
+    return Filter(counted(schema), boolean(">", Col("$COUNT", BIGINT), Lit(1, BIGINT)))
+
+
+def _checked(checks: tuple[tuple[str, Plan], ...]) -> Plan:
+    checked = UnionAll(
+        tuple(Project(rows, (("check", text(check)), ("example", ID))) for check, rows in checks)
+    )
+    count: tuple[str, Agg] = ("rows", Agg("COUNT", None, False, BIGINT))
+    example: tuple[str, Agg] = ("example", Agg("MIN", Col("example", STRING), False, STRING))
+    return Aggregate(checked, (("check", Col("check", STRING)),), (count, example))
+
+
 def validate(schema: Columns) -> Plan:
     """Returns one query for the validations of a change set (DVS paper, section 6.1) and for its size.
 
@@ -66,29 +98,19 @@ def validate(schema: Columns) -> Plan:
     """
     changes = change_leaf(schema)
     contents = stored(CONTENTS, schema)
-    counted = Aggregate(
-        changes, ((ROW_ID, ID), (ACTION, ACT)), (("$COUNT", Agg("COUNT", None, False, BIGINT)),)
-    )
-    duplicated = Filter(counted, boolean(">", Col("$COUNT", BIGINT), Lit(1, BIGINT)))
     deletes, inserts = having_action(changes, DELETE), having_action(changes, INSERT)
     absent = SemiJoin(deletes, other_ids(contents), SAME_ID, anti=True)
     remaining = SemiJoin(contents, other_ids(deletes), SAME_ID, anti=True)
     present = SemiJoin(inserts, other_ids(remaining), SAME_ID)
-    checked = UnionAll(
-        tuple(
-            Project(rows, (("check", text(check)), ("example", ID)))
-            for check, rows in (
-                (INSERT, inserts),
-                (DELETE, deletes),
-                (DUPLICATED, duplicated),
-                (ABSENT, absent),
-                (PRESENT, present),
-            )
+    return _checked(
+        (
+            (INSERT, inserts),
+            (DELETE, deletes),
+            (DUPLICATED, _duplicated(schema)),
+            (ABSENT, absent),
+            (PRESENT, present),
         )
     )
-    count: tuple[str, Agg] = ("rows", Agg("COUNT", None, False, BIGINT))
-    example: tuple[str, Agg] = ("example", Agg("MIN", Col("example", STRING), False, STRING))
-    return Aggregate(checked, (("check", Col("check", STRING)),), (count, example))
 
 
 def fold(schema: Columns) -> Plan:

@@ -84,6 +84,7 @@ class Rules:
     capture: Callable[[str, Columns], Plan] = changes.capture
     consolidate: Callable[[Plan], Plan] = changes.consolidate
     validate: Callable[[Columns], Plan] = apply.validate
+    validate_changes: Callable[[Columns], Plan] = apply.validate_changes
     fold: Callable[[Columns], Plan] = apply.fold
     apply: Callable[[Columns], Plan] = apply.apply
 

@@ -12,8 +12,8 @@ from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
-from dynamic_tables.errors import RefreshFailed, StoreError
-from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery
+from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
+from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, walk
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.plans import Plans
@@ -146,16 +146,14 @@ class Refreshing:
         if self.bound is None:
             raise self._failed(timestamp, "the query has no plan to differentiate")
         with self._timed("changes"):
-            leaves: dict[str, Relation] = {}
-            for name, source in record.frontier.sources.items():
-                start = self.protocol.interval_start(before, record.frontier, name, self.store)
-                self._bind_interval(leaves, name, start, source)
-            changes = self._scratch(self.store.compute(self.plans.changes(self.bound), leaves, once=True))
+            changes = self._scratch(self._changes(before, record.frontier, self.bound))
         change_set = ChangeSet((*(name for name, _ in columns), ACTION, ROW_ID), changes)
-        contents = self._scratch(self.store.current(self.table))
-        bound = {CHANGES: changes, CONTENTS: contents}
+        bound = {CHANGES: changes}
         with self._timed("validate"):
-            plan = self.plans.of(rules.validate, columns)
+            plan = self.plans.of(rules.validate_changes, columns)
+            if not self.store.merge_validates:
+                bound[CONTENTS] = self._scratch(self.store.current(self.table))
+                plan = self.plans.of(rules.validate, columns)
             validated = read_validation(self.store.compute(plan, bound, once=False).rows())
             if validated.violations and self.protocol.validations:
                 reason = "; ".join(validated.violations)
@@ -168,18 +166,48 @@ class Refreshing:
             plan = self.plans.of(rules.fold, columns)
             folded = self._scratch(self.store.compute(plan, bound, once=True))
         apply = self.plans.of(rules.apply, columns)
-        result = self._commit(record, lambda table, record: self.store.merge(table, folded, apply, record))
+        try:
+            result = self._commit(
+                record, lambda table, record: self.store.merge(table, folded, apply, record)
+            )
+        except ChangeDoesNotFit as error:
+            raise ChangeSetRefused(self.table.name, timestamp, str(error), change_set) from error
         return replace(result, change_set=change_set)
 
-    def _bind_interval(
-        self, leaves: dict[str, Relation], name: str, start: SourceVersion, end: SourceVersion
-    ) -> None:
+    def _changes(self, before: Frontier, after: Frontier, query: BoundQuery) -> Relation:
+        """Returns the consolidated changes between two frontiers; only what the plan reads is bound."""
+        starts = {
+            name: self.protocol.interval_start(before, after, name, self.store) for name in after.sources
+        }
+        unchanged = frozenset(
+            name for name, source in after.sources.items() if starts[name].content == source.content
+        )
+        plan = self.plans.changes(query, unchanged)
+        read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
+        leaves: dict[str, Relation] = {}
+        for name, source in after.sources.items():
+            for at, version in ((At.T0, starts[name].version), (At.T1, source.version)):
+                if leaf_name(name, at) in read:
+                    self._bind_end(leaves, name, version, at, True)
+            if leaf_name(name, None) in read:
+                leaves[leaf_name(name, None)] = self._captured(name, starts[name], source)
+        return self.store.compute(plan, leaves, once=True)
+
+    def _captured(self, name: str, start: SourceVersion, end: SourceVersion) -> Relation:
+        """Returns the changes of a source: of the rows that commits touched, or of its whole versions."""
+        definition = self.definitions[name]
         ends: dict[str, Relation] = {}
-        self._bind_end(ends, name, start.version, At.T0, True)
-        self._bind_end(ends, name, end.version, At.T1, True)
-        captured = self.plans.of(self.plans.rules.capture, name, self.definitions[name].columns)
-        delta = self._scratch(self.store.compute(captured, ends, once=True))
-        leaves |= {**ends, leaf_name(name, None): delta}
+        touched = self.store.touched(definition, start, end)
+        if touched is None:
+            self._bind_end(ends, name, start.version, At.T0, True)
+            self._bind_end(ends, name, end.version, At.T1, True)
+        else:
+            ends = {
+                leaf_name(name, At.T0): self._scratch(touched.before),
+                leaf_name(name, At.T1): self._scratch(touched.after),
+            }
+        plan = self.plans.of(self.plans.rules.capture, name, definition.columns)
+        return self._scratch(self.store.compute(plan, ends, once=True))
 
     def _bind_end(self, leaves: dict[str, Relation], name: str, version: int, at: At, ids: bool) -> None:
         definition, leaf = self.definitions[name], leaf_name(name, at)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field
 
+from dynamic_tables.differentiate.differentiation import leaf_name
 from dynamic_tables.differentiate.registry import Rules, change_plan, initial_plan
+from dynamic_tables.plan.empty import without_empty
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 
 
@@ -20,9 +22,16 @@ class Plans:
         """Returns the plan of a query's rows at t1, with `$ROW_ID` if `ids`."""
         return self._once(("initial", query, ids), lambda: initial_plan(query, self.rules, ids=ids))
 
-    def changes(self, query: BoundQuery) -> Plan:
-        """Returns the plan of a query's consolidated changes between t0 and t1."""
-        return self._once(("changes", query), lambda: change_plan(query, self.rules))
+    def changes(self, query: BoundQuery, unchanged: Collection[str] = ()) -> Plan:
+        """Returns the plan of a query's consolidated changes between t0 and t1.
+
+        It holds no term that only a change of one of the sources `unchanged` could fill.
+        """
+        whole = self._once(("changes", query), lambda: change_plan(query, self.rules))
+        if not unchanged:
+            return whole
+        leaves = frozenset(leaf_name(source, None) for source in unchanged)
+        return self._once(("changes", query, leaves), lambda: without_empty(whole, leaves) or whole)
 
     def of(self, make: Callable[..., Plan], *args: Hashable) -> Plan:
         """Returns `make(*args)`; `make` is a plan of the rules, such as `rules.fold`."""

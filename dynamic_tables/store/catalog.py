@@ -22,6 +22,9 @@ BASE_TABLE_PROPERTIES: Mapping[str, str] = {
 }
 """Row ids that survive rewrites of files, deletes without rewrites, a change feed, monotone commit times."""
 
+DYNAMIC_TABLE_PROPERTIES: Mapping[str, str] = {"delta.enableDeletionVectors": "true"}
+"""A refresh that takes out a few rows does not rewrite the files in which they are."""
+
 DELTA_TYPES: Mapping[str, Type] = {
     **{kind.value.lower(): Type(kind) for kind in Kind if kind is not Kind.DECIMAL},
     "integer": INT,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +24,9 @@ class Files(Protocol):
 
     def read(self, file: str) -> str | None:
         """Returns a UTF-8 text file, None if it does not exist. Raises OSError, UnicodeDecodeError."""
+
+    def read_bytes(self, file: str) -> bytes:
+        """Returns the content of a file. Raises OSError."""
 
     def exists(self, path: str) -> bool:
         """Tells whether there is a file or folder of this path."""
@@ -47,8 +52,28 @@ class LocalFiles(Files):
         except FileNotFoundError:
             return None
 
+    def read_bytes(self, file: str) -> bytes:
+        return Path(file).read_bytes()
+
     def exists(self, path: str) -> bool:
         return Path(path).exists()
+
+    def create(self, file: str, text: str) -> bool:
+        """Creates a text file with its whole content at once; False if it exists already. Raises OSError."""
+        path = Path(file)
+        whole = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+        try:
+            with whole.open("w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            # A link, unlike a renamed file, never replaces a file that another writer created meanwhile.
+            path.hardlink_to(whole)
+        except FileExistsError:
+            return False
+        finally:
+            whole.unlink(missing_ok=True)
+        return True
 
     def remove(self, folder: str) -> None:
         path = Path(folder)
@@ -80,6 +105,14 @@ class HadoopFiles(Files):
         stream = system.open(path)
         try:
             return str(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def read_bytes(self, file: str) -> bytes:
+        path = self._path(file)
+        stream = path.getFileSystem(self.conf).open(path)
+        try:
+            return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
         finally:
             stream.close()
 

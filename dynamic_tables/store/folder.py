@@ -130,6 +130,15 @@ class Folder:
                 self.session.sql(f"CREATE TABLE {target} USING delta LOCATION {place}")
             self.registered.add(name)
 
+    def checkpoint(self, name: str) -> None:
+        """Writes a checkpoint of a table's newest version, from which readers start."""
+        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
+        java = self.session._jsparkSession  # noqa: SLF001
+        with store_errors(name):
+            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, self.path_of(name))
+            nothing = jvm.scala.Option.empty()
+            log.checkpoint(log.update(False, nothing, nothing), nothing)
+
     def _forget_in_delta(self, name: str) -> None:
         # Delta caches logs by path; a new table in the same folder would get the old log. The cache has no
         # Python interface.

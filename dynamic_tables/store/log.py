@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.files import Files
@@ -29,7 +30,8 @@ class LoggedCommit:
     """One commit of a Delta log.
 
     `in_commit_ms`: Delta's commit time in milliseconds. `metadata`: what this engine wrote, None in a commit
-    of another writer. `changes_rows`: it adds or removes rows; OPTIMIZE does not. `transactions`: the txn
+    of another writer. `features`: what Delta demands of a writer of this version, None if it is not known.
+    `changes_rows`: it adds or removes rows; OPTIMIZE does not. `transactions`: the txn
     actions, application id -> version. `removed`: the data files that the commit removed, each with its
     deletion vector, as the log writes them.
     """
@@ -39,6 +41,7 @@ class LoggedCommit:
     in_commit_ms: int
     metadata: Mapping[str, object] | None
     table: TableMetadata
+    features: frozenset[str] | None
     changes_rows: bool
     transactions: Mapping[str, int]
     removed: tuple[tuple[str, str | None], ...]
@@ -82,6 +85,14 @@ class TableLog:
         position = version - self.commits[0].version if self.commits else -1
         return self.commits[position] if 0 <= position < len(self.commits) else None
 
+    def actions(self, version: int) -> list[Mapping[str, Mapping[str, Any]]]:
+        """Returns the actions of a commit as the log writes them. Raises CorruptTable: it is not there."""
+        text = self._text(version)
+        if text is None:
+            raise CorruptTable(f"{self.name}: commit {version} of its Delta log is not there any more")
+        with decoding(f"{self.name}: commit {version} of its Delta log"):
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+
     def reaches(self, version: int) -> bool:
         """Tells whether Delta can rebuild a version: from version 0, or from a checkpoint before it."""
         first = self._first()
@@ -115,6 +126,7 @@ class TableLog:
         info: Mapping[str, object] = {}
         transactions: dict[str, int] = {}
         removed: list[tuple[str, str | None]] = []
+        features = self.commits[-1].features if self.commits else None
         changes_rows = False
         for action in actions:
             [(kind, body)] = action.items()
@@ -123,6 +135,8 @@ class TableLog:
                     info = body
                 case "metaData":
                     table = _table(body)
+                case "protocol":
+                    features = _features(body)
                 case "txn":
                     transactions[str(body["appId"])] = int(str(body["version"]))
                 case "add":
@@ -138,6 +152,7 @@ class TableLog:
             in_commit_ms=int(str(info.get("inCommitTimestamp", info.get("timestamp", 0)))),
             metadata=_ours(info.get("userMetadata")),
             table=table or self.metadata_at(self.folder, version),
+            features=features,
             changes_rows=changes_rows,
             transactions=transactions,
             removed=tuple(removed),
@@ -159,6 +174,13 @@ def _table(body: Mapping[str, object]) -> TableMetadata:
     if not isinstance(properties, dict):
         raise TypeError("configuration is no object")
     return TableMetadata(id=str(body["id"]), properties=properties, schema=str(body["schemaString"]))
+
+
+def _features(body: Mapping[str, object]) -> frozenset[str]:
+    named = body.get("writerFeatures")
+    if isinstance(named, list):
+        return frozenset(map(str, named))
+    return frozenset({f"writer version {body['minWriterVersion']}"})
 
 
 def _vector(body: Mapping[str, object]) -> str | None:

@@ -30,6 +30,14 @@ class Action(Enum):
     REINITIALIZE = "REINITIALIZE"
 
 
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Rows of a table at both ends of an interval, with `$ROW_ID`: all that differ, and some that may not."""
+
+    before: Relation
+    after: Relation
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshRecord:
     """One line of a table's refresh history; it lives in the commit that holds the contents.
@@ -57,6 +65,10 @@ class Store(Protocol):
     def dialect(self) -> Dialect:
         """The SQL dialect that plans are rendered to."""
 
+    @property
+    def merge_validates(self) -> bool:
+        """Whether `merge` refuses, by ChangeDoesNotFit, changes that do not fit the stored contents."""
+
     def definitions(self) -> Mapping[str, Definition]:
         """Returns every table and view by lower-case name, in creation order."""
 
@@ -80,6 +92,14 @@ class Store(Protocol):
 
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
         """Returns the rows of a table at a version; with `ids`, `$ROW_ID` is the last column."""
+
+    def touched(
+        self, definition: BaseTable | DynamicTable, start: SourceVersion, end: SourceVersion
+    ) -> Touched | None:
+        """Returns the rows that the commits between two versions may have changed, from these commits alone.
+
+        None if the store cannot tell: then the whole versions are compared.
+        """
 
     def current(self, table: DynamicTable) -> Relation:
         """Returns the stored contents of a dynamic table, with `$ROW_ID` if the table is incremental."""

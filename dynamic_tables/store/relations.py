@@ -8,9 +8,11 @@ from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from dynamic_tables.definition import Columns
 from dynamic_tables.errors import StoreError
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.spark_errors import store_errors
+from dynamic_tables.store.texts import no_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,6 +87,10 @@ class Workspace:
                 return None
             local = self.session._jsparkSession.createDataFrame(rows, java.schema())  # noqa: SLF001
             return bound(type(frame)(local, self.session), local=True)
+
+    def nothing(self, columns: Columns) -> SparkRelation:
+        """Returns a relation without rows."""
+        return SparkRelation(lambda: no_rows(self.session, columns), True)
 
     def materialized(self, text: str, leaves: Sequence[Relation]) -> SparkRelation:
         """Returns the rows of a query, computed exactly once however often they are read. Raises StoreError.

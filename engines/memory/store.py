@@ -15,7 +15,7 @@ import duckdb
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
-from dynamic_tables.store.port import RefreshRecord, Relation
+from dynamic_tables.store.port import RefreshRecord, Relation, Touched
 from dynamic_tables.versions import SourceHistory, SourceVersion
 from engines.operation import Operation
 
@@ -130,6 +130,17 @@ class MemoryStore(ABC, Generic[Rows]):
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
         """Returns the rows of a version, always with ids: plans select the columns that they need."""
         return self.tables[name].rows[version]
+
+    @property
+    def merge_validates(self) -> bool:
+        """False: the plan `apply` replaces rows without a check."""
+        return False
+
+    def touched(
+        self, definition: BaseTable | DynamicTable, start: SourceVersion, end: SourceVersion
+    ) -> Touched | None:
+        """Returns None: whole versions are compared."""
+        return None
 
     def current(self, table: DynamicTable) -> Relation:
         """Returns the rows of the newest version."""

@@ -197,10 +197,10 @@ def test_the_same_data_timestamp_cannot_be_committed_twice(shop: Shop) -> None:
     stale = other.store.refreshes(other.account.dynamic_table("g"))
     shop.refresh()
     table = other.account.dynamic_table("g")
-    with pytest.raises(StoreError, match="was refreshed by somebody else meanwhile"):
+    with pytest.raises(StoreError, match="another process refreshed g during this refresh"):
         other.store.touch(table, stale[-1])
     other.store.refreshes(table)
-    with pytest.raises(StoreError, match="at this data timestamp or a later one was already committed"):
+    with pytest.raises(StoreError, match="g already has a refresh at data timestamp 20 or later"):
         other.store.touch(table, stale[-1])
     assert shop.rows() == [("a", 2), ("b", 1)]
 

@@ -1,0 +1,100 @@
+"""Leaves out the parts of a plan that give no rows because a leaf is known to be empty."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from dynamic_tables.plan.expressions import Expr
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    Distinct,
+    ExceptAll,
+    Filter,
+    Join,
+    JoinKind,
+    Leaf,
+    Numbered,
+    Plan,
+    Project,
+    Scan,
+    SemiJoin,
+    UnionAll,
+    Values,
+    columns,
+)
+
+
+def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
+    """Returns a plan with the same rows if the named leaves have no rows; None if it has none itself.
+
+    Shared nodes stay shared. An empty input that an operator cannot do without, such as the right side of a
+    LEFT JOIN, stays in the plan.
+    """
+    return _Pruning(frozenset(leaves)).pruned(plan)
+
+
+@dataclass(slots=True)
+class _Pruning:
+    empty: frozenset[str]
+    known: dict[int, Plan | None] = field(default_factory=dict)
+
+    def pruned(self, plan: Plan) -> Plan | None:
+        if id(plan) not in self.known:
+            self.known[id(plan)] = self._node(plan)
+        return self.known[id(plan)]
+
+    def _node(self, plan: Plan) -> Plan | None:
+        match plan:
+            case Scan() | Values():
+                return plan
+            case Leaf(name, _):
+                return None if name in self.empty else plan
+            case Project() | Filter() | Distinct() | Numbered():
+                child = self.pruned(plan.child)
+                return None if child is None else replace(plan, child=child)
+            case Aggregate(_, keys, _):
+                child = self.pruned(plan.child)
+                if child is None:
+                    # Without keys an aggregation of nothing is one row.
+                    return None if keys else plan
+                return replace(plan, child=child)
+            case Join():
+                return self._join(plan)
+            case SemiJoin(_, _, _, anti):
+                left, right = self.pruned(plan.left), self.pruned(plan.right)
+                if left is None or (right is None and not anti):
+                    return None
+                return left if right is None else replace(plan, left=left, right=right)
+            case UnionAll():
+                return self._union_all(plan)
+            case ExceptAll(branches):
+                return None if self.pruned(branches[0]) is None else plan
+            case _:
+                assert_never(plan)
+
+    def _join(self, plan: Join) -> Plan | None:
+        left, right = self.pruned(plan.left), self.pruned(plan.right)
+        gone = {
+            JoinKind.INNER: left is None or right is None,
+            JoinKind.CROSS: left is None or right is None,
+            JoinKind.LEFT: left is None,
+            JoinKind.RIGHT: right is None,
+            JoinKind.FULL: left is None and right is None,
+        }
+        if gone[plan.kind]:
+            return None
+        return replace(
+            plan, left=plan.left if left is None else left, right=plan.right if right is None else right
+        )
+
+    def _union_all(self, plan: UnionAll) -> Plan | None:
+        branches = [branch for branch in map(self.pruned, plan.branches) if branch is not None]
+        if not branches:
+            return None
+        if len(branches) > 1:
+            return UnionAll(tuple(branches))
+        # A branch may have the columns of the union in another order.
+        items: tuple[tuple[str, Expr], ...] = tuple((column.name, column) for column in columns(plan))
+        return Project(branches[0], items)

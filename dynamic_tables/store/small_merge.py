@@ -1,0 +1,195 @@
+"""A small change set as files and deletion vectors: the actions of one Delta commit, made without Spark."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from dynamic_tables.differentiate.apply import OPERATION, UPDATE
+from dynamic_tables.errors import ChangeDoesNotFit
+from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
+from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.files import Files
+from dynamic_tables.store.own_commit import Actions
+from dynamic_tables.store.readable import absolute
+from dynamic_tables.store.touched import AddAction
+from dynamic_tables.store.vectors import new_vector, read_vector
+
+READ_HERE = 20_000
+"""Rows of data files up to which the row ids in them are read without Spark."""
+
+MOST_SMALL_FILES = 30
+SMALL_FILE = 5_000
+"""More than MOST_SMALL_FILES files of fewer than SMALL_FILE rows are rewritten as one file."""
+
+STATISTICS = 32
+"""Columns whose statistics a file of Delta has, by default."""
+
+Locate = Callable[[Sequence[AddAction], Sequence[str]], Mapping[str, Mapping[str, int]]]
+"""(files, row ids) -> those that are stored there, by the path of the file: row id -> position in the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallMerge:
+    """Merges folded changes into the files of a table in `folder`.
+
+    `folded`: the columns of the table, `$ROW_ID`, `$OPERATION`. `strict`: changes that do not fit are refused.
+    `locate`: finds the rows in a table that is too large to be read here.
+    """
+
+    folder: str
+    files: Files
+    active: ActiveFiles
+    folded: pa.Table
+    strict: bool
+    locate: Locate
+
+    def actions(self) -> Actions:
+        """Returns the actions of the commit, after writing the new data file. Raises ChangeDoesNotFit."""
+        operations = dict(
+            zip(self.folded[ROW_ID].to_pylist(), self.folded[OPERATION.name].to_pylist(), strict=True)
+        )
+        stored = self._stored(list(operations))
+        if self.strict:
+            _ensure_fits(operations, {row_id for places in stored.values() for row_id in places})
+        actions: list[Mapping[str, Mapping[str, Any]]] = []
+        deleted = {path: BitMap64(places.values()) for path, places in stored.items()}
+        written = [self.folded.filter(pc.not_equal(self.folded[OPERATION.name], DELETE))]
+        written[0] = written[0].drop_columns([OPERATION.name])
+        small = [file for file in self.active.files.values() if records(file) < SMALL_FILE]
+        if len(small) > MOST_SMALL_FILES:
+            for file in small:
+                written.append(self._live_rows(file, deleted.pop(file["path"], BitMap64())))
+                actions.append({"remove": _removed(file)})
+        for path, positions in deleted.items():
+            actions.extend(self._without(self.active.files[path], positions))
+        rows = pa.concat_tables([table.cast(written[0].schema) for table in written])
+        if rows.num_rows:
+            actions.append({"add": self._write(rows)})
+        return actions
+
+    def _stored(self, row_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+        ordered = sorted(row_ids)
+        candidates = [file for file in self.active.files.values() if _may_hold(file, ordered)]
+        if sum(map(records, candidates)) > READ_HERE:
+            return self.locate(candidates, row_ids)
+        wanted = pa.array(row_ids, pa.string())
+        stored: dict[str, Mapping[str, int]] = {}
+        for file in candidates:
+            ids = pq.read_table(absolute(self.folder, file["path"]), columns=[ROW_ID])[ROW_ID]
+            deleted = self._vector(file)
+            positions = pc.indices_nonzero(pc.is_in(ids, wanted)).to_pylist()
+            places = {ids[at].as_py(): at for at in positions if at not in deleted}
+            if places:
+                stored[file["path"]] = places
+        return stored
+
+    def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
+        rows = pq.read_table(absolute(self.folder, file["path"]), columns=self._columns)
+        live = BitMap64(range(rows.num_rows)) - self._vector(file) - deleted
+        return rows.take(pa.array(live, pa.int64()))
+
+    @property
+    def _columns(self) -> list[str]:
+        return [name for name in self.folded.column_names if name != OPERATION.name]
+
+    def _vector(self, file: AddAction) -> BitMap64:
+        return read_vector(self.folder, file.get("deletionVector"), self.files)
+
+    def _without(self, file: AddAction, positions: BitMap64) -> Actions:
+        """Returns the actions that take rows out of a file; a file without rows leaves the table."""
+        deleted = self._vector(file) | positions
+        if len(deleted) >= records(file):
+            return [{"remove": _removed(file)}]
+        # Bounds of the statistics hold for the rows that were there at first: they are no longer tight.
+        statistics = {**json.loads(file["stats"]), "tightBounds": False}
+        kept = {**file, "dataChange": True, "stats": json.dumps(statistics)}
+        return [
+            {"remove": _removed(file)},
+            {"add": {**kept, "deletionVector": new_vector(self.folder, deleted)}},
+        ]
+
+    def _write(self, rows: pa.Table) -> AddAction:
+        name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
+        path = f"{self.folder}/{name}"
+        pq.write_table(rows, path)
+        return {
+            "path": name,
+            "partitionValues": {},
+            "size": len(self.files.read_bytes(path)),
+            "modificationTime": time.time_ns() // 1_000_000,
+            "dataChange": True,
+            "stats": json.dumps(statistics_of(rows)),
+        }
+
+
+def _removed(file: AddAction) -> Mapping[str, object]:
+    return {
+        **{
+            name: file[name] for name in ("path", "partitionValues", "size", "deletionVector") if name in file
+        },
+        "deletionTimestamp": time.time_ns() // 1_000_000,
+        "dataChange": True,
+        "extendedFileMetadata": True,
+    }
+
+
+def _may_hold(file: AddAction, ordered: Sequence[str]) -> bool:
+    """Tells whether one of the row ids, given in order, lies within the bounds of a file's row ids."""
+    statistics = json.loads(file["stats"])
+    least = statistics.get("minValues", {}).get(ROW_ID)
+    greatest = statistics.get("maxValues", {}).get(ROW_ID)
+    if least is None or greatest is None:
+        return True
+    next_id = bisect_left(ordered, least)
+    return next_id < len(ordered) and ordered[next_id] <= greatest
+
+
+def records(file: AddAction) -> int:
+    """Returns the number of rows in a data file, deleted ones included. Raises KeyError: it is not known."""
+    return int(json.loads(file["stats"])["numRecords"])
+
+
+def statistics_of(rows: pa.Table) -> Mapping[str, object]:
+    """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; NULLs."""
+    names = rows.column_names[:STATISTICS]
+    if ROW_ID not in names:
+        names = [*names, ROW_ID]
+    least: dict[str, object] = {}
+    greatest: dict[str, object] = {}
+    for name in names:
+        kind = rows.schema.field(name).type
+        if pa.types.is_integer(kind) or (pa.types.is_string(kind) and _short(rows[name])):
+            bounds = pc.min_max(rows[name]).as_py()
+            if bounds["min"] is not None:
+                least[name], greatest[name] = bounds["min"], bounds["max"]
+    return {
+        "numRecords": rows.num_rows,
+        "minValues": least,
+        "maxValues": greatest,
+        "nullCount": {name: rows[name].null_count for name in names},
+        "tightBounds": True,
+    }
+
+
+def _short(texts: pa.ChunkedArray) -> bool:
+    longest = pc.max(pc.utf8_length(texts)).as_py()
+    return longest is not None and longest <= STATISTICS
+
+
+def _ensure_fits(operations: Mapping[str, str], stored: set[str]) -> None:
+    for row_id, operation in operations.items():
+        if operation == INSERT and row_id in stored:
+            raise ChangeDoesNotFit(f"MERGE refused: {INSERT} of a row that is there: {row_id}")
+        if operation in (UPDATE, DELETE) and row_id not in stored:
+            raise ChangeDoesNotFit(f"MERGE refused: a change of a row that is not there: {row_id}")

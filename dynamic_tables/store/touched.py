@@ -1,0 +1,73 @@
+"""The data files that the commits between two versions of a table touched, read from its Delta log alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dynamic_tables.store.log import TableLog
+
+AddAction = Mapping[str, Any]
+"""The body of an `add` action: a data file and the rows of it that are deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedFile:
+    """A data file at both ends of an interval; None where the file is no part of the table."""
+
+    before: AddAction | None
+    after: AddAction | None
+
+    @property
+    def same_file(self) -> bool:
+        """Whether the file is part of the table at both ends, so that only its deletion vector differs."""
+        return self.before is not None and self.after is not None
+
+
+def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...]:
+    """Returns the net of what the commits after `start` up to `end` did to each data file.
+
+    A commit that says of itself that it changes no data (OPTIMIZE, REORG) is left out: its files hold the
+    rows of the files that it removed, under the same row ids. A file that is removed and comes back (RESTORE)
+    is no change. Raises CorruptTable: if a commit of the interval is not in the log.
+    """
+    files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
+    for version in range(start + 1, end + 1):
+        actions = [action for action in log.actions(version) if _changes_data(action)]
+        # A commit names a file twice when its deletion vector changes; the removed state comes first.
+        for action in actions:
+            if "remove" in action:
+                body = action["remove"]
+                before, _ = files.get(body["path"], (as_added(body), None))
+                files[body["path"]] = (before, None)
+        for action in actions:
+            if "add" in action:
+                body = action["add"]
+                before, _ = files.get(body["path"], (None, None))
+                files[body["path"]] = (before, body)
+    pairs = (TouchedFile(before, after) for before, after in files.values())
+    return tuple(pair for pair in pairs if _identity(pair.before) != _identity(pair.after))
+
+
+def as_added(removed: Mapping[str, Any]) -> AddAction:
+    """Returns the state of a file before its removal, as the action that would add it."""
+    passed_on = ("path", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    return {
+        **{name: removed[name] for name in passed_on if removed.get(name) is not None},
+        "partitionValues": removed.get("partitionValues") or {},
+        "size": removed.get("size") or 0,
+        "modificationTime": 0,
+        "dataChange": False,
+    }
+
+
+def _changes_data(action: Mapping[str, Mapping[str, Any]]) -> bool:
+    return any(bool(body.get("dataChange")) for kind, body in action.items() if kind in ("add", "remove"))
+
+
+def _identity(file: AddAction | None) -> object:
+    if file is None:
+        return None
+    vector = file.get("deletionVector") or {}
+    return (vector.get("storageType"), vector.get("pathOrInlineDv"), vector.get("offset"))
