@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from pyroaring import BitMap64
 
@@ -50,6 +51,10 @@ class FileRows:
         }
         return self._both(whole, returned)
 
+    def rows(self, files: Sequence[AddAction]) -> DataFrame | None:
+        """Returns all live rows of some files; None without files."""
+        return self._both(files, {})
+
     def _vector(self, file: AddAction) -> BitMap64:
         return read_vector(self.folder, file.get("deletionVector"), self.files)
 
@@ -69,9 +74,9 @@ class FileRows:
         frame = self.frame([file for file, _ in chosen]).selectExpr(
             *self.items, "_metadata.file_name AS `$FILE`", "_metadata.row_index AS `$INDEX`"
         )
-        ranges = {file_name(file): ranges_of(positions) for file, positions in chosen}
+        ranges = {file_name(file["path"]): ranges_of(positions) for file, positions in chosen}
         if sum(map(len, ranges.values())) <= MOST_RANGES:
-            frame = frame.where(" OR ".join(condition(name, found) for name, found in ranges.items()))
+            frame = frame.where(" OR ".join(condition(name, runs) for name, runs in ranges.items()))
         else:
             frame = frame.join(self._positions(ranges).hint("broadcast"), ["$FILE", "$INDEX"], "left_semi")
         return frame.drop("$FILE", "$INDEX")
@@ -103,11 +108,9 @@ class FileRows:
         return DataFrame(log.createDataFrame(snapshot, files, False, nothing), self.session)
 
 
-def file_name(file: AddAction) -> str:
+def file_name(path: str) -> str:
     """Returns the name of a data file without its folder, as `_metadata.file_name` gives it."""
-    from urllib.parse import unquote
-
-    return unquote(str(file["path"])).rsplit("/", 1)[-1]
+    return unquote(path).rsplit("/", 1)[-1]
 
 
 def ranges_of(positions: BitMap64) -> list[tuple[int, int]]:

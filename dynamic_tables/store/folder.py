@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dynamic_tables.definition import BaseTable, Columns, Definition
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import create_text, from_metadata, to_properties
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.log import TableLog, TableMetadata
@@ -42,6 +43,7 @@ class Folder:
         self.session = session
         self.entries: dict[str, Entry] = {}
         self.registered: set[str] = set()
+        self._active: dict[str, ActiveFiles] = {}
         self.database = f"dvs_{uuid.uuid4().hex}"
         with store_errors(path):
             session.sql(f"CREATE DATABASE {self.database}")
@@ -92,6 +94,14 @@ class Folder:
             self.entries[name] = Entry(log, table.id, order, definition)
         return log
 
+    def active(self, name: str) -> ActiveFiles | None:
+        """Returns the data files of a table, up to date; None if the log no longer holds all its commits."""
+        log = self.polled(name)
+        active = self._active.get(name)
+        if active is None or active.log is not log:
+            active = self._active[name] = ActiveFiles(log)
+        return active if active.update() else None
+
     def create(self, definition: Definition, columns: Columns, properties: Mapping[str, str]) -> None:
         """Creates the Delta table of a definition; its first commit holds the definition.
 
@@ -121,6 +131,7 @@ class Folder:
             self.files.remove(self.path_of(name))
             self._forget_in_delta(name)
         self.entries.pop(name, None)
+        self._active.pop(name, None)
 
     def register(self, name: str) -> None:
         """Gives a base table its plain name in the session's current database, for users' statements."""

@@ -7,6 +7,9 @@ from dynamic_tables.differentiate.apply import OPERATION, UPDATE
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
 
+REFUSED = "MERGE refused"
+"""How the message of a MERGE begins that met changes that do not fit."""
+
 
 def merge_text(target: str, source: str, columns: Columns, *, strict: bool) -> str:
     """Returns MERGE of `source` (the columns, `$ROW_ID`, `$OPERATION`) into `target`; both are quoted SQL.
@@ -34,5 +37,5 @@ def merge_text(target: str, source: str, columns: Columns, *, strict: bool) -> s
 
 
 def _unless(condition: str, value: str, message: str) -> str:
-    complaint = f"raise_error(concat('MERGE refused: {message}: ', {value}))"
+    complaint = f"raise_error(concat('{REFUSED}: {message}: ', {value}))"
     return f"CASE WHEN {condition} THEN {value} ELSE CAST({complaint} AS STRING) END"

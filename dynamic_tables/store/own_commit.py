@@ -64,7 +64,7 @@ def writable(log: TableLog, files: object) -> bool:
     )
 
 
-def commit(
+def own_commit(
     log: TableLog,
     files: LocalFiles,
     own: OwnCommit,

@@ -20,9 +20,10 @@ from dynamic_tables.errors import ChangeDoesNotFit
 from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.files import Files
+from dynamic_tables.store.merge_text import REFUSED
 from dynamic_tables.store.own_commit import Actions
 from dynamic_tables.store.readable import absolute
-from dynamic_tables.store.touched import AddAction
+from dynamic_tables.store.touched import AddAction, records
 from dynamic_tables.store.vectors import new_vector, read_vector
 
 READ_HERE = 20_000
@@ -36,15 +37,15 @@ STATISTICS = 32
 """Columns whose statistics a file of Delta has, by default."""
 
 Locate = Callable[[Sequence[AddAction], Sequence[str]], Mapping[str, Mapping[str, int]]]
-"""(files, row ids) -> those that are stored there, by the path of the file: row id -> position in the file."""
+"""(files, row ids) -> those stored there, by the path of the file: row id -> position in the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallMerge:
     """Merges folded changes into the files of a table in `folder`.
 
-    `folded`: the columns of the table, `$ROW_ID`, `$OPERATION`. `strict`: changes that do not fit are refused.
-    `locate`: finds the rows in a table that is too large to be read here.
+    `folded`: the columns of the table, `$ROW_ID`, `$OPERATION`. `strict`: changes that do not fit are
+    refused. `locate`: finds the rows in a table that is too large to be read here.
     """
 
     folder: str
@@ -155,11 +156,6 @@ def _may_hold(file: AddAction, ordered: Sequence[str]) -> bool:
     return next_id < len(ordered) and ordered[next_id] <= greatest
 
 
-def records(file: AddAction) -> int:
-    """Returns the number of rows in a data file, deleted ones included. Raises KeyError: it is not known."""
-    return int(json.loads(file["stats"])["numRecords"])
-
-
 def statistics_of(rows: pa.Table) -> Mapping[str, object]:
     """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; NULLs."""
     names = rows.column_names[:STATISTICS]
@@ -190,6 +186,6 @@ def _short(texts: pa.ChunkedArray) -> bool:
 def _ensure_fits(operations: Mapping[str, str], stored: set[str]) -> None:
     for row_id, operation in operations.items():
         if operation == INSERT and row_id in stored:
-            raise ChangeDoesNotFit(f"MERGE refused: {INSERT} of a row that is there: {row_id}")
+            raise ChangeDoesNotFit(f"{REFUSED}: {INSERT} of a row that is there: {row_id}")
         if operation in (UPDATE, DELETE) and row_id not in stored:
-            raise ChangeDoesNotFit(f"MERGE refused: a change of a row that is not there: {row_id}")
+            raise ChangeDoesNotFit(f"{REFUSED}: a change of a row that is not there: {row_id}")

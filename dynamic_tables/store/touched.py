@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +21,11 @@ class TouchedFile:
     after: AddAction | None
 
     @property
-    def same_file(self) -> bool:
-        """Whether the file is part of the table at both ends, so that only its deletion vector differs."""
-        return self.before is not None and self.after is not None
+    def path(self) -> str:
+        """The path of the file as the log writes it."""
+        state = self.after if self.before is None else self.before
+        assert state is not None
+        return str(state["path"])
 
 
 def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...]:
@@ -52,7 +55,7 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
 
 def as_added(removed: Mapping[str, Any]) -> AddAction:
     """Returns the state of a file before its removal, as the action that would add it."""
-    passed_on = ("path", "size", "deletionVector", "baseRowId", "defaultRowCommitVersion")
+    passed_on = ("path", "size", "stats", "deletionVector", "baseRowId", "defaultRowCommitVersion")
     return {
         **{name: removed[name] for name in passed_on if removed.get(name) is not None},
         "partitionValues": removed.get("partitionValues") or {},
@@ -60,6 +63,16 @@ def as_added(removed: Mapping[str, Any]) -> AddAction:
         "modificationTime": 0,
         "dataChange": False,
     }
+
+
+def records(file: AddAction) -> int:
+    """Returns the number of rows in a data file, deleted ones included. Raises KeyError: it is not known."""
+    return int(json.loads(file["stats"])["numRecords"])
+
+
+def live_rows(file: AddAction) -> int:
+    """Returns the number of rows of a data file that are not deleted. Raises KeyError: it is not known."""
+    return records(file) - int((file.get("deletionVector") or {}).get("cardinality", 0))
 
 
 def _changes_data(action: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -1,0 +1,196 @@
+"""Commits of refreshes: contents, frontier and fence in one Delta commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dynamic_tables.definition import Columns, DynamicTable
+from dynamic_tables.errors import ChangeDoesNotFit, StoreError
+from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.nodes import ROW_ID
+from dynamic_tables.plan.types import STRING
+from dynamic_tables.store import refresh_log
+from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.commit_settings import commit_settings
+from dynamic_tables.store.file_rows import FileRows, file_name
+from dynamic_tables.store.files import LocalFiles
+from dynamic_tables.store.folder import Folder
+from dynamic_tables.store.log import TableLog
+from dynamic_tables.store.merge_text import REFUSED, merge_text
+from dynamic_tables.store.own_commit import Actions, OwnCommit, own_commit, writable
+from dynamic_tables.store.port import RefreshRecord
+from dynamic_tables.store.relations import SparkRelation
+from dynamic_tables.store.small_merge import SmallMerge
+from dynamic_tables.store.spark_errors import store_errors
+from dynamic_tables.store.texts import no_rows
+from dynamic_tables.store.touched import AddAction
+
+CHECKPOINT_INTERVAL = "50"
+"""Commits from one checkpoint to the next, where the table does not say. Spark writes one every 10 commits,
+which takes it one to three seconds; to read 50 more commits of a few lines takes milliseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshCommits:
+    """Writes refreshes to the dynamic tables in a folder.
+
+    `strict`: changes that do not fit the contents are refused. `seen`: by table, the version of the newest
+    refresh when its refresh began; -1 if there was none. Another one since then is a conflict.
+    """
+
+    folder: Folder
+    strict: bool
+    seen: dict[str, int] = field(default_factory=dict)
+
+    def merge(self, table: DynamicTable, folded: SparkRelation, record: RefreshRecord) -> int:
+        """Commits folded changes by row id and returns the version.
+
+        Few changes are a commit of the engine's own; many are one MERGE. Raises ChangeDoesNotFit.
+        """
+        active = self._active(table)
+        if active is not None and folded.local:
+            return self._merge_small(table, folded, record, active)
+        text = merge_text(
+            self.folder.sql_name(table.name), SPARK.identifier(folded.view), table.columns, strict=self.strict
+        )
+        try:
+            return self._by_spark(table, record, lambda: self.folder.session.sql(text))
+        except StoreError as error:
+            if REFUSED in str(error):
+                raise ChangeDoesNotFit(str(error)) from error
+            raise
+
+    def overwrite(self, table: DynamicTable, contents: SparkRelation, record: RefreshRecord) -> int:
+        """Commits new contents under the existing schema and returns the version."""
+        path = self.folder.path_of(table.name)
+        return self._by_spark(
+            table, record, lambda: contents.frame.write.format("delta").mode("overwrite").save(path)
+        )
+
+    def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
+        """Commits a record alone and returns the version.
+
+        Spark commits an empty append only for its txn action: an empty write with nothing but user metadata
+        creates no version, and the frontier would be lost without an error.
+        """
+        if writable(self.folder.polled(table.name), self.folder.files):
+            return self._here(table, record, "WRITE", list)
+        path = self.folder.path_of(table.name)
+        empty = no_rows(self.folder.session, stored_columns(table))
+        return self._by_spark(table, record, lambda: empty.write.format("delta").mode("append").save(path))
+
+    def _active(self, table: DynamicTable) -> ActiveFiles | None:
+        """Returns the files of the newest version; None if this engine cannot write the next one itself."""
+        log = self.folder.polled(table.name)
+        if not writable(log, self.folder.files) or "deletionVectors" not in (log.newest.features or ()):
+            return None
+        active = self.folder.active(table.name)
+        if active is None or any("stats" not in file for file in active.files.values()):
+            return None
+        return active
+
+    def _merge_small(
+        self, table: DynamicTable, folded: SparkRelation, record: RefreshRecord, active: ActiveFiles
+    ) -> int:
+        folder = self.folder.path_of(table.name)
+        with store_errors(table.name):
+            merge = SmallMerge(
+                folder=folder,
+                files=self.folder.files,
+                active=active,
+                folded=folded.frame.toArrow(),
+                strict=self.strict,
+                locate=lambda files, row_ids: self._locate(folder, files, row_ids),
+            )
+
+        def actions() -> Actions:
+            active.update()
+            return merge.actions()
+
+        return self._here(table, record, "MERGE", actions)
+
+    def _locate(
+        self, folder: str, files: Sequence[AddAction], row_ids: Sequence[str]
+    ) -> Mapping[str, Mapping[str, int]]:
+        """Returns where row ids are stored, by one query over the row ids of some files."""
+        import pyarrow as pa
+
+        session, row_id = self.folder.session, SPARK.identifier(ROW_ID)
+        wanted = session.createDataFrame(pa.table({ROW_ID: pa.array(row_ids, pa.string())}))
+        rows = FileRows(session, self.folder.files, folder, (row_id,)).frame(files)
+        frame = rows.selectExpr(row_id, "_metadata.file_name", "_metadata.row_index")
+        paths = {file_name(file["path"]): file["path"] for file in files}
+        stored: dict[str, dict[str, int]] = {}
+        for known, name, index in frame.join(wanted.hint("broadcast"), ROW_ID, "left_semi").collect():
+            stored.setdefault(paths[name], {})[known] = index
+        return stored
+
+    def _here(
+        self, table: DynamicTable, record: RefreshRecord, operation: str, actions: Callable[[], Actions]
+    ) -> int:
+        """Commits actions without Spark and returns the version. Raises StoreError: nothing was committed."""
+        log, files = self.folder.polled(table.name), self.folder.files
+        assert isinstance(files, LocalFiles)
+        own = OwnCommit(
+            operation=operation,
+            metadata=json.dumps(refresh_log.to_metadata(record)),
+            application=log.newest.table.id,
+            version=record.frontier.timestamp,
+        )
+
+        def check() -> None:
+            self._ensure_newest(table, log)
+            committed = (commit.transactions.get(own.application, -1) for commit in log.commits)
+            if max(committed, default=-1) >= own.version:
+                raise _already(table, record)
+
+        with store_errors(table.name):
+            version = own_commit(log, files, own, actions, check)
+        properties = log.newest.table.properties
+        if version % int(properties.get("delta.checkpointInterval", CHECKPOINT_INTERVAL)) == 0:
+            self.folder.checkpoint(table.name)
+        return version
+
+    def _by_spark(self, table: DynamicTable, record: RefreshRecord, write: Callable[[], object]) -> int:
+        """Runs a write and returns the version of its commit. Raises StoreError: nothing was committed."""
+        log = self.folder.polled(table.name)
+        self._ensure_newest(table, log)
+        metadata = refresh_log.to_metadata(record)
+        with (
+            store_errors(table.name),
+            commit_settings(
+                self.folder.session,
+                json.dumps(metadata),
+                (log.newest.table.id, record.frontier.timestamp),
+            ),
+        ):
+            write()
+        # Delta skips a pair (table id, data timestamp) that is already committed without an error, so the
+        # commit is looked up by its nonce.
+        for commit in reversed(log.poll()):
+            if commit.metadata is not None and commit.metadata.get("nonce") == metadata["nonce"]:
+                return commit.version
+        raise _already(table, record)
+
+    def _ensure_newest(self, table: DynamicTable, log: TableLog) -> None:
+        logged = refresh_log.refreshes(log)
+        newest = logged[-1].version if logged else -1
+        if newest != self.seen.get(table.name, newest):
+            raise StoreError(
+                f"another process refreshed {table.name} during this refresh, in version {newest}; "
+                "refresh the table again"
+            )
+
+
+def _already(table: DynamicTable, record: RefreshRecord) -> StoreError:
+    return StoreError(
+        f"{table.name} already has a refresh at data timestamp {record.frontier.timestamp} or later; "
+        "refresh the table to a later time"
+    )
+
+
+def stored_columns(table: DynamicTable) -> Columns:
+    """Returns the columns of the Delta table: the table's own, and `$ROW_ID` unless it is FULL."""
+    return (*table.columns, (ROW_ID, STRING)) if table.incremental else table.columns

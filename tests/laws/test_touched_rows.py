@@ -1,0 +1,133 @@
+"""Changes read from what commits touched are those of the whole versions, for random histories of a table."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.definition import BaseTable
+from dynamic_tables.plan.types import INT, STRING
+from dynamic_tables.schedule.clock import WallClock
+from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store.base_log import versions
+from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.port import Relation
+
+pytestmark = pytest.mark.spark
+
+VECTORS = "delta.enableDeletionVectors"
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return open_session(settings=Settings.TUNED)
+
+
+class History:
+    """A table r(k, v) that plain Spark writes, as an engine's store reads it."""
+
+    def __init__(self, folder: Path, spark: SparkSession) -> None:
+        self.spark, self.name = spark, f"delta.`{folder}/r`"
+        self.store = DeltaStore(str(folder), spark, WallClock())
+        self.table = BaseTable("r", (("k", INT), ("v", STRING)))
+        self.store.create_base_table(self.table)
+
+    def run(self, *statements: str) -> None:
+        for statement in statements:
+            self.spark.sql(statement.format(r=self.name))
+
+    @property
+    def newest(self) -> int:
+        return self.store.folder.polled("r").newest.version
+
+    def whole(self, start: int, end: int) -> tuple[Counter[object], Counter[object]]:
+        ends = [bag(self.store.snapshot("r", version, ids=True)) for version in (start, end)]
+        return ends[0] - ends[1], ends[1] - ends[0]
+
+    def touched(self, start: int, end: int) -> tuple[Counter[object], Counter[object]]:
+        known = versions(self.store.folder.polled("r"), simulated=False)
+        rows = self.store.touched(self.table, known[start], known[end])
+        assert rows is not None
+        before, after = bag(rows.before), bag(rows.after)
+        return before - after, after - before
+
+    def rows_read(self, start: int, end: int) -> tuple[int, int]:
+        known = versions(self.store.folder.polled("r"), simulated=False)
+        rows = self.store.touched(self.table, known[start], known[end])
+        assert rows is not None
+        return len(rows.before.rows()), len(rows.after.rows())
+
+
+def bag(relation: Relation) -> Counter[object]:
+    return Counter(tuple(row) for row in relation.rows())
+
+
+@pytest.fixture
+def history(tmp_path: Path, spark: SparkSession) -> Iterator[History]:
+    history = History(tmp_path, spark)
+    # Three files of six rows each.
+    for start in (0, 10, 20):
+        history.run(f"INSERT INTO {{r}} SELECT CAST(id AS INT), 'a' FROM RANGE({start}, {start + 6}, 1, 1)")
+    yield history
+    history.store.close()
+
+
+COMMITS = (
+    "UPDATE {r} SET v = 'u{n}' WHERE k % 7 = {n} % 7",
+    "UPDATE {r} SET v = v WHERE k < 12",
+    "DELETE FROM {r} WHERE k % 11 = {n}",
+    "INSERT INTO {r} VALUES ({n} + 100, 'i'), ({n} + 100, NULL)",
+    "INSERT OVERWRITE {r} SELECT * FROM {r} WHERE k % 2 = 0",
+    "INSERT INTO {r} REPLACE WHERE k > 15 VALUES (16 + {n}, 'replaced')",
+    "OPTIMIZE {r}",
+    "REORG TABLE {r} APPLY (PURGE)",
+    "RESTORE TABLE {r} TO VERSION AS OF {old}",
+    "MERGE INTO {r} AS t USING (SELECT CAST(id AS INT) AS k FROM RANGE(0, 30, 3)) AS s ON t.k = s.k "
+    "WHEN MATCHED AND t.k > 20 THEN DELETE WHEN MATCHED THEN UPDATE SET v = 'm{n}' "
+    "WHEN NOT MATCHED THEN INSERT VALUES (s.k, 'new')",
+)
+
+
+@pytest.mark.parametrize(("seed", "vectors"), [(1, "true"), (2, "false")])
+def test_the_net_of_any_interval_is_the_difference_of_its_ends(
+    history: History, seed: int, vectors: str
+) -> None:
+    choices = random.Random(seed)
+    if vectors == "false":
+        history.run(f"ALTER TABLE {{r}} SET TBLPROPERTIES ('{VECTORS}' = 'false')")
+    first = history.newest
+    for number, text in enumerate(choices.sample(COMMITS, 7)):
+        history.run(text.replace("{n}", str(number)).replace("{old}", str(history.newest - 1)))
+    last = history.newest
+    pairs = [(first, last), *((start, start + 1) for start in range(first, last))]
+    pairs += [tuple(sorted(choices.sample(range(first, last + 1), 2))) for _ in range(2)]  # type: ignore[misc]
+    for start, end in pairs:
+        assert history.touched(start, end) == history.whole(start, end), (start, end)
+
+
+@pytest.mark.parametrize(
+    ("statements", "rows"),
+    [
+        pytest.param(["UPDATE {r} SET v = 'b' WHERE k IN (1, 12)"], (2, 2), id="rows of two files"),
+        pytest.param(["DELETE FROM {r} WHERE k IN (1, 2)"], (2, 0), id="deleted rows"),
+        pytest.param(["DELETE FROM {r} WHERE k < 6"], (6, 0), id="a deleted file"),
+        pytest.param(["INSERT INTO {r} VALUES (50, 'n')"], (0, 1), id="append"),
+        pytest.param(["OPTIMIZE {r}"], (0, 0), id="OPTIMIZE"),
+        pytest.param(["OPTIMIZE {r}", "DELETE FROM {r} WHERE k = 11"], (1, 0), id="OPTIMIZE, then a row"),
+        pytest.param(
+            ["UPDATE {r} SET v = 'b' WHERE k = 1", "RESTORE TABLE {r} TO VERSION AS OF 3"],
+            (0, 0),
+            id="RESTORE",
+        ),
+    ],
+)
+def test_only_what_changed_is_read(history: History, statements: list[str], rows: tuple[int, int]) -> None:
+    start = history.newest
+    history.run(*statements)
+    assert history.rows_read(start, history.newest) == rows
+    assert history.touched(start, history.newest) == history.whole(start, history.newest)

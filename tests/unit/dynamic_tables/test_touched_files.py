@@ -1,0 +1,115 @@
+"""Which files the commits of an interval touched, from logs written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.files import LocalFiles
+from dynamic_tables.store.log import TableLog, TableMetadata
+from dynamic_tables.store.touched import touched_files
+
+START = (
+    '{"metaData": {"id": "t", "configuration": {}, "schemaString": "{}"}}',
+    '{"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "writerFeatures": ["deletionVectors"]}}',
+)
+
+
+def add(name: str, vector: str = "", *, changes: bool = True) -> str:
+    return _action("add", name, vector, changes)
+
+
+def remove(name: str, vector: str = "", *, changes: bool = True) -> str:
+    return _action("remove", name, vector, changes)
+
+
+def _action(kind: str, name: str, vector: str, changes: bool) -> str:
+    body: dict[str, object] = {"path": name, "dataChange": changes, "size": 1, "baseRowId": 0}
+    if vector:
+        body["deletionVector"] = {"storageType": "u", "pathOrInlineDv": vector}
+    return json.dumps({kind: body})
+
+
+def logged(folder: Path, commits: Sequence[Sequence[str]]) -> TableLog:
+    (folder / "_delta_log").mkdir()
+    for version, lines in enumerate([START, *commits]):
+        (folder / "_delta_log" / f"{version:020d}.json").write_text("\n".join(lines), encoding="utf-8")
+
+    def metadata(place: str, version: int) -> TableMetadata:
+        raise AssertionError(f"{place} at {version} is in the log")
+
+    log = TableLog("t", str(folder), LocalFiles(), metadata)
+    log.poll()
+    return log
+
+
+A_AND_B = [add("a"), add("b")]
+
+
+@pytest.mark.parametrize(
+    ("later", "touched"),
+    [
+        pytest.param([[add("c")]], {(None, "c")}, id="append"),
+        pytest.param([[remove("a")]], {("a", None)}, id="file deleted"),
+        pytest.param([[remove("a"), add("a", "v")]], {("a", "a+v")}, id="rows deleted by a vector"),
+        pytest.param([[add("a", "v"), remove("a")]], {("a", "a+v")}, id="the same, actions in another order"),
+        pytest.param(
+            [[remove("a"), add("a", "v")], [remove("a", "v"), add("a", "w")]],
+            {("a", "a+w")},
+            id="two vectors",
+        ),
+        pytest.param([[remove("a"), add("c")], [remove("c"), add("a")]], set(), id="restored"),
+        pytest.param([[add("c")], [remove("c")]], set(), id="came and went"),
+        pytest.param(
+            [[remove("a", changes=False), remove("b", changes=False), add("c", changes=False)]],
+            set(),
+            id="optimized",
+        ),
+        pytest.param(
+            [
+                [remove("a", changes=False), remove("b", changes=False), add("c", changes=False)],
+                [remove("c"), add("c", "v")],
+            ],
+            {("c", "c+v")},
+            id="optimized, then rows deleted",
+        ),
+        pytest.param(
+            [[remove("a"), remove("b"), add("c")]], {("a", None), ("b", None), (None, "c")}, id="overwritten"
+        ),
+        pytest.param([[], []], set(), id="commits without files"),
+    ],
+)
+def test_the_net_of_an_interval(
+    later: list[list[str]], touched: set[tuple[str | None, str | None]], tmp_path: Path
+) -> None:
+    log = logged(tmp_path, [A_AND_B, *later])
+    files = touched_files(log, 1, 1 + len(later))
+    assert {(state(file.before), state(file.after)) for file in files} == touched
+
+
+def state(file: object) -> str | None:
+    if file is None:
+        return None
+    assert isinstance(file, dict)
+    vector = file.get("deletionVector")
+    return str(file["path"]) + (f"+{vector['pathOrInlineDv']}" if vector else "")
+
+
+def test_the_files_of_every_version(tmp_path: Path) -> None:
+    commits = [A_AND_B, [remove("a"), add("a", "v")], [remove("b"), add("c")], [remove("a", "v"), add("a")]]
+    active = ActiveFiles(logged(tmp_path, commits))
+    expected = [set(), {"a", "b"}, {"a+v", "b"}, {"a+v", "c"}, {"a", "c"}]
+    for version, names in enumerate(expected):
+        files = active.at(version)
+        assert files is not None
+        assert {state(dict(file)) for file in files} == names
+
+
+def test_without_its_first_commits_a_log_does_not_tell_the_files(tmp_path: Path) -> None:
+    log = logged(tmp_path, [A_AND_B, [add("c")]])
+    log.commits = log.commits[1:]
+    assert ActiveFiles(log).at(2) is None

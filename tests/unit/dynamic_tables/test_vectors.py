@@ -1,0 +1,49 @@
+"""Deletion vectors: what is written is read again, and a damaged one is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyroaring import BitMap64
+
+from dynamic_tables.errors import CorruptTable
+from dynamic_tables.store.files import LocalFiles
+from dynamic_tables.store.vectors import INLINE_BYTES, new_vector, read_vector
+
+
+@given(st.sets(st.integers(0, 2**40), max_size=200))
+def test_a_vector_in_the_log_is_read_again(positions: set[int]) -> None:
+    vector = new_vector("/nowhere", BitMap64(positions))
+    assert vector["cardinality"] == len(positions)
+    assert set(read_vector("/nowhere", vector, LocalFiles())) == positions
+
+
+def test_a_large_vector_is_a_file(tmp_path: Path) -> None:
+    positions = BitMap64(range(0, 100_000, 3))
+    vector = new_vector(str(tmp_path), positions)
+    assert (vector["storageType"], vector["offset"]) == ("u", 1)
+    assert int(str(vector["sizeInBytes"])) > INLINE_BYTES
+    assert read_vector(str(tmp_path), vector, LocalFiles()) == positions
+
+
+def test_no_vector_deletes_nothing() -> None:
+    assert not read_vector("/nowhere", None, LocalFiles())
+
+
+@pytest.mark.parametrize("change", ["cut", "other magic number", "gone"])
+def test_a_damaged_vector_is_named(tmp_path: Path, change: str) -> None:
+    vector = new_vector(str(tmp_path), BitMap64(range(0, 100_000, 3)))
+    (file,) = tmp_path.iterdir()
+    content = file.read_bytes()
+    match change:
+        case "cut":
+            file.write_bytes(content[:3])
+        case "other magic number":
+            file.write_bytes(content[:5] + b"\0\0\0\0" + content[9:])
+        case _:
+            file.unlink()
+    with pytest.raises(CorruptTable, match=r"the deletion vector .* cannot be read"):
+        read_vector(str(tmp_path), vector, LocalFiles())
