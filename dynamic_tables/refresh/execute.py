@@ -17,7 +17,7 @@ from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, walk
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.plans import Plans
-from dynamic_tables.refresh.validate import read_validation
+from dynamic_tables.refresh.validate import read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
@@ -150,11 +150,15 @@ class Refreshing:
         change_set = ChangeSet((*(name for name, _ in columns), ACTION, ROW_ID), changes)
         bound = {CHANGES: changes}
         with self._timed("validate"):
-            plan = self.plans.of(rules.validate_changes, columns)
             if not self.store.merge_validates:
                 bound[CONTENTS] = self._scratch(self.store.current(self.table))
                 plan = self.plans.of(rules.validate, columns)
-            validated = read_validation(self.store.compute(plan, bound, once=False).rows())
+                validated = read_validation(self.store.compute(plan, bound, once=False).rows())
+            elif changes.local:
+                validated = validated_here(changes.rows())
+            else:
+                plan = self.plans.of(rules.validate_changes, columns)
+                validated = read_validation(self.store.compute(plan, bound, once=False).rows())
             if validated.violations and self.protocol.validations:
                 reason = "; ".join(validated.violations)
                 raise ChangeSetRefused(self.table.name, timestamp, reason, change_set)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,20 @@ class Validated:
     inserted: int
     deleted: int
     violations: tuple[str, ...]
+
+
+def validated_here(changes: Sequence[tuple[object, ...]]) -> Validated:
+    """Returns what the plan `differentiate.apply.validate_changes` says of a change set, without a query.
+
+    `changes`: the rows; the last two values of each are `$ACTION` and `$ROW_ID`.
+    """
+    counts = Counter((str(row[-1]), str(row[-2])) for row in changes)
+    actions = Counter(str(row[-2]) for row in changes)
+    several = sorted(row_id for (row_id, _), count in counts.items() if count > 1)
+    rows: list[tuple[object, ...]] = [(action, count, "") for action, count in actions.items()]
+    if several:
+        rows.append((DUPLICATED, len(several), several[0]))
+    return read_validation(rows)
 
 
 def read_validation(rows: Sequence[tuple[object, ...]]) -> Validated:

@@ -98,7 +98,10 @@ class FileRows:
         # Delta has no public way to read chosen files under its protocol: vectors, row ids, partitions.
         jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
         delta = jvm.org.apache.spark.sql.delta
-        log = delta.DeltaLog.forTable(self.session._jsparkSession, self.folder)  # noqa: SLF001
+        java = self.session._jsparkSession  # noqa: SLF001
+        # Delta makes the frame in the session that is active in this thread.
+        jvm.org.apache.spark.sql.SparkSession.setActiveSession(java)
+        log = delta.DeltaLog.forTable(java, self.folder)
         nothing = jvm.scala.Option.empty()
         actions = jvm.java.util.ArrayList()
         for body in added:

@@ -16,6 +16,10 @@ from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 class Relation(Protocol):
     """Rows that a leaf of a plan can be bound to."""
 
+    @property
+    def local(self) -> bool:
+        """Whether the rows are few and at hand, so that `rows` runs no query."""
+
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns all rows, in no particular order; values in the order of the columns."""
 

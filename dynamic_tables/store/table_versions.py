@@ -30,6 +30,9 @@ BASE_ROW_ID = f"concat('b', chr(64 + length({_NUMBER})), {_NUMBER}) AS {SPARK.id
 """The row id of a base row: Delta's id. A letter for the number of digits makes texts sort as numbers do, so
 that the file statistics of a dynamic table bound the ids of the rows in each file."""
 
+END = SPARK.identifier("$END")
+"""Marks rows of the end of an interval, among rows of both ends."""
+
 Stored = BaseTable | DynamicTable
 
 
@@ -75,9 +78,10 @@ class TableVersions:
             return None
         rows = self._file_rows(table, ids=True)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
-            return Touched(
-                self._relation(table, rows.before(files)), self._relation(table, rows.after(files))
-            )
+            before, after = rows.before(files), rows.after(files)
+            if before is not None and after is not None:
+                return self._together(before, after)
+            return Touched(self._relation(table, before), self._relation(table, after))
 
     def cached(self) -> Sequence[SparkRelation]:
         """Returns the versions that are kept for later refreshes."""
@@ -120,6 +124,15 @@ class TableVersions:
     def _file_rows(self, table: Stored, *, ids: bool) -> FileRows:
         folder = self.folder.path_of(table.name)
         return FileRows(self.workspace.session, self.folder.files, folder, _items(table, ids))
+
+    def _together(self, before: DataFrame, after: DataFrame) -> Touched:
+        """Returns the rows of both ends, fetched by one job if they are few."""
+        both = before.selectExpr("*", f"FALSE AS {END}").unionAll(after.selectExpr("*", f"TRUE AS {END}"))
+        few = self.workspace.small(both)
+        if few is None:
+            return Touched(bound(before, local=False), bound(after, local=False))
+        ends = (few.frame.where(condition).drop("$END") for condition in (f"NOT {END}", END))
+        return Touched(*(bound(end, local=True) for end in ends))
 
     def _relation(self, table: Stored, frame: DataFrame | None) -> SparkRelation:
         if frame is None:

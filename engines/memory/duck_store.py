@@ -29,6 +29,11 @@ class DuckRelation:
     name: str
     query: str | None = None
 
+    @property
+    def local(self) -> bool:
+        """False: reading the rows runs a query."""
+        return False
+
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns all rows, in any order. Raises StoreError."""
         text = self.query if self.query is not None else f'SELECT * FROM "{self.name}"'
