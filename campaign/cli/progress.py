@@ -14,9 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from campaign.runs.tally import Tally
 from workload.run_verdict import spoiled
 
-LINE_EVERY_S = 10.0
-"""Seconds between lines of progress where stderr is no terminal."""
-
+FIRST_LINE_S, LINE_EVERY_S = 2.0, 10.0
+"""Seconds to the first line of progress, and between lines, where stderr is no terminal."""
 
 COLUMNS = (
     TextColumn("{task.description}"),
@@ -34,9 +33,11 @@ def progress_of(
 ) -> Iterator[Callable[[Tally], None]]:
     """The function to call with the counters after every scenario; it prints nothing where `quiet`.
 
-    A terminal gets a bar with the time left, other outputs a line every LINE_EVERY_S seconds.
+    A terminal gets a bar with the time left; other outputs get a line after FIRST_LINE_S seconds, and then
+    one every LINE_EVERY_S seconds.
     """
-    start = last = time.monotonic()
+    start = time.monotonic()
+    last = start + FIRST_LINE_S - LINE_EVERY_S
     # Dynamic tables of earlier sessions, which the first call reports; they do not count for the speed.
     before: int | None = None
 

@@ -51,7 +51,7 @@ LIBRARIES: Mapping[str, set[str]] = {
     "workload": set(),
     "generators": {"hypothesis"},
     "oracle": {"duckdb", "pyarrow", "deltalake"},
-    "dynamic_tables": {"pyspark", "delta", "sqlglot"},
+    "dynamic_tables": {"pyspark", "delta", "sqlglot", "pyarrow", "pyroaring"},
     "protocols": {"networkx"},
     "reports": {"jinja2", "sqlglot"},
     "reference": {"networkx"},

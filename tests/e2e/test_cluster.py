@@ -24,6 +24,10 @@ from dynamic_tables.session.launch import spark_home
 DVS = Path(sys.executable).with_name("dvs")
 
 
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Flags of a JVM that lives for seconds."""
+
+
 @dataclass(frozen=True)
 class Standalone:
     """The processes of a cluster."""
@@ -68,7 +72,7 @@ def cluster(tmp_path: Path) -> Iterator[Standalone]:
         "PYSPARK_PYTHON": sys.executable,
     }
     deploy = "org.apache.spark.deploy"
-    java = [str(find_java(os.environ).home / "bin" / "java"), "-Xmx300m", "-cp", f"{home}/jars/*"]
+    java = [str(find_java(os.environ).home / "bin" / "java"), "-Xmx300m", *QUICK, "-cp", f"{home}/jars/*"]
     url = f"spark://127.0.0.1:{port}"
 
     def start(*words: str) -> subprocess.Popen[bytes]:

@@ -35,7 +35,7 @@ from campaign.runs.lock import locked
 from tests.unit.reports import test_groups as groups
 from workload.run_verdict import Decision
 
-SWIFT = ("--budget", "4s", "--fault-budget", "20s", "--workers", "1", "--fault", "update-becomes-insert")
+SWIFT = ("--budget", "1s", "--fault-budget", "20s", "--workers", "1", "--fault", "update-becomes-insert")
 
 
 def gate(out: Path, *arguments: str) -> Result:

@@ -101,11 +101,11 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
     if vectors == "false":
         history.run(f"ALTER TABLE {{r}} SET TBLPROPERTIES ('{VECTORS}' = 'false')")
     first = history.newest
-    for number, text in enumerate(choices.sample(COMMITS, 7)):
+    for number, text in enumerate(choices.sample(COMMITS, 6)):
         history.run(text.replace("{n}", str(number)).replace("{old}", str(history.newest - 1)))
     last = history.newest
     pairs = [(first, last), *((start, start + 1) for start in range(first, last))]
-    pairs += [tuple(sorted(choices.sample(range(first, last + 1), 2))) for _ in range(2)]  # type: ignore[misc]
+    pairs.append((first + 1, last - 1))
     for start, end in pairs:
         assert history.touched(start, end) == history.whole(start, end), (start, end)
 

@@ -47,6 +47,7 @@ def test_rows_are_those_that_spark_reads(spark: Any, tmp_path: Path) -> None:
     for version, statement in enumerate((CREATE, *STATEMENTS)):
         spark.sql(statement.format(table=table)).collect()
         assert newest_version(path) == version
-    for version in range(1, len(STATEMENTS) + 1):
+    # After the MERGE, the OPTIMIZE with deleted rows, and the RESTORE; OPTIMIZE alone changes no row.
+    for version in (4, 6, 7):
         read = spark.sql(f"SELECT * FROM {table} VERSION AS OF {version}").collect()
         assert sorted(read_rows(path, version, COLUMNS)) == sorted(tuple(row) for row in read)
