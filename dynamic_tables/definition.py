@@ -57,6 +57,13 @@ class DynamicTable(StoredRelation):
 Definition = BaseTable | View | DynamicTable
 
 
+ROW_ID_FORMAT = "row ids 2"
+"""The format of stored row ids: format 1 gave a base row its number alone."""
+
+
 def fingerprint(texts: tuple[str, ...]) -> str:
-    """Returns 16 hexadecimal digits of the SHA-256 of a query and the views below it."""
-    return hashlib.sha256("\x00".join(texts).encode()).hexdigest()[:16]
+    """Returns 16 hexadecimal digits of the SHA-256 of a query and the views below it.
+
+    They change with the format of row ids too, so that a table with ids of an older format is reinitialized.
+    """
+    return hashlib.sha256("\x00".join((ROW_ID_FORMAT, *texts)).encode()).hexdigest()[:16]

@@ -22,6 +22,7 @@ from dynamic_tables.plan.nodes import (
     SemiJoin,
     UnionAll,
     Values,
+    children_first,
     columns,
 )
 
@@ -32,7 +33,11 @@ def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
     Shared nodes stay shared. An empty input that an operator cannot do without, such as the right side of a
     LEFT JOIN, stays in the plan.
     """
-    return _Pruning(frozenset(leaves)).pruned(plan)
+    pruning = _Pruning(frozenset(leaves))
+    # Bottom up, so that the recursion does not go deep in a long chain of operators.
+    for node in children_first(plan):
+        pruning.pruned(node)
+    return pruning.pruned(plan)
 
 
 @dataclass(slots=True)

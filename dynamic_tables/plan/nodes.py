@@ -221,6 +221,22 @@ def walk(plan: Plan) -> Iterator[Plan]:
         stack.extend(reversed(children(node)))
 
 
+def children_first(plan: Plan) -> list[Plan]:
+    """Returns every node of a plan once, each after the nodes below it."""
+    ordered: list[Plan] = []
+    seen: set[int] = set()
+    stack: list[tuple[Plan, bool]] = [(plan, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            ordered.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(children(node)))
+    return ordered
+
+
 def sources(plan: Plan) -> tuple[str, ...]:
     """Returns the names of the sources that a plan scans, each once, left to right."""
     return tuple(dict.fromkeys(node.source for node in walk(plan) if isinstance(node, Scan)))

@@ -25,6 +25,7 @@ from dynamic_tables.plan.nodes import (
     SetOperation,
     Values,
     children,
+    children_first,
     columns,
     walk,
 )
@@ -65,26 +66,11 @@ def render(plan: Plan, dialect: Dialect, leaves: Mapping[str, str] | None = None
         uses.update(id(child) for child in children(node))
     renderer = _Renderer(dialect, uses, leaves or {}, ExpressionRenderer(dialect))
     # Bottom up, so that the recursion ends at the next shared node below, even in a very deep plan.
-    for node in _children_first(plan):
+    for node in children_first(plan):
         if uses[id(node)] > 1:
             renderer.source(node)
     query = renderer.select(plan)
     return Statement(tuple(renderer.steps), query)
-
-
-def _children_first(plan: Plan) -> list[Plan]:
-    ordered: list[Plan] = []
-    seen: set[int] = set()
-    stack: list[tuple[Plan, bool]] = [(plan, False)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            ordered.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(children(node)))
-    return ordered
 
 
 def _has_columns(expr: Expr) -> bool:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from enum import Enum
+from pathlib import Path
 
 
 class Settings(Enum):
@@ -53,8 +54,11 @@ GIB = 1 << 30
 
 
 def memory_of_machine() -> int:
-    """Returns the physical memory of this machine in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Returns the memory of this machine, or of the container that the process runs in, in bytes."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    text = limit.read_text(encoding="ascii").strip() if limit.exists() else "max"
+    return physical if text == "max" else min(physical, int(text))
 
 
 _SIZED: Mapping[str, str] = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.touched import AddAction, as_added
+from dynamic_tables.store.touched import AddAction, adds_again, as_added
 
 
 @dataclass(slots=True)
@@ -27,6 +28,8 @@ class ActiveFiles:
         files = dict(self.files)
         for later in range(self.version, version, -1):
             actions = self.log.actions(later)
+            if adds_again(actions):
+                return None
             for action in actions:
                 if "add" in action:
                     files.pop(action["add"]["path"], None)
@@ -43,7 +46,10 @@ class ActiveFiles:
         if self.log.commit(self.version + 1) is None and self.version < self.log.newest.version:
             return False
         for version in range(self.version + 1, self.log.newest.version + 1):
-            actions = self.log.actions(version)
+            try:
+                actions = self.log.actions(version)
+            except CorruptTable:
+                return False
             for action in actions:
                 if "remove" in action:
                     self.files.pop(action["remove"]["path"], None)

@@ -7,19 +7,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from pyroaring import BitMap64
 
 from dynamic_tables.store.files import Files
-from dynamic_tables.store.touched import AddAction, TouchedFile
+from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows
 from dynamic_tables.store.vectors import read_vector
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+MOST_POSITIONS = 1_000_000
+"""Changed rows of one file up to which their positions are looked up; with more, the file is read whole."""
+
 MOST_RANGES = 200
 """Ranges of positions that are written as a condition; more become rows that are joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A data file, and the positions of the rows of it that are meant; None for all live rows."""
+
+    file: AddAction
+    positions: BitMap64 | None = None
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that are meant. Raises KeyError: the log does not tell it."""
+        return live_rows(self.file) if self.positions is None else len(self.positions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,43 +46,38 @@ class FileRows:
     folder: str
     items: Sequence[str]
 
-    def before(self, touched: Sequence[TouchedFile]) -> DataFrame | None:
-        """Returns the rows at the start of an interval that are not certain to be there at its end."""
-        whole = [file.before for file in touched if file.before is not None and file.after is None]
-        lost = {
-            file.before["path"]: (file.before, self._vector(file.after) - self._vector(file.before))
-            for file in touched
-            if file.before is not None and file.after is not None
-        }
-        return self._both(whole, lost)
+    def parts(self, touched: Sequence[TouchedFile]) -> tuple[list[FilePart], list[FilePart]]:
+        """Returns the parts of files that may differ between the ends of an interval: (at start, at end)."""
+        before: list[FilePart] = []
+        after: list[FilePart] = []
+        for file in touched:
+            if file.before is None or file.after is None:
+                before += [FilePart(file.before)] if file.before is not None else []
+                after += [FilePart(file.after)] if file.after is not None else []
+                continue
+            vectors = self._vector(file.before), self._vector(file.after)
+            lost, returned = vectors[1] - vectors[0], vectors[0] - vectors[1]
+            if len(lost) + len(returned) > MOST_POSITIONS:
+                before.append(FilePart(file.before))
+                after.append(FilePart(file.after))
+            else:
+                before += [FilePart(file.before, lost)] if lost else []
+                after += [FilePart(file.after, returned)] if returned else []
+        return before, after
 
-    def after(self, touched: Sequence[TouchedFile]) -> DataFrame | None:
-        """Returns the rows at the end of an interval that are not certain to be there at its start."""
-        whole = [file.after for file in touched if file.after is not None and file.before is None]
-        returned = {
-            file.after["path"]: (file.after, self._vector(file.before) - self._vector(file.after))
-            for file in touched
-            if file.before is not None and file.after is not None
-        }
-        return self._both(whole, returned)
-
-    def rows(self, files: Sequence[AddAction]) -> DataFrame | None:
-        """Returns all live rows of some files; None without files."""
-        return self._both(files, {})
-
-    def _vector(self, file: AddAction) -> BitMap64:
-        return read_vector(self.folder, file.get("deletionVector"), self.files)
-
-    def _both(
-        self, whole: Sequence[AddAction], parts: Mapping[str, tuple[AddAction, BitMap64]]
-    ) -> DataFrame | None:
-        chosen = [(file, positions) for file, positions in parts.values() if positions]
+    def rows(self, parts: Sequence[FilePart]) -> DataFrame | None:
+        """Returns the rows of parts of files; None without parts."""
+        whole = [part.file for part in parts if part.positions is None]
+        chosen = [(part.file, part.positions) for part in parts if part.positions is not None]
         frames = [self.frame(whole).selectExpr(*self.items)] if whole else []
         if chosen:
             frames.append(self._part(chosen))
         if not frames:
             return None
         return frames[0] if len(frames) == 1 else frames[0].unionAll(frames[1])
+
+    def _vector(self, file: AddAction) -> BitMap64:
+        return read_vector(self.folder, file.get("deletionVector"), self.files)
 
     def _part(self, chosen: Sequence[tuple[AddAction, BitMap64]]) -> DataFrame:
         """Returns the rows at some positions of some files."""
@@ -112,8 +122,8 @@ class FileRows:
 
 
 def file_name(path: str) -> str:
-    """Returns the name of a data file without its folder, as `_metadata.file_name` gives it."""
-    return unquote(path).rsplit("/", 1)[-1]
+    """Returns the name of a data file without its folder, encoded as in the log: as `_metadata` gives it."""
+    return path.rsplit("/", 1)[-1]
 
 
 def ranges_of(positions: BitMap64) -> list[tuple[int, int]]:

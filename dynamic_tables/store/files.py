@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -57,23 +55,6 @@ class LocalFiles(Files):
 
     def exists(self, path: str) -> bool:
         return Path(path).exists()
-
-    def create(self, file: str, text: str) -> bool:
-        """Creates a text file with its whole content at once; False if it exists already. Raises OSError."""
-        path = Path(file)
-        whole = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            with whole.open("w", encoding="utf-8") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            # A link, unlike a renamed file, never replaces a file that another writer created meanwhile.
-            path.hardlink_to(whole)
-        except FileExistsError:
-            return False
-        finally:
-            whole.unlink(missing_ok=True)
-        return True
 
     def remove(self, folder: str) -> None:
         path = Path(folder)

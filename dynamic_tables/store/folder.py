@@ -144,11 +144,37 @@ class Folder:
     def checkpoint(self, name: str) -> None:
         """Writes a checkpoint of a table's newest version, from which readers start."""
         jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
+        log, nothing = self._delta_log(name), jvm.scala.Option.empty()
+        with store_errors(name):
+            log.checkpoint(log.update(False, nothing, nothing), nothing)
+
+    def write_commit(self, name: str, version: int, text: str) -> bool:
+        """Writes a commit of a table's log; False if the version exists already. Raises StoreError.
+
+        It goes through Delta's own log store, which orders the writers of this JVM: on a local disk Delta
+        looks whether the file exists and then renames, so a file that other code links could be replaced.
+        """
+        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
+        log = self._delta_log(name)
+        lines = jvm.java.util.ArrayList()
+        for line in text.splitlines():
+            lines.add(line)
+        iterator = jvm.scala.jdk.javaapi.CollectionConverters.asScala(lines.iterator())
+        file = jvm.org.apache.hadoop.fs.Path(f"{self.path_of(name)}/_delta_log/{version:020d}.json")
+        try:
+            with store_errors(name):
+                log.store().write(file, iterator, False, log.newDeltaHadoopConf())
+        except StoreError as error:
+            if "FileAlreadyExistsException" in str(error):
+                return False
+            raise
+        return True
+
+    def _delta_log(self, name: str) -> Any:
+        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
         java = self.session._jsparkSession  # noqa: SLF001
         with store_errors(name):
-            log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, self.path_of(name))
-            nothing = jvm.scala.Option.empty()
-            log.checkpoint(log.update(False, nothing, nothing), nothing)
+            return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, self.path_of(name))
 
     def _forget_in_delta(self, name: str) -> None:
         # Delta caches logs by path; a new table in the same folder would get the old log. The cache has no

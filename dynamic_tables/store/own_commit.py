@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynamic_tables.errors import StoreError
-from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.log import LoggedCommit, TableLog
 
 Actions = Sequence[Mapping[str, Mapping[str, Any]]]
@@ -52,13 +51,12 @@ class OwnCommit:
         return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
-def writable(log: TableLog, files: object) -> bool:
+def writable(log: TableLog) -> bool:
     """Tells whether this engine knows all that Delta demands of a writer of the newest version."""
     newest: LoggedCommit = log.newest
     properties = newest.table.properties
     return (
-        isinstance(files, LocalFiles)
-        and newest.features is not None
+        newest.features is not None
         and newest.features <= UNDERSTOOD
         and properties.get("delta.appendOnly") != "true"
     )
@@ -66,22 +64,24 @@ def writable(log: TableLog, files: object) -> bool:
 
 def own_commit(
     log: TableLog,
-    files: LocalFiles,
     own: OwnCommit,
+    *,
     actions: Callable[[], Actions],
     check: Callable[[], None],
+    write: Callable[[int, str], bool],
 ) -> int:
     """Writes the next version of a table and returns its number.
 
     `actions` is called for each attempt, because another writer may have moved rows to other files. `check`
-    raises StoreError if a commit that came in between forbids this one.
+    raises StoreError if a commit that came in between forbids this one. `write` writes the text of a version;
+    False if another writer has written that version.
     Raises StoreError: if other writers are faster ATTEMPTS times.
     """
     for _ in range(ATTEMPTS):
         log.poll()
         check()
         version = log.newest.version + 1
-        if files.create(f"{log.log_folder}/{version:020d}.json", own.text(actions())):
+        if write(version, own.text(actions())):
             log.poll()
             return version
     raise StoreError(f"{log.name}: other writers committed {ATTEMPTS} times meanwhile; try again later")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dynamic_tables.definition import Columns, DynamicTable
@@ -22,7 +23,7 @@ from dynamic_tables.store.merge_text import REFUSED, merge_text
 from dynamic_tables.store.own_commit import Actions, OwnCommit, own_commit, writable
 from dynamic_tables.store.port import RefreshRecord
 from dynamic_tables.store.relations import SparkRelation
-from dynamic_tables.store.small_merge import SmallMerge
+from dynamic_tables.store.small_merge import Places, SmallMerge
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import no_rows
 from dynamic_tables.store.touched import AddAction
@@ -75,7 +76,7 @@ class RefreshCommits:
         Spark commits an empty append only for its txn action: an empty write with nothing but user metadata
         creates no version, and the frontier would be lost without an error.
         """
-        if writable(self.folder.polled(table.name), self.folder.files):
+        if writable(self.folder.polled(table.name)):
             return self._here(table, record, "WRITE", list)
         path = self.folder.path_of(table.name)
         empty = no_rows(self.folder.session, stored_columns(table))
@@ -84,7 +85,9 @@ class RefreshCommits:
     def _active(self, table: DynamicTable) -> ActiveFiles | None:
         """Returns the files of the newest version; None if this engine cannot write the next one itself."""
         log = self.folder.polled(table.name)
-        if not writable(log, self.folder.files) or "deletionVectors" not in (log.newest.features or ()):
+        if not isinstance(self.folder.files, LocalFiles) or not writable(log):
+            return None
+        if "deletionVectors" not in (log.newest.features or ()):
             return None
         active = self.folder.active(table.name)
         if active is None or any("stats" not in file for file in active.files.values()):
@@ -106,14 +109,15 @@ class RefreshCommits:
             )
 
         def actions() -> Actions:
-            active.update()
+            if not active.update():
+                raise StoreError(
+                    f"{table.name}: its log was cleaned up during this refresh; refresh it again"
+                )
             return merge.actions()
 
         return self._here(table, record, "MERGE", actions)
 
-    def _locate(
-        self, folder: str, files: Sequence[AddAction], row_ids: Sequence[str]
-    ) -> Mapping[str, Mapping[str, int]]:
+    def _locate(self, folder: str, files: Sequence[AddAction], row_ids: Sequence[str]) -> Places:
         """Returns where row ids are stored, by one query over the row ids of some files."""
         import pyarrow as pa
 
@@ -124,17 +128,16 @@ class RefreshCommits:
         # Row ids grow with the rows of a file, so that Parquet's index of pages leaves most pages unread.
         frame = frame.where(f"{row_id} BETWEEN {SPARK.string(min(row_ids))} AND {SPARK.string(max(row_ids))}")
         paths = {file_name(file["path"]): file["path"] for file in files}
-        stored: dict[str, dict[str, int]] = {}
+        stored: dict[str, list[tuple[str, int]]] = {}
         for known, name, index in frame.join(wanted.hint("broadcast"), ROW_ID, "left_semi").collect():
-            stored.setdefault(paths[name], {})[known] = index
+            stored.setdefault(paths[name], []).append((known, index))
         return stored
 
     def _here(
         self, table: DynamicTable, record: RefreshRecord, operation: str, actions: Callable[[], Actions]
     ) -> int:
         """Commits actions without Spark and returns the version. Raises StoreError: nothing was committed."""
-        log, files = self.folder.polled(table.name), self.folder.files
-        assert isinstance(files, LocalFiles)
+        log = self.folder.polled(table.name)
         own = OwnCommit(
             operation=operation,
             metadata=json.dumps(refresh_log.to_metadata(record)),
@@ -144,15 +147,27 @@ class RefreshCommits:
 
         def check() -> None:
             self._ensure_newest(table, log)
+            newest = f"{log.log_folder}/{log.newest.version:020d}.json"
+            replaced = log.newest.table.id != own.application or not self.folder.files.exists(newest)
+            if replaced or not writable(log):
+                raise StoreError(f"{table.name} was altered during this refresh; refresh it again")
             committed = (commit.transactions.get(own.application, -1) for commit in log.commits)
             if max(committed, default=-1) >= own.version:
                 raise _already(table, record)
 
         with store_errors(table.name):
-            version = own_commit(log, files, own, actions, check)
+            version = own_commit(
+                log,
+                own,
+                actions=actions,
+                check=check,
+                write=lambda version, text: self.folder.write_commit(table.name, version, text),
+            )
         properties = log.newest.table.properties
         if version % int(properties.get("delta.checkpointInterval", CHECKPOINT_INTERVAL)) == 0:
-            self.folder.checkpoint(table.name)
+            # The refresh is committed: a checkpoint only saves later readers time.
+            with suppress(StoreError):
+                self.folder.checkpoint(table.name)
         return version
 
     def _by_spark(self, table: DynamicTable, record: RefreshRecord, write: Callable[[], object]) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import uuid
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +19,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from dynamic_tables.differentiate.apply import OPERATION, UPDATE
-from dynamic_tables.errors import ChangeDoesNotFit
+from dynamic_tables.errors import ChangeDoesNotFit, StoreError
 from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.files import Files
@@ -33,11 +36,19 @@ MOST_SMALL_FILES = 30
 SMALL_FILE = 5_000
 """More than MOST_SMALL_FILES files of fewer than SMALL_FILE rows are rewritten as one file."""
 
+SPARK_VERSION = version("pyspark")
+
 STATISTICS = 32
 """Columns whose statistics a file of Delta has, by default."""
 
-Locate = Callable[[Sequence[AddAction], Sequence[str]], Mapping[str, Mapping[str, int]]]
-"""(files, row ids) -> those stored there, by the path of the file: row id -> position in the file."""
+PASSED_ON = ("path", "partitionValues", "size", "stats", "tags", "deletionVector")
+"""What the removal of a file says of it."""
+
+Places = Mapping[str, Sequence[tuple[str, int]]]
+"""By the path of a file: pairs of a row id and a position in the file."""
+
+Locate = Callable[[Sequence[AddAction], Sequence[str]], Places]
+"""(files, row ids) -> where the row ids are stored in these files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +71,13 @@ class SmallMerge:
         operations = dict(
             zip(self.folded[ROW_ID].to_pylist(), self.folded[OPERATION.name].to_pylist(), strict=True)
         )
+        if len(operations) < self.folded.num_rows:
+            raise StoreError(f"{REFUSED}: a row id occurs twice among the changes")
         stored = self._stored(list(operations))
         if self.strict:
-            _ensure_fits(operations, {row_id for places in stored.values() for row_id in places})
+            _ensure_fits(operations, {row_id for places in stored.values() for row_id, _ in places})
         actions: list[Mapping[str, Mapping[str, Any]]] = []
-        deleted = {path: BitMap64(places.values()) for path, places in stored.items()}
+        deleted = {path: BitMap64(at for _, at in places) for path, places in stored.items()}
         written = [self.folded.filter(pc.not_equal(self.folded[OPERATION.name], DELETE))]
         written[0] = written[0].drop_columns([OPERATION.name])
         small = [file for file in self.active.files.values() if records(file) < SMALL_FILE]
@@ -74,23 +87,24 @@ class SmallMerge:
                 actions.append({"remove": _removed(file)})
         for path, positions in deleted.items():
             actions.extend(self._without(self.active.files[path], positions))
-        rows = pa.concat_tables([table.cast(written[0].schema) for table in written])
+        schema = pa.schema([field.with_nullable(True) for field in written[0].schema])
+        rows = pa.concat_tables([table.cast(schema) for table in written])
         if rows.num_rows:
             actions.append({"add": self._write(rows)})
         return actions
 
-    def _stored(self, row_ids: Sequence[str]) -> Mapping[str, Mapping[str, int]]:
+    def _stored(self, row_ids: Sequence[str]) -> Places:
         ordered = sorted(row_ids)
         candidates = [file for file in self.active.files.values() if _may_hold(file, ordered)]
         if sum(map(records, candidates)) > READ_HERE:
             return self.locate(candidates, row_ids)
         wanted = pa.array(row_ids, pa.string())
-        stored: dict[str, Mapping[str, int]] = {}
+        stored: dict[str, Sequence[tuple[str, int]]] = {}
         for file in candidates:
             ids = pq.read_table(absolute(self.folder, file["path"]), columns=[ROW_ID])[ROW_ID]
             deleted = self._vector(file)
             positions = pc.indices_nonzero(pc.is_in(ids, wanted)).to_pylist()
-            places = {ids[at].as_py(): at for at in positions if at not in deleted}
+            places = [(ids[at].as_py(), at) for at in positions if at not in deleted]
             if places:
                 stored[file["path"]] = places
         return stored
@@ -123,11 +137,18 @@ class SmallMerge:
     def _write(self, rows: pa.Table) -> AddAction:
         name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
         path = f"{self.folder}/{name}"
-        pq.write_table(rows, path)
+        # Bounds that Arrow gives for a column with NaN leave the NaN out, and Spark would skip its row.
+        bounded = [field.name for field in rows.schema if not pa.types.is_floating(field.type)]
+        # Spark reads old dates as they are written only from files that name a recent Spark.
+        named = rows.replace_schema_metadata({"org.apache.spark.version": SPARK_VERSION})
+        with Path(path).open("wb") as stream:
+            pq.write_table(named, stream, write_statistics=bounded)
+            stream.flush()
+            os.fsync(stream.fileno())
         return {
             "path": name,
             "partitionValues": {},
-            "size": len(self.files.read_bytes(path)),
+            "size": Path(path).stat().st_size,
             "modificationTime": time.time_ns() // 1_000_000,
             "dataChange": True,
             "stats": json.dumps(statistics_of(rows)),
@@ -136,9 +157,7 @@ class SmallMerge:
 
 def _removed(file: AddAction) -> Mapping[str, object]:
     return {
-        **{
-            name: file[name] for name in ("path", "partitionValues", "size", "deletionVector") if name in file
-        },
+        **{name: file[name] for name in PASSED_ON if name in file},
         "deletionTimestamp": time.time_ns() // 1_000_000,
         "dataChange": True,
         "extendedFileMetadata": True,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dynamic_tables.errors import StoreError
 
 LONGEST = 400
-PACKAGES = frozenset({"pyspark", "py4j", "delta"})
+PACKAGES = frozenset({"pyspark", "py4j", "delta", "pyarrow"})
 
 
 @contextmanager

@@ -11,16 +11,17 @@ from dynamic_tables.definition import BaseTable, Columns, DynamicTable
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING
-from dynamic_tables.store.file_rows import FileRows, file_name
+from dynamic_tables.store.file_rows import FilePart, FileRows, file_name
 from dynamic_tables.store.folder import Folder
+from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import Touched
 from dynamic_tables.store.relations import LOCAL_ROWS, SparkRelation, Workspace, bound
 from dynamic_tables.store.spark_errors import store_errors
-from dynamic_tables.store.touched import AddAction, live_rows, touched_files
+from dynamic_tables.store.touched import AddAction, touched_files
 from dynamic_tables.versions import SourceVersion
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    pass
 
 CACHED = 64
 """How many small versions are kept for the next refresh."""
@@ -65,7 +66,7 @@ class TableVersions:
         None for a table without row ids, and where the log does not hold every commit or file in full.
         """
         log = self.folder.log(table.name)
-        if start.identity != end.identity or log.commit(start.version) is None:
+        if not _read_alike(log, start.version) or not _read_alike(log, end.version):
             return None
         if isinstance(table, DynamicTable) and not table.incremental:
             return None
@@ -78,10 +79,12 @@ class TableVersions:
             return None
         rows = self._file_rows(table, ids=True)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
-            before, after = rows.before(files), rows.after(files)
-            if before is not None and after is not None:
-                return self._together(before, after)
-            return Touched(self._relation(table, before), self._relation(table, after))
+            before, after = rows.parts(files)
+            if before and after and _few([*before, *after]):
+                together = self._together(rows, before, after)
+                if together is not None:
+                    return together
+            return Touched(self._relation(table, rows, before), self._relation(table, rows, after))
 
     def cached(self) -> Sequence[SparkRelation]:
         """Returns the versions that are kept for later refreshes."""
@@ -100,21 +103,19 @@ class TableVersions:
     def _read(self, table: Stored, version: int, ids: bool) -> SparkRelation:
         files = self._files_at(table, version, ids)
         if files is not None:
-            frame = self._file_rows(table, ids=ids).rows(files)
-            if frame is None:
-                return self.workspace.nothing(_columns(table, ids))
-        else:
-            items = ", ".join(_items(table, ids))
-            place = self.folder.sql_name(table.name)
-            frame = self.workspace.session.sql(f"SELECT {items} FROM {place} VERSION AS OF {version}")
-        if files is not None and sum(map(live_rows, files)) > LOCAL_ROWS:
-            return bound(frame, local=False)
+            rows = self._file_rows(table, ids=ids)
+            return self._relation(table, rows, [FilePart(file) for file in files], ids)
+        items = ", ".join(_items(table, ids))
+        place = self.folder.sql_name(table.name)
+        frame = self.workspace.session.sql(f"SELECT {items} FROM {place} VERSION AS OF {version}")
         return self.workspace.small(frame) or bound(frame, local=False)
 
     def _files_at(self, table: Stored, version: int, ids: bool) -> Sequence[AddAction] | None:
         """Returns the files of a version; None where only Delta's own time travel can tell them."""
         active = self.folder.active(table.name)
-        files = None if active is None else active.at(version)
+        if active is None or not _read_alike(active.log, version):
+            return None
+        files = active.at(version)
         if files is None or any("stats" not in file for file in files):
             return None
         if ids and isinstance(table, BaseTable) and any("baseRowId" not in file for file in files):
@@ -125,19 +126,44 @@ class TableVersions:
         folder = self.folder.path_of(table.name)
         return FileRows(self.workspace.session, self.folder.files, folder, _items(table, ids))
 
-    def _together(self, before: DataFrame, after: DataFrame) -> Touched:
-        """Returns the rows of both ends, fetched by one job if they are few."""
-        both = before.selectExpr("*", f"FALSE AS {END}").unionAll(after.selectExpr("*", f"TRUE AS {END}"))
+    def _together(
+        self, rows: FileRows, before: Sequence[FilePart], after: Sequence[FilePart]
+    ) -> Touched | None:
+        """Returns the rows of both ends, fetched by one job; None if they are too many."""
+        start, end = rows.rows(before), rows.rows(after)
+        assert start is not None
+        assert end is not None
+        both = start.selectExpr("*", f"FALSE AS {END}").unionAll(end.selectExpr("*", f"TRUE AS {END}"))
         few = self.workspace.small(both)
         if few is None:
-            return Touched(bound(before, local=False), bound(after, local=False))
+            return None
         ends = (few.frame.where(condition).drop("$END") for condition in (f"NOT {END}", END))
-        return Touched(*(bound(end, local=True) for end in ends))
+        return Touched(*(bound(frame, local=True) for frame in ends))
 
-    def _relation(self, table: Stored, frame: DataFrame | None) -> SparkRelation:
+    def _relation(
+        self, table: Stored, rows: FileRows, parts: Sequence[FilePart], ids: bool = True
+    ) -> SparkRelation:
+        frame = rows.rows(parts)
         if frame is None:
-            return self.workspace.nothing(_columns(table, True))
-        return self.workspace.small(frame) or bound(frame, local=False)
+            return self.workspace.nothing(_columns(table, ids))
+        few = self.workspace.small(frame) if _few(parts) else None
+        return few or bound(frame, local=False)
+
+
+def _read_alike(log: TableLog, version: int) -> bool:
+    """Tells whether files of a version mean the same when they are read as files of the newest version."""
+    then, now = log.commit(version), log.newest
+    if then is None or then.features is None:
+        return False
+    return (then.table.id, then.table.schema, then.features) == (now.table.id, now.table.schema, now.features)
+
+
+def _few(parts: Sequence[FilePart]) -> bool:
+    """Tells whether parts of files may be kept as literals; if the log does not tell, they may."""
+    try:
+        return sum(part.rows for part in parts) <= LOCAL_ROWS
+    except KeyError:
+        return True
 
 
 def _items(table: Stored, ids: bool) -> list[str]:

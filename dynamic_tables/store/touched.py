@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,13 +31,17 @@ class TouchedFile:
 def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...]:
     """Returns the net of what the commits after `start` up to `end` did to each data file.
 
-    A commit that says of itself that it changes no data (OPTIMIZE, REORG) is left out: its files hold the
-    rows of the files that it removed, under the same row ids. A file that is removed and comes back (RESTORE)
-    is no change. Raises CorruptTable: if a commit of the interval is not in the log.
+    Commits at either end that say that they change no data (OPTIMIZE, REORG) are left out: their files hold
+    the rows of the files that they removed, under the same row ids. Such a commit between others counts,
+    because the rows of a file must be counted once at each end. A file that is removed and comes back
+    (RESTORE) is no change. Raises CorruptTable: if a commit of the interval is not in the log.
     """
+    commits = [log.actions(version) for version in range(start + 1, end + 1)]
+    changing = [place for place, actions in enumerate(commits) if any(map(_changes_data, actions))]
     files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
-    for version in range(start + 1, end + 1):
-        actions = [action for action in log.actions(version) if _changes_data(action)]
+    for actions in commits[changing[0] : changing[-1] + 1] if changing else ():
+        if adds_again(actions):
+            continue
         # A commit names a file twice when its deletion vector changes; the removed state comes first.
         for action in actions:
             if "remove" in action:
@@ -51,6 +55,12 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
                 files[body["path"]] = (before, body)
     pairs = (TouchedFile(before, after) for before, after in files.values())
     return tuple(pair for pair in pairs if _identity(pair.before) != _identity(pair.after))
+
+
+def adds_again(actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
+    """Tells whether a commit only adds files that the table has, for new statistics or tags."""
+    added = any("add" in action for action in actions)
+    return added and not any("remove" in action or _changes_data(action) for action in actions)
 
 
 def as_added(removed: Mapping[str, Any]) -> AddAction:

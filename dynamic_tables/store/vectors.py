@@ -7,6 +7,7 @@ itself or in a file beside the data.
 from __future__ import annotations
 
 import base64
+import os
 import struct
 import uuid
 import zlib
@@ -78,7 +79,10 @@ def new_vector(folder: str, positions: BitMap64) -> Mapping[str, object]:
         return {"storageType": "i", "pathOrInlineDv": z85(padded), **size}
     name = uuid.uuid4()
     content = b"\x01" + struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))
-    Path(f"{folder}/deletion_vector_{name}.bin").write_bytes(content)
+    with Path(f"{folder}/deletion_vector_{name}.bin").open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
     return {"storageType": "u", "pathOrInlineDv": z85(name.bytes), "offset": 1, **size}
 
 

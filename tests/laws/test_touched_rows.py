@@ -120,6 +120,26 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
         pytest.param(["OPTIMIZE {r}"], (0, 0), id="OPTIMIZE"),
         pytest.param(["OPTIMIZE {r}", "DELETE FROM {r} WHERE k = 11"], (1, 0), id="OPTIMIZE, then a row"),
         pytest.param(
+            ["INSERT INTO {r} VALUES (50, 'n')", "OPTIMIZE {r}", "RESTORE TABLE {r} TO VERSION AS OF 4"],
+            (0, 1),
+            id="INSERT, OPTIMIZE, RESTORE to the INSERT",
+        ),
+        pytest.param(
+            ["DELETE FROM {r} WHERE k = 1", "OPTIMIZE {r}", "RESTORE TABLE {r} TO VERSION AS OF 3"],
+            (0, 0),
+            id="DELETE, OPTIMIZE, RESTORE to the start",
+        ),
+        pytest.param(
+            [
+                "UPDATE {r} SET v = 'y' WHERE k = 1",
+                "UPDATE {r} SET v = 'a' WHERE k = 1",
+                "OPTIMIZE {r}",
+                "UPDATE {r} SET v = 'z' WHERE k = 1",
+            ],
+            (18, 18),
+            id="there and back, OPTIMIZE, UPDATE",
+        ),
+        pytest.param(
             ["UPDATE {r} SET v = 'b' WHERE k = 1", "RESTORE TABLE {r} TO VERSION AS OF 3"],
             (0, 0),
             id="RESTORE",

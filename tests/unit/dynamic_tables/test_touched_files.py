@@ -78,6 +78,16 @@ A_AND_B = [add("a"), add("b")]
             id="optimized, then rows deleted",
         ),
         pytest.param(
+            [
+                [add("c")],
+                [remove("a", changes=False), remove("c", changes=False), add("d", changes=False)],
+                [remove("d"), add("a"), add("c")],
+            ],
+            {(None, "c")},
+            id="appended, optimized, restored to the append",
+        ),
+        pytest.param([[add("a", changes=False)], [add("c")]], {(None, "c")}, id="added again for statistics"),
+        pytest.param(
             [[remove("a"), remove("b"), add("c")]], {("a", None), ("b", None), (None, "c")}, id="overwritten"
         ),
         pytest.param([[], []], set(), id="commits without files"),
@@ -107,6 +117,12 @@ def test_the_files_of_every_version(tmp_path: Path) -> None:
         files = active.at(version)
         assert files is not None
         assert {state(dict(file)) for file in files} == names
+
+
+def test_files_that_are_added_again_leave_older_versions_untold(tmp_path: Path) -> None:
+    active = ActiveFiles(logged(tmp_path, [A_AND_B, [add("a", changes=False)]]))
+    assert active.at(2) is not None
+    assert active.at(1) is None
 
 
 def test_without_its_first_commits_a_log_does_not_tell_the_files(tmp_path: Path) -> None:
