@@ -134,7 +134,14 @@ def _replacing(tree: exp.Create, text: str, definitions: Mapping[str, Definition
 
 
 def column_type(name: str, text: str) -> Type:
-    """Returns the type of a base table's column. Raises DefinitionError: not a type that tables may hold."""
+    """Returns the type of a base table's column.
+
+    Raises DefinitionError: for a type that tables may not hold, and for a name that the engine uses itself.
+    """
+    if name.startswith("$") or name.lower() == "_metadata":
+        raise DefinitionError(
+            f"column {name}: names that begin with $, and the name _metadata, are reserved; take another name"
+        )
     type_ = parse_type(text)
     if type_ is None:
         raise DefinitionError(
