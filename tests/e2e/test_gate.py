@@ -163,6 +163,8 @@ def test_an_interrupted_gate_is_undecided(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell that starts the tests in the background lets every process below it ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert run.stderr is not None
     for line in run.stderr:

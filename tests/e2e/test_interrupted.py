@@ -17,7 +17,12 @@ PROGRAM = "from campaign.cli import main; main()"
 def test_what_was_judged_is_written_down(sent: signal.Signals, tmp_path: Path) -> None:
     arguments = ("fuzz", "--profile", "quick", "--budget", "5m", "--workers", "1", "--out", str(tmp_path))
     run = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", PROGRAM, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that starts the tests in the background lets every process below it ignore SIGINT.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert run.stderr is not None
     for line in run.stderr:
