@@ -57,13 +57,6 @@ def other_ids(plan: Plan) -> Plan:
 SAME_ID: Expr = boolean("=", ID, OTHER_ID)
 
 
-def counted(schema: Columns) -> Plan:
-    """Returns, per `$ROW_ID` and `$ACTION`, the number of rows of a change set as `$COUNT`."""
-    return Aggregate(
-        change_leaf(schema), ((ROW_ID, ID), (ACTION, ACT)), (("$COUNT", Agg("COUNT", None, False, BIGINT)),)
-    )
-
-
 def validate_changes(schema: Columns) -> Plan:
     """Returns the part of `validate` that needs the change set alone: its size, and what is duplicated."""
     changes = change_leaf(schema)
@@ -77,7 +70,9 @@ def validate_changes(schema: Columns) -> Plan:
 
 
 def _duplicated(schema: Columns) -> Plan:
-    return Filter(counted(schema), boolean(">", Col("$COUNT", BIGINT), Lit(1, BIGINT)))
+    count: tuple[str, Agg] = ("$COUNT", Agg("COUNT", None, False, BIGINT))
+    counted = Aggregate(change_leaf(schema), ((ROW_ID, ID), (ACTION, ACT)), (count,))
+    return Filter(counted, boolean(">", Col("$COUNT", BIGINT), Lit(1, BIGINT)))
 
 
 def _checked(checks: tuple[tuple[str, Plan], ...]) -> Plan:

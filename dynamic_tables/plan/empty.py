@@ -81,14 +81,14 @@ class _Pruning:
 
     def _join(self, plan: Join) -> Plan | None:
         left, right = self.pruned(plan.left), self.pruned(plan.right)
-        gone = {
+        without_rows = {
             JoinKind.INNER: left is None or right is None,
             JoinKind.CROSS: left is None or right is None,
             JoinKind.LEFT: left is None,
             JoinKind.RIGHT: right is None,
             JoinKind.FULL: left is None and right is None,
         }
-        if gone[plan.kind]:
+        if without_rows[plan.kind]:
             return None
         return replace(
             plan, left=plan.left if left is None else left, right=plan.right if right is None else right

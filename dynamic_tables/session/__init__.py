@@ -34,7 +34,7 @@ def open_session(
 ) -> "SparkSession":
     """Opens a Spark session that has Delta, the time zone UTC and the given settings, and prints nothing.
 
-    The default settings are sized to this machine; docs/engine.md compares them with the others.
+    The default settings are sized to this machine; docs/engine.md describes them and the others.
 
     A process has at most one JVM. The first call starts it; a later call returns a new session on it, with
     temporary views and SQL settings of its own, but with the flags, memory and files of the first. If the

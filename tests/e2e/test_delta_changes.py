@@ -1,0 +1,72 @@
+"""Refreshes on Delta by the size and the values of what changed: by position, by one file, by MERGE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
+from dynamic_tables.schedule.clock import SimulatedClock, WallClock
+from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store import small_merge
+from dynamic_tables.store.port import Action
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return open_session(settings=Settings.TUNED)
+
+
+def test_changes_of_every_size_are_exact(tmp_path: Path, spark: SparkSession) -> None:
+    """Rows here and there are looked up by position, thousands are merged by Spark, most rows too."""
+    account = Account.open(str(tmp_path), spark, WallClock())
+    account.create_base_table("r", {"k": "INT", "v": "BIGINT"})
+    rows = spark.sql("SELECT CAST(id AS INT) AS k, id % 7 AS v FROM RANGE(12000)")
+    rows.write.format("delta").mode("append").save(f"{tmp_path}/r")
+    query = "SELECT k, v * 2 AS w FROM r WHERE v <> 3"
+    account.create_dynamic_table("d", query, refresh_mode="INCREMENTAL")
+    for change in (
+        "UPDATE r SET v = v + 1 WHERE k % 40 = 0",
+        "UPDATE r SET v = v + 1 WHERE k % 2 = 0",
+        "DELETE FROM r WHERE k < 11000",
+    ):
+        account.execute(change)
+        assert account.refresh("d")[-1].action is Action.INCREMENTAL
+        stored = spark.sql(f"SELECT k, w FROM delta.`{tmp_path}/d`")
+        expected = spark.sql(query.replace("FROM r", f"FROM delta.`{tmp_path}/r`"))
+        assert stored.exceptAll(expected).count() == expected.exceptAll(stored).count() == 0, change
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def test_nan_is_found_in_what_the_engine_wrote(tmp_path: Path, spark: SparkSession) -> None:
+    account = Account.open(str(tmp_path), spark, WallClock())
+    account.create_base_table("r", {"k": "INT", "x": "DOUBLE"})
+    account.create_dynamic_table("d", "SELECT k, x FROM r")
+    account.execute("INSERT INTO r VALUES (1, 1.0D), (2, CAST('NaN' AS DOUBLE)), (3, 3.0D)")
+    assert account.refresh("d")[-1].action is Action.INCREMENTAL
+    above = spark.sql(f"SELECT k FROM delta.`{tmp_path}/d` WHERE x > 5").collect()
+    assert [row[0] for row in above] == [2]
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def test_many_small_commits_are_rewritten_as_one_file(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_merge, "MOST_SMALL_FILES", 2)
+    clock = SimulatedClock()
+    account = Account.open(str(tmp_path), spark, clock)
+    account.create_base_table("r", {"k": "INT"})
+    account.create_dynamic_table("d", "SELECT k, 'x' AS tag FROM r")
+    for time in range(1, 5):
+        clock.set(time)
+        account.execute(f"INSERT INTO r VALUES ({time})")
+        assert account.refresh("d")[-1].action is Action.INCREMENTAL
+    files = spark.sql(f"SELECT DISTINCT _metadata.file_name FROM delta.`{tmp_path}/d`").count()
+    assert files == 1
+    rows = account.store.current(account.dynamic_table("d")).rows()
+    assert sorted(row[:2] for row in rows) == [(time, "x") for time in range(1, 5)]
+    account.store.close()  # type: ignore[attr-defined]
