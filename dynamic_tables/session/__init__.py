@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session import dead
+from dynamic_tables.session.class_archive import archive_options
 from dynamic_tables.session.java import find_java
-from dynamic_tables.session.launch import fetch_jars, launch_conf, start_context
+from dynamic_tables.session.launch import fetch_jars, launch_conf, spark_home, start_context
 from dynamic_tables.session.settings import Settings, overrides
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def _first_session(app_name: str, settings: Settings, master: str, scratch: Path
         master=master,
         scratch=scratch.absolute(),
         jars=fetch_jars(os.environ),
+        flags=archive_options(java, spark_home(), os.environ),
     )
     return SparkSession(start_context(conf, java, scratch))
 

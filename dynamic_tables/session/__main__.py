@@ -1,4 +1,4 @@
-"""`python -m dynamic_tables.session --fetch`: downloads Delta's jars into the cache, as `make setup` does."""
+"""`python -m dynamic_tables.session --fetch`: fills the cache: Delta's jars, and loaded classes."""
 
 import argparse
 import os
@@ -6,16 +6,16 @@ import sys
 
 from dynamic_tables.errors import SessionError
 from dynamic_tables.session.jars import DELTA
-from dynamic_tables.session.launch import fetch_jars
+from dynamic_tables.session.launch import prepare
 
 
 def main() -> int:
-    """Fetches the jars; returns 0 if the cache holds them, 2 with one line on stderr if not."""
+    """Fills the cache; returns 0 if it holds the jars, 2 with one line on stderr if not."""
     parser = argparse.ArgumentParser(prog="python -m dynamic_tables.session", description=__doc__)
     parser.add_argument("--fetch", action="store_true", required=True, help=f"fetch {DELTA} unless cached")
     parser.parse_args()
     try:
-        fetch_jars(os.environ)
+        prepare(os.environ)
     except SessionError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import SessionError
+from dynamic_tables.session.class_archive import make_archive
 from dynamic_tables.session.jars import DELTA, JarCache, proxy_options, unresolved
 from dynamic_tables.session.java import Java, find_java
 from dynamic_tables.session.settings import DELTA_SESSION, JVM_OPTIONS, MEMORY, RUNTIME, Settings
@@ -25,11 +26,21 @@ _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 def launch_conf(
-    *, app_name: str, settings: Settings, master: str, scratch: Path, jars: tuple[Path, ...]
+    *,
+    app_name: str,
+    settings: Settings,
+    master: str,
+    scratch: Path,
+    jars: tuple[Path, ...],
+    flags: tuple[str, ...] = (),
 ) -> dict[str, str]:
-    """Returns the whole configuration of a session's JVM; every file that Spark writes is in `scratch`."""
+    """Returns the whole configuration of a session's JVM; every file that Spark writes is in `scratch`.
+
+    `flags`: options of the JVM besides those of the settings.
+    """
     options = (
         *JVM_OPTIONS[settings],
+        *flags,
         "-Duser.timezone=UTC",
         f"-Djava.io.tmpdir={scratch / 'tmp'}",
         f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
@@ -115,6 +126,17 @@ def fetch_jars(env: Mapping[str, str]) -> tuple[Path, ...]:
     java = find_java(env)
     with _locked(cache.folder):
         return cache.jars() or _resolve(cache, java, env)
+
+
+def prepare(env: Mapping[str, str]) -> None:
+    """Fills the cache with Delta's jars, and with the archive of classes from which sessions start faster.
+
+    Raises SessionError: if there is no Java, or the jars are neither cached nor downloadable.
+    """
+    cache = JarCache.of(env)
+    fetch_jars(env)
+    with _locked(cache.folder):
+        make_archive(find_java(env), spark_home(), env)
 
 
 def _resolve(cache: JarCache, java: Java, env: Mapping[str, str]) -> tuple[Path, ...]:

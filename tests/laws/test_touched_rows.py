@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,6 @@ class History:
         self.spark, self.name = spark, f"delta.`{folder}/r`"
         self.store = DeltaStore(str(folder), spark, WallClock())
         self.table = BaseTable("r", (("k", INT), ("v", STRING)))
-        self.store.create_base_table(self.table)
 
     def run(self, *statements: str) -> None:
         for statement in statements:
@@ -67,12 +67,23 @@ def bag(relation: Relation) -> Counter[object]:
     return Counter(tuple(row) for row in relation.rows())
 
 
-@pytest.fixture
-def history(tmp_path: Path, spark: SparkSession) -> Iterator[History]:
-    history = History(tmp_path, spark)
-    # Three files of six rows each.
+@pytest.fixture(scope="module")
+def three_files(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    """The folder of a table of three files with six rows each."""
+    folder = tmp_path_factory.mktemp("three_files")
+    history = History(folder, spark)
+    history.store.create_base_table(history.table)
     for start in (0, 10, 20):
         history.run(f"INSERT INTO {{r}} SELECT CAST(id AS INT), 'a' FROM RANGE({start}, {start + 6}, 1, 1)")
+    history.store.close()
+    return folder
+
+
+@pytest.fixture
+def history(three_files: Path, tmp_path: Path, spark: SparkSession) -> Iterator[History]:
+    # A Delta table names its files relative to its folder, so a copy of the folder is a table.
+    shutil.copytree(three_files, tmp_path, dirs_exist_ok=True)
+    history = History(tmp_path, spark)
     yield history
     history.store.close()
 
