@@ -1,7 +1,7 @@
 """An archive of loaded classes, from which the JVM of a session starts about a quarter faster.
 
 Java calls it application class-data sharing. The JVM compares the archive with its own version and class
-path and starts without it, silently, if they differ: an archive changes how fast a session starts, nothing else.
+path and starts without it, silently, if they differ: an archive changes only how fast a session starts.
 """
 
 import hashlib
