@@ -99,6 +99,16 @@ class Account:
         with self.lock:
             return self._writable().write(statements)
 
+    def end_unfinished(self, *, keep: bool) -> Sequence[int]:
+        """Undoes every unfinished transaction, or keeps what it committed; returns their times.
+
+        Only for a process that knows that no other one writes. It is seldom needed: the next write or
+        refresh undoes the transactions of processes that have ended by itself, and `keep` is for one that
+        cannot be undone, because another writer has changed the same rows since. Raises StoreError.
+        """
+        with self.lock:
+            return self._writable().end_unfinished(keep=keep)
+
     def _writable(self) -> WritableStore:
         if not isinstance(self.store, WritableStore):
             raise DefinitionError("this account's store keeps no base tables; write them where they live")
@@ -153,7 +163,8 @@ class Account:
                 upstream.name: [record.frontier.timestamp for record in self.store.refreshes(upstream)]
                 for upstream in self.upstream(table)
             }
-            timestamp = initialization_timestamp(timestamps, self.clock.now(), table.target_lag)
+            now = self.store.earliest(self.clock.now())
+            timestamp = initialization_timestamp(timestamps, now, table.target_lag, self._oldest(table))
             return self.refresh(name, timestamp, observe=observe)
 
     def refresh(
@@ -169,12 +180,14 @@ class Account:
         Example: `[result.action for result in account.refresh("totals")]`.
         """
         with self.lock:
-            timestamp = self.clock.now() if at is None else at
+            now = self.store.earliest(self.clock.now())
+            timestamp = now if at is None else at
             table = self.dynamic_table(name)
-            if timestamp > self.clock.now():
+            if timestamp > now:
                 raise DefinitionError(
                     f"refresh of {table.name} at {timestamp}: the future cannot be read yet"
                 )
+            self.store.decide(timestamp)
             results = []
             for upstream in (*self.upstream(table), table):
                 if not self.has_version_at(upstream, timestamp):
@@ -259,6 +272,14 @@ class Account:
 
         visit(table)
         return tuple(ordered.values())
+
+    def _oldest(self, table: DynamicTable) -> int | None:
+        """Returns the oldest data timestamp at which all base tables below a table exist."""
+        definitions = self.store.definitions()
+        sources = {source for each in (table, *self.upstream(table)) for source in each.sources}
+        bases = [base for base in map(definitions.get, sources) if isinstance(base, BaseTable)]
+        starts = [self.store.history(base).versions[0].timestamp for base in bases]
+        return max(starts, default=None)
 
     def has_version_at(self, table: DynamicTable, timestamp: int) -> bool:
         """Tells whether the table has a refresh with exactly this data timestamp."""

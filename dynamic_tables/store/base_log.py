@@ -1,12 +1,11 @@
-"""The versions of a base table, read from its Delta log, and transactions that were never finished."""
+"""The versions of a base table, read from its Delta log and the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from dynamic_tables.errors import CorruptTable
+from dynamic_tables.store.ledger import Tick
 from dynamic_tables.store.log import LoggedCommit, TableLog, decoding
 from dynamic_tables.versions import SourceVersion
 
@@ -16,7 +15,8 @@ class Stamp:
     """The part of a commit's metadata about its transaction: part number, number of parts, commit timestamp.
 
     A transaction is complete when its last part is committed. `before`: the version of each of its tables
-    before the transaction; a rollback restores it. `closing`: the commit changes no row.
+    before the transaction. `closing`: the commit changes no row. `undone`: the commit takes earlier parts
+    back. `owner`: the process that runs it, as `owner.this_process` names it.
     """
 
     transaction: str
@@ -25,6 +25,8 @@ class Stamp:
     parts: int
     before: Mapping[str, int]
     closing: bool = False
+    undone: bool = False
+    owner: str = ""
 
     def to_metadata(self) -> dict[str, object]:
         """Returns the metadata of the commit."""
@@ -36,6 +38,8 @@ class Stamp:
             "parts": self.parts,
             "tables": dict(self.before),
             "closing": self.closing,
+            "undone": self.undone,
+            "owner": self.owner,
         }
 
 
@@ -58,60 +62,40 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
             parts=int(str(data["parts"])),
             before={str(name): int(version) for name, version in tables.items()},
             closing=bool(data["closing"]),
+            undone=bool(data.get("undone")),
+            owner=str(data.get("owner", "")),
         )
 
 
-def versions(log: TableLog, *, simulated: bool) -> tuple[SourceVersion, ...]:
-    """Returns the versions of a base table, oldest first.
+def versions(log: TableLog) -> tuple[SourceVersion, ...]:
+    """Returns every version of a base table, oldest first, each with the time at which it was committed.
 
-    Raises CorruptTable: for a commit of another writer in simulated time, and for times that go back.
+    That time, in microseconds, is what the writer's clock showed: it orders nothing.
     """
     result: list[SourceVersion] = []
     for commit in log.commits:
         stamp = stamp_of(log, commit)
-        if stamp is None and simulated:
-            raise CorruptTable(
-                f"{log.name}: version {commit.version} ({commit.operation}) was written from outside and has "
-                "no place in simulated time; write through the account, or open it with a wall clock"
-            )
-        # Delta's commit time of another writer is in milliseconds. Its last microsecond counts, so that a
-        # refresh earlier in that millisecond did not have to see the commit.
-        timestamp = commit.in_commit_ms * 1000 + 999 if stamp is None else stamp.timestamp
         changed = commit.changes_rows and not (stamp is not None and stamp.closing)
         same = result and result[-1].identity == commit.table.id
         content = result[-1].content if same and not changed else commit.version
-        if result and timestamp < result[-1].timestamp:
-            raise CorruptTable(
-                f"{log.name}: version {commit.version} is of {timestamp}, "
-                f"before version {commit.version - 1} of {result[-1].timestamp}"
-            )
-        result.append(SourceVersion(commit.version, timestamp, content, commit.table.id))
+        result.append(SourceVersion(commit.version, commit.in_commit_ms * 1000, content, commit.table.id))
     return tuple(result)
 
 
-def unfinished(logs: Mapping[str, TableLog]) -> Stamp | None:
-    """Returns the newest stamp of a transaction whose last part is in no table; None if all are complete."""
-    for log in logs.values():
-        # The account writes nothing while a transaction is unfinished: its stamp is the newest of its table.
-        stamp = next(_newest_first(log), None)
-        if stamp is not None and stamp.part < stamp.parts and not _finished(stamp, logs):
-            return stamp
-    return None
+def at_ticks(log: TableLog, ticks: Sequence[Tick]) -> tuple[SourceVersion, ...]:
+    """Returns the versions of a base table that ticks name, as far as its log holds them.
 
-
-def _finished(stamp: Stamp, logs: Mapping[str, TableLog]) -> bool:
-    for name in stamp.before:
-        if name not in logs:
-            # The table was dropped later, which no account does in the middle of a transaction.
-            return True
-        for other in takewhile(lambda other: other.timestamp >= stamp.timestamp, _newest_first(logs[name])):
-            if other.transaction == stamp.transaction and other.part == other.parts:
-                return True
-    return False
-
-
-def _newest_first(log: TableLog) -> Iterator[Stamp]:
-    for commit in reversed(log.commits):
-        stamp = stamp_of(log, commit)
-        if stamp is not None:
-            yield stamp
+    `timestamp` is the data timestamp of the tick from which on the version is read.
+    """
+    known = versions(log)
+    first = log.commits[0].version
+    result: list[SourceVersion] = []
+    for tick in ticks:
+        named = tick.tables.get(log.name)
+        if named is None or not first <= named.version <= log.newest.version:
+            continue
+        version = known[named.version - first]
+        # A table that was dropped and created again under its name has another id.
+        if version.identity == named.identity and (not result or result[-1].version < version.version):
+            result.append(replace(version, timestamp=tick.timestamp))
+    return tuple(result)

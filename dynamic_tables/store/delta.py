@@ -19,8 +19,11 @@ from dynamic_tables.store import base_log, refresh_log
 from dynamic_tables.store.base_log import Stamp
 from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES, DYNAMIC_TABLE_PROPERTIES, create_text
 from dynamic_tables.store.commit_settings import commit_settings
+from dynamic_tables.store.cut import Start
+from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.files import files_of
 from dynamic_tables.store.folder import Folder
+from dynamic_tables.store.ledger import Ledger
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import RefreshRecord, Relation, Touched
 from dynamic_tables.store.readable import is_readable
@@ -65,8 +68,20 @@ class DeltaStore:
         self.folder = Folder(path.rstrip("/"), files_of(path, spark), self.session)
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
         self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
+        self.ledger = Ledger(self.folder.path, self.folder.files)
         self.transactions = Transactions(
-            session=self.session, clock=clock, logs=self._base_logs, run_replace=self._replace
+            session=self.session,
+            clock=clock,
+            folder=self.folder,
+            logs=self._base_logs,
+            ticked=self._ticked,
+            run_replace=self._replace,
+        )
+        self.time = DataTime(
+            clock=clock,
+            ledger=self.ledger,
+            logs=self._base_logs,
+            undo_abandoned=self.transactions.undo_abandoned,
         )
 
     # Definitions
@@ -83,6 +98,7 @@ class DeltaStore:
         stamp = Stamp(transaction=uuid.uuid4().hex, timestamp=self.clock.now(), part=1, parts=1, before={})
         with commit_settings(self.session, json.dumps(stamp.to_metadata())):
             self.folder.create(table, table.columns, properties)
+        self.time.add_table(table.name)
 
     def create_view(self, view: View) -> None:
         """Adds a view, as a Delta table without rows whose properties hold it. Raises DefinitionError."""
@@ -114,13 +130,20 @@ class DeltaStore:
         checked = [check_statement(text, self.definitions()) for text in statements]
         for statement in checked:
             self.folder.register(statement.target)
-        return self.transactions.write(checked)
+        self.time.ensure_open()
+        written = self.transactions.write(checked)
+        self.time.add_write()
+        return written
 
-    def rollback_unfinished(self) -> int | None:
-        """Rolls back a transaction that a crash cut off and returns its timestamp; None if there is none."""
+    def end_unfinished(self, *, keep: bool) -> Sequence[int]:
+        """Undoes every unfinished transaction, or keeps what it committed; returns their times."""
         for name in self._base_logs():
             self.folder.register(name)
-        return self.transactions.rollback_unfinished()
+        return self.transactions.end_unfinished(keep=keep)
+
+    def _ticked(self) -> Start:
+        self.ledger.poll()
+        return self.ledger.vector
 
     def _base_logs(self) -> Mapping[str, TableLog]:
         definitions = self.definitions().values()
@@ -139,16 +162,21 @@ class DeltaStore:
     # Versions
 
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
-        """Returns the versions of a table: commits of a base table, refreshes of a dynamic table.
-
-        Raises StoreError: while a transaction is unfinished, as no time at or after it can be read.
-        """
+        """Returns the versions of a table: of a base table at each tick, of a dynamic table its refreshes."""
         log = self.folder.polled(definition.name)
         if isinstance(definition, DynamicTable):
             versions = refresh_log.versions(refresh_log.refreshes(log))
             return SourceHistory(definition.name, True, versions)
-        self.transactions.ensure_finished()
-        return SourceHistory(definition.name, False, base_log.versions(log, simulated=self.clock.simulated))
+        self.ledger.poll()
+        return SourceHistory(definition.name, False, base_log.at_ticks(log, self.ledger.ticks))
+
+    def earliest(self, now: int) -> int:
+        """Returns the earliest data timestamp, not before `now`, for which versions can still be decided."""
+        return self.time.earliest(now)
+
+    def decide(self, timestamp: int) -> None:
+        """Decides, once for all, which version of each base table a data timestamp stands for."""
+        self.time.decide(timestamp)
 
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Tells whether log and files still hold a version, as far as `store.readable` checks."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,6 +30,12 @@ class Files(Protocol):
 
     def exists(self, path: str) -> bool:
         """Tells whether there is a file or folder of this path."""
+
+    def put(self, file: str, text: str) -> bool:
+        """Creates a text file as a whole, with its folder; False if the file exists already. Raises OSError.
+
+        However many processes call it at once, one of them gets True, and no reader sees a part of the text.
+        """
 
     def remove(self, folder: str) -> None:
         """Removes a folder with its contents; renamed first, so that a crash leaves no half of a table."""
@@ -56,6 +64,20 @@ class LocalFiles(Files):
     def exists(self, path: str) -> bool:
         return Path(path).exists()
 
+    def put(self, file: str, text: str) -> bool:
+        path = Path(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            written.write_text(text, encoding="utf-8")
+            # A link is made only if its name is free; a rename would replace the file.
+            os.link(written, path)
+        except FileExistsError:
+            return False
+        finally:
+            written.unlink(missing_ok=True)
+        return True
+
     def remove(self, folder: str) -> None:
         path = Path(folder)
         hidden = path.with_name(f".dropped-{path.name}")
@@ -71,6 +93,7 @@ class HadoopFiles(Files):
         # pyspark has no public interface to Hadoop's file systems.
         self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
         self.conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+        self.session: Any = spark._jsparkSession  # noqa: SLF001
 
     def folders(self, folder: str) -> Sequence[str]:
         return [name for name, is_folder in self._entries(folder) if is_folder]
@@ -100,6 +123,23 @@ class HadoopFiles(Files):
     def exists(self, path: str) -> bool:
         place = self._path(path)
         return bool(place.getFileSystem(self.conf).exists(place))
+
+    def put(self, file: str, text: str) -> bool:
+        # Delta's log store is what knows, for each kind of storage, how a file is created only once.
+        path = self._path(file)
+        log = self.jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.session, path.getParent().toString())
+        lines = self.jvm.java.util.ArrayList()
+        for line in text.splitlines():
+            lines.add(line)
+        iterator = self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(lines.iterator())
+        path.getFileSystem(self.conf).mkdirs(path.getParent())
+        try:
+            log.store().write(path, iterator, False, self.conf)
+        except Exception as error:
+            if "FileAlreadyExistsException" in str(error):
+                return False
+            raise
+        return True
 
     def remove(self, folder: str) -> None:
         path = self._path(folder)

@@ -88,6 +88,12 @@ class Store(Protocol):
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
         """Returns the versions of a table: commits of a base table, refreshes of a dynamic table."""
 
+    def earliest(self, now: int) -> int:
+        """Returns the earliest data timestamp, not before `now`, for which versions can still be decided."""
+
+    def decide(self, timestamp: int) -> None:
+        """Decides, once for all, which version of each base table a data timestamp stands for."""
+
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Tells whether the rows of a version can still be read."""
 
@@ -136,6 +142,9 @@ class WritableStore(Store, Protocol):
 
     def write(self, statements: Sequence[str]) -> Mapping[str, int]:
         """Runs statements as one transaction; returns the newest version of each table written."""
+
+    def end_unfinished(self, *, keep: bool) -> Sequence[int]:
+        """Undoes every unfinished transaction, or keeps what it committed; returns their times."""
 
 
 @runtime_checkable

@@ -54,7 +54,12 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
                 before, _ = files.get(body["path"], (None, None))
                 files[body["path"]] = (before, body)
     pairs = (TouchedFile(before, after) for before, after in files.values())
-    return tuple(pair for pair in pairs if _identity(pair.before) != _identity(pair.after))
+    return tuple(pair for pair in pairs if not same_rows(pair.before, pair.after))
+
+
+def same_rows(one: AddAction | None, other: AddAction | None) -> bool:
+    """Tells whether two states of one data file hold the same rows; None: the file is not in the table."""
+    return _identity(one) == _identity(other)
 
 
 def adds_again(actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:

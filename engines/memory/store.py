@@ -119,6 +119,13 @@ class MemoryStore(ABC, Generic[Rows]):
         versions = self.tables[definition.name].versions
         return SourceHistory(definition.name, isinstance(definition, DynamicTable), versions)
 
+    def earliest(self, now: int) -> int:
+        """Returns `now`: the owner of the clock sets the time."""
+        return now
+
+    def decide(self, timestamp: int) -> None:
+        """Does nothing: one process writes, and the times of its commits decide what a time stands for."""
+
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Returns True for every version that exists: nothing is vacuumed in memory."""
         return version.version < len(self.tables[name].rows)

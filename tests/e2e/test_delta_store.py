@@ -14,7 +14,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.definition import BaseTable, RefreshMode
 from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.refresh.execute import RefreshResult
-from dynamic_tables.schedule.clock import SimulatedClock, WallClock
+from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VERSION
 from dynamic_tables.store.delta import DeltaStore
@@ -205,27 +205,20 @@ def test_the_same_data_timestamp_cannot_be_committed_twice(shop: Shop) -> None:
     assert shop.rows() == [("a", 2), ("b", 1)]
 
 
-def test_a_foreign_commit_has_no_place_in_simulated_time(shop: Shop) -> None:
+def test_a_foreign_commit_enters_with_the_next_data_timestamp(shop: Shop) -> None:
     shop.filled().at(20)
     shop.spark.sql(f"INSERT INTO delta.`{shop.path}/r` VALUES (3, 'b')")
-    with pytest.raises(CorruptTable, match=r"r: version 2 \(WRITE\) was written from outside"):
-        shop.refresh()
-
-
-def test_a_foreign_commit_takes_its_in_commit_time_under_a_wall_clock(
-    tmp_path: Path, spark: SparkSession
-) -> None:
-    account = Account.open(str(tmp_path), spark, WallClock())
-    account.create_base_table("r", {"k": "INT"})
-    account.create_dynamic_table("d", "SELECT k FROM r")
-    spark.sql(f"INSERT INTO delta.`{tmp_path}/r` VALUES (3)")
-    in_commit = json.loads((tmp_path / "r/_delta_log" / f"{1:020d}.json").read_text().splitlines()[0])
-    assert account.refresh("d")[-1].record.inserted == 1
-    definition = account.store.definitions()["r"]
-    assert isinstance(definition, BaseTable)
-    newest = account.store.history(definition).versions[-1]
-    assert newest.timestamp // 1000 == in_commit["commitInfo"]["inCommitTimestamp"]
-    assert account.execute("INSERT INTO r VALUES (4)") == {"r": 2}
+    shop.account.refresh("g", 10)
+    assert shop.rows() == [("a", 2)]
+    assert shop.refresh().record.inserted == 1
+    assert shop.rows() == [("a", 2), ("b", 1)]
+    base = shop.store.definitions()["r"]
+    assert isinstance(base, BaseTable)
+    assert [version.timestamp for version in shop.store.history(base).versions] == [0, 10, 20]
+    with pytest.raises(StoreError, match="the data timestamp 20 is decided already"):
+        shop.account.execute("INSERT INTO r VALUES (4, 'b')")
+    shop.clock.set(21)
+    assert shop.account.execute("INSERT INTO r VALUES (4, 'b')") == {"r": 3}
 
 
 def test_a_failing_query_leaves_the_contents(shop: Shop) -> None:
@@ -256,38 +249,6 @@ def test_a_last_statement_without_effect_completes_its_transaction(shop: Shop) -
     assert shop.refresh().action is Action.INCREMENTAL
     shop.at(30, "DELETE FROM r WHERE k = 99", "DELETE FROM r WHERE k = 98")
     assert shop.refresh().action is Action.NO_DATA
-
-
-def test_a_crash_between_the_parts_blocks_reading_until_it_is_rolled_back(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shop.filled()
-    shop.account.create_base_table("s", {"k": "INT"})
-    shop.account.create_dynamic_table("d", "SELECT k FROM s", refresh_mode=RefreshMode.FULL)
-    run = shop.store.transactions._run
-
-    class Crash(BaseException):
-        pass
-
-    def crashing(statement: object, stamp: object) -> None:
-        if getattr(stamp, "part", 0) == 2:
-            raise Crash
-        run(statement, stamp)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(type(shop.store.transactions), "_run", lambda self, *args: crashing(*args))
-    with pytest.raises(Crash):
-        shop.at(20, "INSERT INTO r VALUES (3, 'b')", "INSERT INTO s VALUES (1)")
-    monkeypatch.undo()
-    again = shop.reopened()
-    for name in ("g", "d"):
-        with pytest.raises(RefreshFailed, match="the transaction at 20 over r, s is unfinished: part 1 of 2"):
-            again.refresh(name)
-    with pytest.raises(StoreError, match="unfinished"):
-        again.account.execute("INSERT INTO s VALUES (2)")
-    assert again.store.rollback_unfinished() == 20
-    assert again.store.rollback_unfinished() is None
-    again.refresh("g")
-    assert again.rows("g") == [("a", 2)]
 
 
 def folded(store: DeltaStore, row: str, *, few: bool) -> Relation:
@@ -379,7 +340,7 @@ def test_corrupt_folders_are_named(shop: Shop) -> None:
 def test_a_dropped_name_can_be_used_again(shop: Shop) -> None:
     shop.filled()
     shop.account.drop("g")
-    assert sorted(path.name for path in shop.path.iterdir()) == ["r"]
+    assert sorted(path.name for path in shop.path.iterdir()) == ["_ticks", "r"]
     shop.account.create_dynamic_table("g", "SELECT k FROM r")
     assert shop.rows() == [(1,), (2,)]
     shop.account.drop("g")

@@ -50,14 +50,14 @@ class History:
         return ends[0] - ends[1], ends[1] - ends[0]
 
     def touched(self, start: int, end: int) -> tuple[Counter[object], Counter[object]]:
-        known = versions(self.store.folder.polled("r"), simulated=False)
+        known = versions(self.store.folder.polled("r"))
         rows = self.store.touched(self.table, known[start], known[end])
         assert rows is not None
         before, after = bag(rows.before), bag(rows.after)
         return before - after, after - before
 
     def rows_read(self, start: int, end: int) -> tuple[int, int]:
-        known = versions(self.store.folder.polled("r"), simulated=False)
+        known = versions(self.store.folder.polled("r"))
         rows = self.store.touched(self.table, known[start], known[end])
         assert rows is not None
         return len(rows.before.rows()), len(rows.after.rows())

@@ -1,0 +1,107 @@
+"""Data timestamps of an account: which one comes next, and what each stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dynamic_tables.errors import StoreError
+from dynamic_tables.schedule.clock import Clock
+from dynamic_tables.store.cut import cut, finished
+from dynamic_tables.store.ledger import Ledger, TableVersion, Tick
+from dynamic_tables.store.log import TableLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataTime:
+    """The law that it keeps: all refreshes at one data timestamp read one vector of base-table versions.
+
+    Vectors grow with the data timestamp, and a transaction is in a vector as a whole or not at all. `logs`:
+    returns the logs of all base tables by name. `undo_abandoned`: undoes transactions of ended processes.
+    """
+
+    clock: Clock
+    ledger: Ledger
+    logs: Callable[[], Mapping[str, TableLog]]
+    undo_abandoned: Callable[[], None]
+
+    def earliest(self, now: int) -> int:
+        """Returns the earliest data timestamp, not before `now`, for which versions can still be decided.
+
+        It is later than `now` where another process with a clock ahead has decided a later one already. In
+        simulated time it is `now`: the owner sets the time.
+        """
+        self.ledger.poll()
+        newest = self.ledger.newest
+        if newest is None or self.clock.simulated or newest.timestamp < now:
+            return now
+        return newest.timestamp + 1
+
+    def decide(self, timestamp: int) -> None:
+        """Decides, once for all, which version of each base table a data timestamp stands for.
+
+        If a later one is decided already, it stands for the versions of the last tick before it.
+        """
+
+        def make() -> Tick | None:
+            newest = self.ledger.newest
+            if newest is not None and newest.timestamp >= timestamp:
+                same = newest.timestamp == timestamp
+                return Tick(timestamp, True, {}) if same and not newest.fixed else None
+            return Tick(timestamp, True, self._new_versions())
+
+        self.ledger.append(make)
+        if self.ledger.ticks[0].timestamp > timestamp:
+            self.ledger.reach_back()
+
+    def ensure_open(self) -> None:
+        """Raises StoreError if simulated time stands at or before a data timestamp that was read already."""
+        self.ledger.poll()
+        newest, now = self.ledger.newest, self.clock.now()
+        if not self.clock.simulated or newest is None:
+            return
+        if newest.timestamp > now or (newest.fixed and newest.timestamp == now):
+            raise StoreError(
+                f"the clock says {now}, but the data timestamp {newest.timestamp} is decided already; "
+                "no commit can enter it any more: set the clock forward"
+            )
+
+    def add_write(self) -> None:
+        """Adds a tick with what was committed, so that a read at this time sees it."""
+
+        def make() -> Tick | None:
+            versions = self._new_versions()
+            return Tick(self.earliest(self.clock.now()), False, versions) if versions else None
+
+        self.ledger.append(make)
+
+    def add_table(self, name: str) -> None:
+        """Adds a tick with a table that was just created.
+
+        No refresh can have read the table, so it may enter a data timestamp that is decided already.
+        """
+
+        def make() -> Tick:
+            commit = self.logs()[name].commits[0]
+            newest, timestamp = self.ledger.newest, self.earliest(self.clock.now())
+            if newest is not None:
+                timestamp = max(timestamp, newest.timestamp)
+            fixed = newest is not None and newest.fixed and newest.timestamp == timestamp
+            return Tick(timestamp, fixed, {name: TableVersion(commit.version, commit.table.id)})
+
+        self.ledger.append(make)
+
+    def _new_versions(self) -> Mapping[str, TableVersion]:
+        """Returns the versions of a consistent cut that differ from those of the newest tick."""
+        self.undo_abandoned()
+        start = self.ledger.vector
+        complete = finished(self._polled(), start)
+        # Read again: what a finished transaction committed before its last part is in the logs now.
+        now = cut(self._polled(), start, complete)
+        return {name: version for name, version in now.items() if start.get(name) != version}
+
+    def _polled(self) -> Mapping[str, TableLog]:
+        logs = self.logs()
+        for log in logs.values():
+            log.poll()
+        return logs

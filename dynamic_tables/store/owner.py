@@ -1,0 +1,49 @@
+"""The process that runs a transaction, by a name that another process can look up."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from pathlib import Path
+
+LEASE_MS = 600_000
+"""After this time without a commit a transaction of another machine counts as abandoned, in milliseconds."""
+
+
+def this_process() -> str:
+    """Returns the name of this process: its machine, its number, and when it started."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def is_gone(owner: str, last_commit_ms: int) -> bool:
+    """Tells whether the owner of a transaction has ended, or has been silent for LEASE_MS.
+
+    Of a process on this machine it is known; of one elsewhere the clocks decide, roughly. That is no risk:
+    what a transaction commits after another process has undone it is refused.
+    """
+    machine, _, rest = owner.rpartition(":")[0].partition(":")
+    started = owner.rpartition(":")[2]
+    if machine == socket.gethostname() and rest.isdigit():
+        return _started(int(rest)) != started
+    return time.time() * 1000 - last_commit_ms > LEASE_MS
+
+
+def _started(process: int) -> str:
+    """Returns when a process started, in the kernel's count; empty if there is no such process."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return "" if not _runs(process) else "?"
+    # The name of the program is in parentheses and may hold spaces.
+    return text.rpartition(")")[2].split()[19]
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

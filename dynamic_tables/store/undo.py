@@ -1,0 +1,90 @@
+"""Takes a transaction's commits on one table back, without a touch on what other writers committed since."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dynamic_tables.errors import StoreError
+from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.log import TableLog
+from dynamic_tables.store.own_commit import Actions
+from dynamic_tables.store.touched import AddAction, as_added, same_rows
+
+Action = Mapping[str, Mapping[str, Any]]
+
+
+def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
+    """Returns the actions that undo the commits `own` of one transaction at the newest version of a table.
+
+    Each data file goes back to what it was before the transaction, with its rows and their row ids.
+    Raises StoreError: if another writer has changed one of these files since, or the commits changed more
+    than rows.
+    """
+    files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
+    for version in own:
+        actions = log.actions(version)
+        if any("metaData" in action or "protocol" in action for action in actions):
+            raise StoreError(f"version {version} of {log.name} changed the table itself, not only its rows")
+        for action in actions:
+            if "remove" in action:
+                body = action["remove"]
+                before, _ = files.get(body["path"], (as_added(body), None))
+                files[body["path"]] = (before, None)
+        for action in actions:
+            if "add" in action:
+                body = action["add"]
+                before, _ = files.get(body["path"], (None, None))
+                files[body["path"]] = (before, body)
+    undone: list[Action] = []
+    for path, (before, after) in files.items():
+        if same_rows(before, after):
+            continue
+        if not same_rows(active.files.get(path), after):
+            raise StoreError(f"another writer has changed the same rows of {log.name} since")
+        if after is not None:
+            undone.append({"remove": _removed(after)})
+        if before is not None:
+            undone.append({"add": {**before, "modificationTime": _now(), "dataChange": True}})
+    return undone
+
+
+def commit_text(log: TableLog, metadata: str, fence: tuple[str, int], actions: Actions) -> str:
+    """Returns the text of the commit that undoes; `fence`: the pair (application, version) of its `txn`.
+
+    Delta skips a later write of the same application with the same or a lower version, so the transaction
+    cannot go on after it was undone.
+    """
+    now = max(_now(), log.newest.in_commit_ms + 1)
+    info: dict[str, object] = {
+        "inCommitTimestamp": now,
+        "timestamp": now,
+        "operation": "ROLLBACK",
+        "operationParameters": {},
+        "isBlindAppend": False,
+        "userMetadata": metadata,
+        "engineInfo": "dynamic-tables",
+    }
+    if log.newest.table.properties.get("delta.enableInCommitTimestamps") != "true":
+        del info["inCommitTimestamp"]
+    txn = {"appId": fence[0], "version": fence[1], "lastUpdated": now}
+    return "".join(f"{json.dumps(line)}\n" for line in ({"commitInfo": info}, {"txn": txn}, *actions))
+
+
+def _removed(file: AddAction) -> Mapping[str, object]:
+    passed_on = (
+        *("path", "partitionValues", "size", "stats"),
+        *("deletionVector", "baseRowId", "defaultRowCommitVersion"),
+    )
+    return {
+        **{name: file[name] for name in passed_on if name in file},
+        "deletionTimestamp": _now(),
+        "dataChange": True,
+        "extendedFileMetadata": True,
+    }
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
