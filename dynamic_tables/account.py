@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from dynamic_tables.define import define, read_query
+from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable, RefreshMode, View, fingerprint
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.errors import DefinitionError
@@ -215,8 +215,9 @@ class Account:
                 self.plans.forget()
             bound = read_query(table.text, definitions, self.rules).bound
             self.bound[table.name] = (expanded, bound)
+        state = hidden_columns(bound, self.rules) if table.incremental else ()
         return Refreshing(
-            table=replace(table, expanded=expanded),
+            table=replace(table, expanded=expanded, state=state),
             bound=bound,
             definitions=sources,
             store=self.store,

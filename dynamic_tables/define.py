@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynamic_tables.definition import Columns, DynamicTable, RefreshMode, fingerprint
-from dynamic_tables.differentiate.registry import Rules, ensure_supported
+from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import BoundQuery
@@ -66,17 +66,25 @@ def define(
     for column, _ in columns:
         if column.startswith("$"):
             raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
+    incremental = unsupported is None and mode is not RefreshMode.FULL
     return DynamicTable(
         name=name,
         text=query,
         mode=mode,
-        incremental=unsupported is None and mode is not RefreshMode.FULL,
+        incremental=incremental,
         reason="refresh mode FULL was asked for" if mode is RefreshMode.FULL else reason,
         target_lag=target_lag,
         columns=columns,
         sources=read.text.sources if read.bound is None else read.bound.sources,
         expanded=fingerprint(read.text.texts),
+        state=hidden_columns(read.bound, rules) if incremental else (),
     )
+
+
+def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:
+    """Returns the hidden columns of an incremental table over a query."""
+    known = None if query is None else algebra(query, rules)
+    return () if known is None else known.state
 
 
 def _columns(query: str, read: ReadQuery, store: Store) -> Columns:

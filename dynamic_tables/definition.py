@@ -43,6 +43,7 @@ class DynamicTable(StoredRelation):
     `text`: the defining query. `incremental`: whether refreshes may be incremental; `reason` says why not.
     `target_lag` in microseconds, None for DOWNSTREAM. `sources`: the stored relations it reads, views
     expanded. `expanded`: the fingerprint of the query and of every view in it, which shows a changed view.
+    `state`: hidden columns, from which aggregates are maintained; readers of the table do not see them.
     """
 
     text: str
@@ -52,18 +53,25 @@ class DynamicTable(StoredRelation):
     target_lag: int | None
     sources: tuple[str, ...]
     expanded: str
+    state: Columns = ()
+
+    @property
+    def stored(self) -> Columns:
+        """The columns that are stored beside `$ROW_ID`: those that users see, then the hidden ones."""
+        return (*self.columns, *self.state)
 
 
 Definition = BaseTable | View | DynamicTable
 
 
-ROW_ID_FORMAT = "row ids 2"
-"""The format of stored row ids: format 1 gave a base row its number alone."""
+STORED_FORMAT = "row ids 2, state 1"
+"""The format of what is stored beside the columns: row ids (format 1 gave a base row its number alone), and
+the hidden columns."""
 
 
 def fingerprint(texts: tuple[str, ...]) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query and the views below it.
 
-    They change with the format of row ids too, so that a table with ids of an older format is reinitialized.
+    They change with the stored format too, so that a table of an older format is reinitialized.
     """
-    return hashlib.sha256("\x00".join((ROW_ID_FORMAT, *texts)).encode()).hexdigest()[:16]
+    return hashlib.sha256("\x00".join((STORED_FORMAT, *texts)).encode()).hexdigest()[:16]

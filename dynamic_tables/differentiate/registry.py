@@ -6,8 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dynamic_tables.differentiate import apply, changes, except_all, grouping, inner_join, linear, outer_join
+from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.changes import Columns
-from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, OperatorRule
+from dynamic_tables.differentiate.differentiation import (
+    ACT,
+    ID,
+    At,
+    Differentiation,
+    OperatorRule,
+    operator_of,
+)
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.errors import NO_RULE
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
@@ -81,6 +89,7 @@ class Rules:
 
     operators: Mapping[str, OperatorRule] = field(default_factory=lambda: OPERATORS)
     row_ids: RowIds = ROW_IDS
+    algebra: Callable[[BoundQuery], Algebra | None] = algebra_of
     capture: Callable[[str, Columns], Plan] = changes.capture
     consolidate: Callable[[Plan], Plan] = changes.consolidate
     validate: Callable[[Columns], Plan] = apply.validate
@@ -97,6 +106,43 @@ def ensure_supported(query: BoundQuery, rules: Rules) -> None:
     differentiation = Differentiation(rules.operators, rules.row_ids)
     for node in walk(query.plan):
         differentiation.rule(node)
+
+
+def algebra(query: BoundQuery, rules: Rules) -> Algebra | None:
+    """Returns how a query is maintained from its own contents; None where that is not possible.
+
+    It stands for the registered rule of grouping, and is not used where `rules` have another one.
+    """
+    known = rules.algebra(query)
+    if known is None:
+        return None
+    operator = operator_of(known.node)
+    return known if rules.operators.get(operator) is OPERATORS[operator] else None
+
+
+def state_plan(query: BoundQuery, rules: Rules) -> Plan:
+    """Returns the plan of a query's rows at t1, with the hidden columns, if it has any, and `$ROW_ID`."""
+    known = algebra(query, rules)
+    if known is None:
+        return initial_plan(query, rules, ids=True)
+    return known.initial(Differentiation(rules.operators, rules.row_ids))
+
+
+def group_plan(known: Algebra, rules: Rules) -> Plan:
+    """Returns the plan of the groups that changed between t0 and t1, old and new; see `Algebra.groups`."""
+    return known.groups(Differentiation(rules.operators, rules.row_ids))
+
+
+def group_again_plan(known: Algebra, rules: Rules) -> Plan:
+    """Returns the plan of the groups that must be computed anew, from the result of `group_plan`."""
+    return known.again(Differentiation(rules.operators, rules.row_ids))
+
+
+def group_change_plan(known: Algebra, rules: Rules, *, again: bool) -> Plan:
+    """Returns the plan of the changes, from the result of `group_plan`; `again`: some are computed anew."""
+    changes = known.changes(Differentiation(rules.operators, rules.row_ids), again=again)
+    # Without groups that are computed anew, only rows that differ are in the changes.
+    return rules.consolidate(changes) if again else changes
 
 
 def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:

@@ -13,15 +13,18 @@ from dynamic_tables.store.port import Relation
 class ChangeSet:
     """A change set as it was computed, before any validation.
 
-    `columns`: those of the table, then `$ACTION` and `$ROW_ID`.
+    `columns`: those of the table, then `$ACTION` and `$ROW_ID`. `relation`: the same with `hidden` columns
+    of the engine's own after those of the table.
     """
 
     columns: tuple[str, ...]
     relation: Relation
+    hidden: int = 0
 
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns the rows of the change set; values in the order of `columns`."""
-        return self.relation.rows()
+        shown = len(self.columns) - 2
+        return [(*row[:shown], *row[shown + self.hidden :]) for row in self.relation.rows()]
 
 
 class ChangeSetRefused(ValidationFailed):

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable
+from dynamic_tables.differentiate.algebraic import CONTENTS as CONTENTS_AT_T0
+from dynamic_tables.differentiate.algebraic import GROUPS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
-from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, walk
+from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.plans import Plans
@@ -126,11 +128,15 @@ class Refreshing:
 
     def _overwrite(self, record: RefreshRecord) -> RefreshResult:
         with self._timed("query"):
-            contents = self._scratch(self.fresh(self.protocol.contents_at(record.frontier, self.store)))
+            frontier = self.protocol.contents_at(record.frontier, self.store)
+            contents = self._scratch(self.fresh(frontier, hidden=True))
         return self._commit(record, lambda table, record: self.store.overwrite(table, contents, record))
 
-    def fresh(self, frontier: Frontier) -> Relation:
-        """Returns the rows of the query at a frontier, with `$ROW_ID` if the table is incremental."""
+    def fresh(self, frontier: Frontier, *, hidden: bool = False) -> Relation:
+        """Returns the rows of the query at a frontier, with `$ROW_ID` if the table is incremental.
+
+        `hidden`: with the hidden columns, if the table has any.
+        """
         if self.bound is None:
             relations = {
                 name: self._snapshot(name, source.version) for name, source in frontier.sources.items()
@@ -139,15 +145,20 @@ class Refreshing:
         leaves: dict[str, Relation] = {}
         for name, source in frontier.sources.items():
             self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
-        return self.store.compute(self.plans.initial(self.bound, self.table.incremental), leaves, once=False)
+        if hidden and self.table.state:
+            plan = self.plans.state(self.bound)
+        else:
+            plan = self.plans.initial(self.bound, self.table.incremental)
+        return self.store.compute(plan, leaves, once=False)
 
     def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:
-        columns, rules, timestamp = self.table.columns, self.plans.rules, record.frontier.timestamp
+        columns, rules, timestamp = self.table.stored, self.plans.rules, record.frontier.timestamp
         if self.bound is None:
             raise self._failed(timestamp, "the query has no plan to differentiate")
         with self._timed("changes"):
             changes = self._scratch(self._changes(before, record.frontier, self.bound))
-        change_set = ChangeSet((*(name for name, _ in columns), ACTION, ROW_ID), changes)
+        shown = (*(name for name, _ in self.table.columns), ACTION, ROW_ID)
+        change_set = ChangeSet(shown, changes, len(self.table.state))
         bound = {CHANGES: changes}
         with self._timed("validate"):
             if not self.store.merge_validates:
@@ -186,16 +197,37 @@ class Refreshing:
         unchanged = frozenset(
             name for name, source in after.sources.items() if starts[name].content == source.content
         )
-        plan = self.plans.changes(query, unchanged)
+        ends = {name: (starts[name], source) for name, source in after.sources.items()}
+        known = self.plans.algebra(query) if self.table.state else None
+        if known is None:
+            plan = self.plans.changes(query, unchanged)
+            return self.store.compute(plan, self._leaves(plan, ends), once=True)
+        plan = self.plans.groups(known, unchanged)
+        leaves = self._leaves(plan, ends)
+        leaves[CONTENTS_AT_T0] = self._scratch(self.store.current(self.table))
+        groups = self._scratch(self.store.compute(plan, leaves, once=True))
+        again = known.has_extremum and self._any_again(known, groups)
+        plan = self.plans.group_changes(known, again=again)
+        return self.store.compute(plan, {**self._leaves(plan, ends), GROUPS: groups}, once=True)
+
+    def _any_again(self, known: Algebra, groups: Relation) -> bool:
+        """Tells whether a group must be computed anew."""
+        wanted = self.store.compute(self.plans.groups_again(known), {GROUPS: groups}, once=False)
+        return bool(wanted.rows())
+
+    def _leaves(
+        self, plan: Plan, ends: Mapping[str, tuple[SourceVersion, SourceVersion]]
+    ) -> dict[str, Relation]:
+        """Returns what a plan reads of the sources between two versions of each."""
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         leaves: dict[str, Relation] = {}
-        for name, source in after.sources.items():
-            for at, version in ((At.T0, starts[name].version), (At.T1, source.version)):
+        for name, (start, end) in ends.items():
+            for at, version in ((At.T0, start.version), (At.T1, end.version)):
                 if leaf_name(name, at) in read:
                     self._bind_end(leaves, name, version, at, True)
             if leaf_name(name, None) in read:
-                leaves[leaf_name(name, None)] = self._captured(name, starts[name], source)
-        return self.store.compute(plan, leaves, once=True)
+                leaves[leaf_name(name, None)] = self._captured(name, start, end)
+        return leaves
 
     def _captured(self, name: str, start: SourceVersion, end: SourceVersion) -> Relation:
         """Returns the changes of a source: of the rows that commits touched, or of its whole versions."""

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field
 
+from dynamic_tables.differentiate.algebraic import Algebra
 from dynamic_tables.differentiate.differentiation import leaf_name
-from dynamic_tables.differentiate.registry import Rules, change_plan, initial_plan
+from dynamic_tables.differentiate.registry import (
+    Rules,
+    algebra,
+    change_plan,
+    group_again_plan,
+    group_change_plan,
+    group_plan,
+    initial_plan,
+    state_plan,
+)
 from dynamic_tables.plan.empty import without_empty
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 
@@ -17,10 +27,36 @@ class Plans:
 
     rules: Rules
     made: dict[Hashable, Plan] = field(default_factory=dict)
+    algebras: dict[BoundQuery, Algebra | None] = field(default_factory=dict)
 
     def initial(self, query: BoundQuery, ids: bool) -> Plan:
         """Returns the plan of a query's rows at t1, with `$ROW_ID` if `ids`."""
         return self._once(("initial", query, ids), lambda: initial_plan(query, self.rules, ids=ids))
+
+    def state(self, query: BoundQuery) -> Plan:
+        """Returns the plan of a query's rows at t1, with hidden columns and `$ROW_ID`."""
+        return self._once(("state", query), lambda: state_plan(query, self.rules))
+
+    def algebra(self, query: BoundQuery) -> Algebra | None:
+        """Returns how a query is maintained from its own contents; None where that is not possible."""
+        if query not in self.algebras:
+            self.algebras[query] = algebra(query, self.rules)
+        return self.algebras[query]
+
+    def groups(self, known: Algebra, unchanged: Collection[str] = ()) -> Plan:
+        """Returns the plan of the groups that changed, old and new; without terms of sources `unchanged`."""
+        whole = self._once(("groups", known), lambda: group_plan(known, self.rules))
+        return self._without(whole, unchanged, ("groups", known))
+
+    def groups_again(self, known: Algebra) -> Plan:
+        """Returns the plan of the groups that must be computed anew."""
+        return self._once(("groups again", known), lambda: group_again_plan(known, self.rules))
+
+    def group_changes(self, known: Algebra, *, again: bool) -> Plan:
+        """Returns the plan of the changes, from the groups; `again`: some of them are computed anew."""
+        return self._once(
+            ("group changes", known, again), lambda: group_change_plan(known, self.rules, again=again)
+        )
 
     def changes(self, query: BoundQuery, unchanged: Collection[str] = ()) -> Plan:
         """Returns the plan of a query's consolidated changes between t0 and t1.
@@ -28,10 +64,7 @@ class Plans:
         It holds no term that only a change of one of the sources `unchanged` could fill.
         """
         whole = self._once(("changes", query), lambda: change_plan(query, self.rules))
-        if not unchanged:
-            return whole
-        leaves = frozenset(leaf_name(source, None) for source in unchanged)
-        return self._once(("changes", query, leaves), lambda: without_empty(whole, leaves) or whole)
+        return self._without(whole, unchanged, ("changes", query))
 
     def of(self, make: Callable[..., Plan], *args: Hashable) -> Plan:
         """Returns `make(*args)`; `make` is a plan of the rules, such as `rules.fold`."""
@@ -40,6 +73,13 @@ class Plans:
     def forget(self) -> None:
         """Drops all plans, after a definition was dropped or changed."""
         self.made.clear()
+        self.algebras.clear()
+
+    def _without(self, whole: Plan, unchanged: Collection[str], key: tuple[Hashable, ...]) -> Plan:
+        if not unchanged:
+            return whole
+        leaves = frozenset(leaf_name(source, None) for source in unchanged)
+        return self._once((*key, leaves), lambda: without_empty(whole, leaves) or whole)
 
     def _once(self, key: Hashable, make: Callable[[], Plan]) -> Plan:
         if key not in self.made:

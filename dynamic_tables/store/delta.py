@@ -6,6 +6,7 @@ import json
 import logging
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
@@ -210,10 +211,10 @@ class DeltaStore:
         return self.versions.touched(definition, start, end)
 
     def current(self, table: DynamicTable) -> Relation:
-        """Returns the rows of the newest refresh, with `$ROW_ID` if the table is incremental."""
+        """Returns the rows of the newest refresh, if it is incremental with hidden columns and `$ROW_ID`."""
         logged = refresh_log.refreshes(self.folder.polled(table.name))
         version = logged[-1].version if logged else self.folder.log(table.name).newest.version
-        return self.snapshot(table.name, version, ids=table.incremental)
+        return self.versions.snapshot(replace(table, columns=table.stored), version, table.incremental)
 
     # Queries
 

@@ -112,7 +112,7 @@ class Store(Protocol):
         """
 
     def current(self, table: DynamicTable) -> Relation:
-        """Returns the stored contents of a dynamic table, with `$ROW_ID` if the table is incremental."""
+        """Returns the stored contents; of an incremental table with its hidden columns and `$ROW_ID`."""
 
     def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Relation:
         """Returns the rows of a plan; `once`: materialised, so reading them again computes nothing."""

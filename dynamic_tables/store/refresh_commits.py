@@ -54,7 +54,7 @@ class RefreshCommits:
         if active is not None and folded.local:
             return self._merge_small(table, folded, record, active)
         text = merge_text(
-            self.folder.sql_name(table.name), SPARK.identifier(folded.view), table.columns, strict=self.strict
+            self.folder.sql_name(table.name), SPARK.identifier(folded.view), table.stored, strict=self.strict
         )
         try:
             return self._by_spark(table, record, lambda: self.folder.session.sql(text))
@@ -209,5 +209,5 @@ def _already(table: DynamicTable, record: RefreshRecord) -> StoreError:
 
 
 def stored_columns(table: DynamicTable) -> Columns:
-    """Returns the columns of the Delta table: the table's own, and `$ROW_ID` unless it is FULL."""
-    return (*table.columns, (ROW_ID, STRING)) if table.incremental else table.columns
+    """Returns the columns of the Delta table: its own, and unless it is FULL hidden ones and `$ROW_ID`."""
+    return (*table.stored, (ROW_ID, STRING)) if table.incremental else table.columns

@@ -43,11 +43,13 @@ class TableVersions:
 
     folder: Folder
     workspace: Workspace
-    snapshots: OrderedDict[tuple[str, str, int, bool], SparkRelation] = field(default_factory=OrderedDict)
+    snapshots: OrderedDict[tuple[str, str, int, tuple[str, ...]], SparkRelation] = field(
+        default_factory=OrderedDict
+    )
 
     def snapshot(self, table: Stored, version: int, ids: bool) -> SparkRelation:
         """Returns the rows of a version, with `$ROW_ID` if `ids`. Raises StoreError: it cannot be read."""
-        key = (table.name, self.folder.log(table.name).newest.table.id, version, ids)
+        key = (table.name, self.folder.log(table.name).newest.table.id, version, _items(table, ids))
         known = self.snapshots.get(key)
         if known is not None:
             self.snapshots.move_to_end(key)
@@ -166,11 +168,11 @@ def _few(parts: Sequence[FilePart]) -> bool:
         return True
 
 
-def _items(table: Stored, ids: bool) -> list[str]:
-    items = [SPARK.identifier(column) for column, _ in table.columns]
-    if ids:
-        items.append(BASE_ROW_ID if isinstance(table, BaseTable) else SPARK.identifier(ROW_ID))
-    return items
+def _items(table: Stored, ids: bool) -> tuple[str, ...]:
+    items = tuple(SPARK.identifier(column) for column, _ in table.columns)
+    if not ids:
+        return items
+    return (*items, BASE_ROW_ID if isinstance(table, BaseTable) else SPARK.identifier(ROW_ID))
 
 
 def _columns(table: Stored, ids: bool) -> Columns:

@@ -51,8 +51,9 @@ class MemoryAdapter(AccountAdapter):
         relation = self.store.tables[table.name].rows[version]
         read = self._rows_read.get(table.name)
         if read is None or read[0] is not relation:
+            shown = len(table.columns)
             rows = tuple(
-                StoredRow(row[-1], workload_row(row[:-1]))
+                StoredRow(row[-1], workload_row(row[:shown]))
                 if table.incremental
                 else StoredRow(None, workload_row(row))
                 for row in relation.rows()

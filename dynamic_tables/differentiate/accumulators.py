@@ -1,0 +1,229 @@
+"""How one aggregate is maintained from hidden columns and the net of what changed in its group.
+
+Counts, and sums of integers and decimals, are sums of what each change adds or takes away. A least or
+greatest value is known as long as nothing as good as it leaves the group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynamic_tables.differentiate.differentiation import ACT
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
+from dynamic_tables.plan.functions import CASE, CAST
+from dynamic_tables.plan.nodes import INSERT
+from dynamic_tables.plan.types import BIGINT, DOUBLE, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
+
+STATE = "$STATE_"
+OLD = "$OLD_"
+NET = "$NET_"
+ROWS = f"{STATE}rows"
+"""The hidden column with the number of rows in a group."""
+
+ZERO = Lit(0, BIGINT)
+
+WIDE = Type(Kind.DECIMAL, 20, 0)
+"""Integers are added as decimals, because what comes and what goes may each be larger than a BIGINT."""
+
+WIDEST = 18
+"""Most digits of a decimal whose sum is maintained: two steps of summation add ten digits each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """An aggregate that can be maintained. `number`: its place, which makes the names of its columns."""
+
+    number: int
+    name: str
+    agg: Agg
+
+    @property
+    def is_extremum(self) -> bool:
+        """Whether the aggregate is MIN or MAX."""
+        return self.agg.name in ("MIN", "MAX")
+
+    @property
+    def has_count(self) -> bool:
+        """Whether a hidden column counts the values that are not NULL."""
+        return self.agg.arg is not None and not self.is_extremum
+
+    @property
+    def count(self) -> Col:
+        """The hidden column with the number of values that are not NULL."""
+        return Col(f"{STATE}{self.number}_count", BIGINT)
+
+    @property
+    def result(self) -> Col:
+        """The hidden column with the sum, or with the least or greatest value."""
+        return Col(f"{STATE}{self.number}_{self.agg.name.lower()}", self.agg.type)
+
+    @property
+    def state(self) -> tuple[tuple[str, Agg], ...]:
+        """The hidden columns, each with the aggregate that gives its value from all rows of a group."""
+        counted = ((self.count.name, Agg("COUNT", self.agg.arg, False, BIGINT)),) if self.has_count else ()
+        return counted + (((self.result.name, self.agg),) if self.agg.name != "COUNT" else ())
+
+    # The net of what changed in a group: first by the values of extremes, then in all.
+
+    @property
+    def value(self) -> Col:
+        """The column with the value of an extremum's argument in a changed row."""
+        assert self.agg.arg is not None
+        return Col(f"$VALUE_{self.number}", self.agg.arg.type)
+
+    def net_parts(self) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregates over changed rows that give the net changes of the count and the sum."""
+        arg = self.agg.arg
+        if arg is None or self.is_extremum:
+            return ()
+        counted = Fn(CASE, (boolean("is null", arg), ZERO, WEIGHT), BIGINT)
+        parts = [(self._net_count.name, Agg("SUM", counted, False, BIGINT))]
+        if self.agg.name == "SUM":
+            added = Fn(CAST, (arg,), WIDE) if arg.type.kind in INTEGRAL else arg
+            signed = Fn(CASE, (IS_INSERT, added, Fn("negate", (added,), added.type)), added.type)
+            parts.append((self._net_sum.name, Agg("SUM", signed, False, wider(added.type))))
+        return tuple(parts)
+
+    def net_totals(self) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregates over the results of `net_parts`, and the best values that come and go."""
+        if not self.is_extremum:
+            return tuple(
+                (name, Agg("SUM", Col(name, part.type), False, wider(part.type)))
+                for name, part in self.net_parts()
+            )
+        type_ = self.agg.type
+        gained, lost = (
+            Fn(CASE, (boolean(sign, NET_ROWS, ZERO), self.value, Lit(None, type_)), type_)
+            for sign in (">", "<")
+        )
+        return (
+            (self._gained.name, Agg(self.agg.name, gained, False, type_)),
+            (self._lost.name, Agg(self.agg.name, lost, False, type_)),
+        )
+
+    @property
+    def _net_count(self) -> Col:
+        return Col(f"{NET}{self.number}_count", BIGINT)
+
+    @property
+    def _net_sum(self) -> Col:
+        return Col(f"{NET}{self.number}_sum", self._sum_type)
+
+    @property
+    def _sum_type(self) -> Type:
+        """The type in which the net of a sum is added to the state."""
+        return wider(WIDE) if self.agg.type == BIGINT else self.agg.type
+
+    @property
+    def _gained(self) -> Col:
+        return Col(f"$GAINED_{self.number}", self.agg.type)
+
+    @property
+    def _lost(self) -> Col:
+        return Col(f"$LOST_{self.number}", self.agg.type)
+
+    # The new values of a group, from its old state and the net changes.
+
+    def new_state(self) -> tuple[tuple[str, Expr], ...]:
+        """Returns the new values of the hidden columns; those of an extremum hold unless `must_compute`."""
+        items: list[tuple[str, Expr]] = []
+        if self.has_count:
+            items.append((self.count.name, self._new_count()))
+        if self.agg.name == "SUM":
+            items.append((self.result.name, self._new_sum()))
+        if self.is_extremum:
+            items.append((self.result.name, self._new_best()))
+        return tuple(items)
+
+    def new_value(self) -> Expr:
+        """Returns the new value of the aggregate itself, over the columns of `new_state` and the rows."""
+        if self.agg.name == "COUNT":
+            return Col(ROWS, BIGINT) if self.agg.arg is None else self.count
+        return self.result
+
+    def must_compute(self) -> Expr:
+        """Returns whether an extremum may have left the group, and nothing as good has come."""
+        old = old_of(self.result)
+        as_good = "<=" if self.agg.name == "MIN" else ">="
+        left = boolean("is true", boolean(as_good, self._lost, old))
+        replaced = boolean("is true", boolean(as_good, self._gained, old))
+        return conjunction((left, boolean("not", replaced)))
+
+    def _new_count(self) -> Expr:
+        return plus(old_of(self.count), self._net_count)
+
+    def _new_sum(self) -> Expr:
+        type_ = self._sum_type
+        old, net = Fn(CAST, (old_of(self.result),), type_), Fn(CAST, (self._net_sum,), type_)
+        total = plus(old, net)
+        # A sum of no value is NULL, not 0.
+        none = boolean("=", self._new_count(), ZERO)
+        return Fn(CASE, (none, Lit(None, self.agg.type), narrowed(total, self.agg.type)), self.agg.type)
+
+    def _new_best(self) -> Expr:
+        old, sign = old_of(self.result), "<" if self.agg.name == "MIN" else ">"
+        better = boolean("or", boolean("is null", old), boolean("is true", boolean(sign, self._gained, old)))
+        come = boolean("not", boolean("is null", self._gained))
+        return Fn(CASE, (conjunction((come, better)), self._gained, old), self.agg.type)
+
+
+IS_INSERT = boolean("=", ACT, text(INSERT))
+WEIGHT: Expr = Fn(CASE, (IS_INSERT, Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT)
+NET_ROWS = Col(f"{NET}rows", BIGINT)
+
+
+def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
+    """Returns how an aggregate is maintained; None where that would not be exact, or is not known."""
+    if agg.distinct:
+        return None
+    match agg.name:
+        case "COUNT":
+            maintained = True
+        case "SUM":
+            assert agg.arg is not None
+            kind = agg.arg.type.kind
+            maintained = kind in INTEGRAL or (kind is Kind.DECIMAL and agg.arg.type.precision <= WIDEST)
+        case "MIN" | "MAX":
+            # Of -0.0 and 0.0 each engine shows the one that it met first.
+            maintained = agg.type != DOUBLE
+        case _:
+            maintained = False
+    return Accumulator(number, name, agg) if maintained else None
+
+
+def old_of(column: Col) -> Col:
+    """Returns the column of the stored row; it is NULL for a group that is new."""
+    return Col(OLD + column.name, column.type)
+
+
+def plus(old: Expr, net: Expr) -> Expr:
+    """Returns what was stored, or 0, plus the net of what changed, or 0."""
+    zero = Lit(0, BIGINT)
+    terms = [
+        Fn("coalesce", (term, zero if term.type == BIGINT else Fn(CAST, (zero,), term.type)), term.type)
+        for term in (old, net)
+    ]
+    sum_ = (
+        BIGINT
+        if old.type == BIGINT
+        else Type(Kind.DECIMAL, min(old.type.precision + 1, MAX_PRECISION), old.type.scale)
+    )
+    return Fn("+", tuple(terms), sum_)
+
+
+def wider(type_: Type) -> Type:
+    """Returns the type of a SUM over a type; Spark adds ten digits to a decimal."""
+    if type_.kind is not Kind.DECIMAL:
+        return type_
+    return Type(Kind.DECIMAL, min(type_.precision + 10, MAX_PRECISION), type_.scale)
+
+
+def narrowed(expr: Expr, type_: Type) -> Expr:
+    """Returns a sum in the type that the query gives it; a value that does not fit fails, as in the query."""
+    return Fn(CAST, (expr,), type_)
+
+
+def state_columns(accumulators: tuple[Accumulator, ...]) -> Columns:
+    """Returns names and types of the hidden columns of a table."""
+    parts = (part for known in accumulators for part in known.state)
+    return ((ROWS, BIGINT), *((name, agg.type) for name, agg in parts))

@@ -1,0 +1,219 @@
+"""Groupings maintained from the table's own contents: a refresh reads the changed rows and their groups.
+
+Each row of such a table carries hidden columns, its state: the number of rows in the group, and what the
+aggregates need to go on (`accumulators`). Only a group that loses its least or greatest value is computed
+anew. The DVS paper's engine computes every affected group anew (section 5.5.1); this rule is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from dynamic_tables.differentiate.accumulators import (
+    NET_ROWS,
+    ROWS,
+    WEIGHT,
+    ZERO,
+    Accumulator,
+    accumulator,
+    old_of,
+    plus,
+    state_columns,
+)
+from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
+from dynamic_tables.differentiate.grouping import group_id, grouped, only_groups
+from dynamic_tables.differentiate.linear import same
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
+from dynamic_tables.plan.functions import CASE
+from dynamic_tables.plan.nodes import (
+    ACTION,
+    DELETE,
+    INSERT,
+    ROW_ID,
+    Aggregate,
+    BoundQuery,
+    Filter,
+    Join,
+    JoinKind,
+    Leaf,
+    Plan,
+    Project,
+    SemiJoin,
+    UnionAll,
+    Values,
+    columns,
+)
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING, Columns
+
+CONTENTS = "contents@t0"
+"""The leaf of the table's own contents, with their state, before the refresh."""
+
+GROUPS = "groups"
+"""The leaf of the affected groups, old and new, that `Algebra.groups` computes."""
+
+AGAIN = Col("$AGAIN", BOOLEAN)
+"""Whether a group must be computed anew."""
+
+GROUP_ID = Col("$GROUP_ID", STRING)
+WRITTEN = Col("$WRITTEN", STRING)
+
+Items = tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Algebra:
+    """A query whose result is one grouping, of which every aggregate can be maintained.
+
+    `node`: the grouping. `projects`: what the query does to each group afterwards, innermost first.
+    """
+
+    query: BoundQuery
+    node: Aggregate
+    projects: tuple[Project, ...]
+    accumulators: tuple[Accumulator, ...]
+
+    @property
+    def state(self) -> Columns:
+        """Names and types of the hidden columns."""
+        return state_columns(self.accumulators)
+
+    @property
+    def has_extremum(self) -> bool:
+        """Whether some group may have to be computed anew."""
+        return any(known.is_extremum for known in self.accumulators)
+
+    def initial(self, d: Differentiation) -> Plan:
+        """Returns the rows of the query at t1, with the hidden columns and `$ROW_ID`."""
+        return Project(
+            self._whole(d.state(self.node.child, At.T1, False), d), (*self._outputs(), (ROW_ID, ID))
+        )
+
+    def groups(self, d: Differentiation) -> Plan:
+        """Returns each affected group: its new row, its old row, and whether it must be computed anew.
+
+        The columns: the outputs, the hidden columns, `$ROW_ID`, `$AGAIN`, the keys as `$KEY0`, `$KEY1`, ...,
+        and the stored row with `$OLD_` before each name, NULL for a group that is new.
+        """
+        net = self._net_changes(d)
+        identified = Project(net, (*same(net), (GROUP_ID.name, group_id(self.node, d))))
+        contents = self._contents()
+        found = Join(JoinKind.LEFT, identified, contents, boolean("=", GROUP_ID, old_of(ID)))
+        rows: tuple[str, Expr] = (ROWS, plus(old_of(Col(ROWS, BIGINT)), NET_ROWS))
+        state: Items = (rows, *(item for known in self.accumulators for item in known.new_state()))
+        keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
+        numbered: Items = tuple((f"$KEY{i}", key) for i, (_, key) in enumerate(keys))
+        again: Expr = _any(k.must_compute() for k in self.accumulators if k.is_extremum)
+        kept: Items = (*numbered, (ROW_ID, GROUP_ID), *same(contents))
+        computed = Project(found, (*keys, *state, (AGAIN.name, again), *kept))
+        values: Items = tuple((known.name, known.new_value()) for known in self.accumulators)
+        alive = boolean(">", Col(ROWS, BIGINT), ZERO)
+        passed = _passed((*state, *kept))
+        again_alive = conjunction((AGAIN, alive)) if self.node.keys else AGAIN
+        valued = Project(computed, (*keys, *values, *passed, (AGAIN.name, again_alive)))
+        passed = (*passed, (AGAIN.name, AGAIN))
+        return Project(self._projected(valued, passed), (*self.query.outputs, *passed))
+
+    def changes(self, d: Differentiation, *, again: bool) -> Plan:
+        """Returns the changes, from the result of `groups`; `again`: some groups must be computed anew."""
+        leaf = self._groups_leaf(d)
+        stored = (*self.query.schema, *self.state)
+        differs = _any(boolean("is distinct from", Col(n, t), old_of(Col(n, t))) for n, t in self.state)
+        changed = boolean("or", differs, AGAIN)
+        known = boolean("not", boolean("is null", old_of(ID)))
+        alive: Expr = boolean(">", Col(ROWS, BIGINT), ZERO) if self.node.keys else Lit(True, BOOLEAN)
+        is_delete = boolean("=", WRITTEN, text(DELETE))
+        deleted = conjunction((is_delete, known, changed))
+        inserted = conjunction((boolean("not", is_delete), alive, boolean("not", AGAIN), changed))
+        written = Join(
+            JoinKind.INNER, leaf, Values((WRITTEN,), ((DELETE,), (INSERT,))), boolean("or", deleted, inserted)
+        )
+        items: Items = tuple((n, Fn(CASE, (is_delete, old_of(Col(n, t)), Col(n, t)), t)) for n, t in stored)
+        result = Project(written, (*items, (ACTION, WRITTEN), (ROW_ID, ID)))
+        return UnionAll((result, self._computed_anew(leaf, d))) if again else result
+
+    def again(self, d: Differentiation) -> Plan:
+        """Returns the ids of the groups that must be computed anew, from the result of `groups`."""
+        return Project(Filter(self._groups_leaf(d), AGAIN), ((ROW_ID, ID),))
+
+    def _groups_leaf(self, d: Differentiation) -> Leaf:
+        return Leaf(GROUPS, tuple((column.name, column) for column in columns(self.groups(d))))
+
+    def _computed_anew(self, groups: Leaf, d: Differentiation) -> Plan:
+        """Returns the INSERTs of the groups that must be computed anew, from their rows at t1."""
+        keys = [key for _, key in self.node.keys]
+        wanted = Filter(groups, AGAIN)
+        numbered = tuple((f"$KEY{i}", Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys))
+        rows = d.state(self.node.child, At.T1, False)
+        chosen = only_groups(rows, keys, Project(wanted, numbered)) if keys else SemiJoin(rows, wanted, AGAIN)
+        return Project(self._whole(chosen, d), (*self._outputs(), (ACTION, text(INSERT)), (ROW_ID, ID)))
+
+    def _whole(self, rows: Plan, d: Differentiation) -> Plan:
+        """Returns the query's result over some rows, with the hidden columns and `$ROW_ID`."""
+        hidden = (
+            (ROWS, Agg("COUNT", None, False, BIGINT)),
+            *(part for known in self.accumulators for part in known.state),
+        )
+        node = Aggregate(self.node.child, self.node.keys, (*self.node.aggregates, *hidden))
+        passed: Items = (*((name, Col(name, type_)) for name, type_ in self.state), (ROW_ID, ID))
+        return self._projected(grouped(node, rows, True, d), passed)
+
+    def _outputs(self) -> Items:
+        return (*self.query.outputs, *((name, Col(name, type_)) for name, type_ in self.state))
+
+    def _projected(self, groups: Plan, passed: Items) -> Plan:
+        """Returns what the query makes of groups; the columns `passed` stay as they are."""
+        for project in self.projects:
+            groups = Project(groups, (*project.items, *passed))
+        return groups
+
+    def _contents(self) -> Leaf:
+        stored = (*self.query.schema, *self.state, (ROW_ID, STRING))
+        return Leaf(CONTENTS, tuple((name, old_of(Col(name, type_))) for name, type_ in stored))
+
+    def _net_changes(self, d: Differentiation) -> Plan:
+        """Returns, for each group with a changed row, the net changes of its rows, counts and sums.
+
+        With an extremum the changes are first netted by its values: a value that comes and goes is neither.
+        """
+        changes = d.delta(self.node.child, False)
+        parts = (
+            (NET_ROWS.name, Agg("SUM", WEIGHT, False, BIGINT)),
+            *(part for known in self.accumulators for part in known.net_parts()),
+        )
+        if not self.has_extremum:
+            return Aggregate(changes, self.node.keys, parts)
+        values = tuple((k.value.name, k.agg.arg) for k in self.accumulators if k.is_extremum and k.agg.arg)
+        netted = Aggregate(changes, (*self.node.keys, *values), parts)
+        keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
+        totals = (
+            (NET_ROWS.name, Agg("SUM", NET_ROWS, False, BIGINT)),
+            *(total for known in self.accumulators for total in known.net_totals()),
+        )
+        return Aggregate(netted, keys, totals)
+
+
+def algebra_of(query: BoundQuery) -> Algebra | None:
+    """Returns how a query is maintained from its own contents; None where that is not possible."""
+    projects: list[Project] = []
+    node = query.plan
+    while isinstance(node, Project):
+        projects.insert(0, node)
+        node = node.child
+    if not isinstance(node, Aggregate):
+        return None
+    known = [accumulator(i, name, agg) for i, (name, agg) in enumerate(node.aggregates)]
+    accumulators = tuple(one for one in known if one is not None)
+    if len(accumulators) < len(known):
+        return None
+    return Algebra(query, node, tuple(projects), accumulators)
+
+
+def _any(conditions: Iterable[Expr]) -> Expr:
+    nothing: Expr = Lit(False, BOOLEAN)
+    return reduce(lambda left, right: boolean("or", left, right), conditions, nothing)
+
+
+def _passed(items: Items) -> Items:
+    return tuple((name, Col(name, expr.type)) for name, expr in items)
