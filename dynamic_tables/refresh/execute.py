@@ -205,7 +205,9 @@ class Refreshing:
         plan = self.plans.groups(known, unchanged)
         leaves = self._leaves(plan, ends)
         leaves[CONTENTS_AT_T0] = self._scratch(self.store.current(self.table))
-        groups = self._scratch(self.store.compute(plan, leaves, once=True))
+        # There are no more changed groups than changed rows, of which each belongs to one group.
+        few = all(relation.local for name, relation in leaves.items() if name != CONTENTS_AT_T0)
+        groups = self._scratch(self.store.compute(plan, leaves, once=True, few=few))
         again = known.has_extremum and self._any_again(known, groups)
         plan = self.plans.group_changes(known, again=again)
         return self.store.compute(plan, {**self._leaves(plan, ends), GROUPS: groups}, once=True)

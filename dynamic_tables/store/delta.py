@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+KEPT_RESULTS = 16
+"""How many small results of plans are kept for the next table."""
+
+
 class DeltaStore:
     """A `Store` in a folder.
 
@@ -65,6 +69,7 @@ class DeltaStore:
         self.strict_merge = strict_merge
         self.properties = dict(properties or {})
         self.session = copy_of(spark)
+        self.results: dict[tuple[object, ...], tuple[SparkRelation, tuple[Relation, ...]]] = {}
         self.workspace = Workspace(self.session)
         self.folder = Folder(path.rstrip("/"), files_of(path, spark), self.session)
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
@@ -117,6 +122,8 @@ class DeltaStore:
 
     def close(self) -> None:
         """Drops the store's views and names in Spark's catalog; the tables remain. It is the last call."""
+        self.workspace.release([result for result, _ in self.results.values()], ())
+        self.results.clear()
         self.versions.clear()
         self.folder.close()
 
@@ -218,12 +225,24 @@ class DeltaStore:
 
     # Queries
 
-    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Relation:
+    def compute(
+        self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool, few: bool = False
+    ) -> Relation:
         """Returns the rows of a plan over bound leaves; see `store.port`."""
+        if not once:
+            return self.workspace.query(render(plan, SPARK, view_names(leaves)).text())
+        key = (plan, *sorted((name, id(relation)) for name, relation in leaves.items()))
+        known = self.results.get(key)
+        if known is not None:
+            return known[0]
         text = render(plan, SPARK, view_names(leaves)).text()
-        if once:
-            return self.workspace.materialized(text, tuple(leaves.values()))
-        return self.workspace.query(text)
+        result = self.workspace.materialized(text, tuple(leaves.values()), few=few)
+        if result.local:
+            # Tables that read the same interval of a source have the same plan over the same rows.
+            self.results[key] = (result, tuple(leaves.values()))
+            while len(self.results) > KEPT_RESULTS:
+                self.workspace.release([self.results.pop(next(iter(self.results)))[0]], ())
+        return result
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
         """Returns the rows of a query's text; views in it are expanded over the relations given."""
@@ -262,7 +281,8 @@ class DeltaStore:
 
     def release(self, relations: Sequence[Relation]) -> None:
         """Drops the temporary views of relations, but not those of cached snapshots."""
-        self.workspace.release(relations, self.versions.cached())
+        kept = (*self.versions.cached(), *(result for result, _ in self.results.values()))
+        self.workspace.release(relations, kept)
 
 
 def copy_of(spark: SparkSession) -> SparkSession:

@@ -114,8 +114,13 @@ class Store(Protocol):
     def current(self, table: DynamicTable) -> Relation:
         """Returns the stored contents; of an incremental table with its hidden columns and `$ROW_ID`."""
 
-    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Relation:
-        """Returns the rows of a plan; `once`: materialised, so reading them again computes nothing."""
+    def compute(
+        self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool, few: bool = False
+    ) -> Relation:
+        """Returns the rows of a plan; `once`: materialised, so reading them again computes nothing.
+
+        `few`: the rows are known to be few, whatever the leaves hold.
+        """
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
         """Returns the rows of a query that has no plan; `relations` gives the rows of each source."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import Columns
 from dynamic_tables.errors import StoreError
+from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import no_rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 LOCAL_ROWS = 5_000
@@ -88,22 +91,33 @@ class Workspace:
             local = self.session._jsparkSession.createDataFrame(rows, java.schema())  # noqa: SLF001
             return bound(type(frame)(local, self.session), local=True)
 
+    def literal(self, rows: pa.Table, columns: Columns) -> SparkRelation:
+        """Returns the rows of an Arrow table as literals."""
+        if not rows.num_rows:
+            return self.nothing(columns)
+        schema = ", ".join(f"{SPARK.identifier(name)} {type_}" for name, type_ in columns)
+        return SparkRelation(lambda: self.session.createDataFrame(rows, schema=schema), True)
+
     def nothing(self, columns: Columns) -> SparkRelation:
         """Returns a relation without rows."""
         return SparkRelation(lambda: no_rows(self.session, columns), True)
 
-    def materialized(self, text: str, leaves: Sequence[Relation]) -> SparkRelation:
+    def materialized(self, text: str, leaves: Sequence[Relation], *, few: bool = False) -> SparkRelation:
         """Returns the rows of a query, computed exactly once however often they are read. Raises StoreError.
 
         Over literals the result is fetched at once. Over tables Spark's block manager keeps the result (a
         local checkpoint): fetching first rows and then finding too many would compute the query twice.
+        `few`: there are not too many.
         """
         with store_errors():
-            frame = self.session.sql(text)
             if all(isinstance(leaf, SparkRelation) and leaf.local for leaf in leaves):
-                small = self.small(frame)
+                with for_few_rows(self.session):
+                    small = self.small(self.session.sql(text))
                 if small is not None:
                     return small
+            frame = self.session.sql(text)
+            if few and (small := self.small(frame)) is not None:
+                return small
             frame = frame.localCheckpoint(eager=True)
             return self.small(frame) or bound(frame, local=False)
 
@@ -115,6 +129,31 @@ class Workspace:
             if relation.name:
                 self.session.catalog.dropTempView(relation.name)
                 relation.name = ""
+
+
+FOR_FEW_ROWS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""Settings for a query over literals: to compile code or to adapt takes longer than to run it."""
+
+
+@contextmanager
+def for_few_rows(session: SparkSession) -> Iterator[None]:
+    """Plans and runs the queries of the block with FOR_FEW_ROWS; the session's own settings come back."""
+    before = {name: session.conf.get(name, None) for name in FOR_FEW_ROWS}
+    try:
+        for name, value in FOR_FEW_ROWS.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, known in before.items():
+            if known is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, known)
 
 
 def bound(frame: DataFrame, *, local: bool) -> SparkRelation:

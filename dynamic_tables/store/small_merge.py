@@ -29,8 +29,8 @@ from dynamic_tables.store.readable import absolute
 from dynamic_tables.store.touched import AddAction, records
 from dynamic_tables.store.vectors import new_vector, read_vector
 
-READ_HERE = 100_000
-"""Rows of data files up to which the row ids in them, a column of some 2 MB, are read without Spark."""
+READ_HERE = 2_000_000
+"""Rows of data files up to which the row ids in them, a column of some 20 MB, are read without Spark."""
 
 MOST_SMALL_FILES = 30
 SMALL_FILE = 5_000

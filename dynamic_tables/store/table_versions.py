@@ -11,7 +11,9 @@ from dynamic_tables.definition import BaseTable, Columns, DynamicTable
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING
+from dynamic_tables.store.arrow_rows import ArrowRows
 from dynamic_tables.store.file_rows import FilePart, FileRows, file_name
+from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import Touched
@@ -39,10 +41,14 @@ Stored = BaseTable | DynamicTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableVersions:
-    """The versions of the tables in a folder. `snapshots`: small ones that were read, the last read last."""
+    """The versions of the tables in a folder.
+
+    `snapshots`: small ones that were read, the last read last. `intervals`: few rows that commits touched.
+    """
 
     folder: Folder
     workspace: Workspace
+    intervals: OrderedDict[tuple[object, ...], Touched] = field(default_factory=OrderedDict)
     snapshots: OrderedDict[tuple[str, str, int, tuple[str, ...]], SparkRelation] = field(
         default_factory=OrderedDict
     )
@@ -66,7 +72,21 @@ class TableVersions:
         """Returns the rows of the files that the commits between two versions touched.
 
         None for a table without row ids, and where the log does not hold every commit or file in full.
+        Few rows are kept, because the other tables that read this one will read the same interval.
         """
+        key = (table.name, end.identity, start.version, end.version, table.columns)
+        if key in self.intervals:
+            self.intervals.move_to_end(key)
+            return self.intervals[key]
+        found = self._touched(table, start, end)
+        if found is not None and found.before.local and found.after.local:
+            self.intervals[key] = found
+            if len(self.intervals) > CACHED:
+                _, oldest = self.intervals.popitem(last=False)
+                self.workspace.release([oldest.before, oldest.after], ())
+        return found
+
+    def _touched(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Touched | None:
         log = self.folder.log(table.name)
         if not _read_alike(log, start.version) or not _read_alike(log, end.version):
             return None
@@ -82,6 +102,10 @@ class TableVersions:
         rows = self._file_rows(table, ids=True)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
             before, after = rows.parts(files)
+            if _few([*before, *after]):
+                here = self._here(table, before, after)
+                if here is not None:
+                    return here
             if before and after and _few([*before, *after]):
                 together = self._together(rows, before, after)
                 if together is not None:
@@ -90,17 +114,22 @@ class TableVersions:
 
     def cached(self) -> Sequence[SparkRelation]:
         """Returns the versions that are kept for later refreshes."""
-        return tuple(self.snapshots.values())
+        ends = (end for interval in self.intervals.values() for end in (interval.before, interval.after))
+        return (*self.snapshots.values(), *(end for end in ends if isinstance(end, SparkRelation)))
 
     def forget(self, name: str) -> None:
         """Drops what is kept of a table."""
         for key in [key for key in self.snapshots if key[0] == name]:
             self.workspace.release([self.snapshots.pop(key)], ())
+        for interval in [interval for interval in self.intervals if interval[0] == name]:
+            kept = self.intervals.pop(interval)
+            self.workspace.release([kept.before, kept.after], ())
 
     def clear(self) -> None:
         """Drops what is kept of every table."""
         self.workspace.release(self.cached(), ())
         self.snapshots.clear()
+        self.intervals.clear()
 
     def _read(self, table: Stored, version: int, ids: bool) -> SparkRelation:
         files = self._files_at(table, version, ids)
@@ -127,6 +156,30 @@ class TableVersions:
     def _file_rows(self, table: Stored, *, ids: bool) -> FileRows:
         folder = self.folder.path_of(table.name)
         return FileRows(self.workspace.session, self.folder.files, folder, _items(table, ids))
+
+    def _here(self, table: Stored, before: Sequence[FilePart], after: Sequence[FilePart]) -> Touched | None:
+        """Returns few rows of both ends, read without Spark; None where only Spark can read them."""
+        if not isinstance(self.folder.files, LocalFiles):
+            return None
+        properties = self.folder.log(table.name).newest.table.properties
+        if properties.get("delta.columnMapping.mode", "none") != "none":
+            return None
+        materialized = None
+        if isinstance(table, BaseTable):
+            materialized = properties.get("delta.rowTracking.materializedRowIdColumnName", "")
+        rows = ArrowRows(
+            folder=self.folder.path_of(table.name),
+            files=self.folder.files,
+            columns=table.columns,
+            materialized=materialized,
+        )
+        ends: list[SparkRelation] = []
+        for parts in (before, after):
+            read = rows.rows(parts) if parts else rows.schema.empty_table()
+            if read is None:
+                return None
+            ends.append(self.workspace.literal(read, _columns(table, True)))
+        return Touched(*ends)
 
     def _together(
         self, rows: FileRows, before: Sequence[FilePart], after: Sequence[FilePart]

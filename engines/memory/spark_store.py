@@ -54,7 +54,9 @@ class SparkStore(MemoryStore[SparkRelation]):
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> SparkRelation:
         """Returns a query by its own text, over the given relations; views in it are expanded."""
         frames = {
-            name: relation.frame.drop(*(column for column in relation.frame.columns if column.startswith("$")))
+            name: relation.frame.drop(
+                *(column for column in relation.frame.columns if column.startswith("$"))
+            )
             for name, relation in relations.items()
             if isinstance(relation, SparkRelation)
         }

@@ -81,7 +81,7 @@ class MemoryStore(ABC, Generic[Rows]):
     def release(self, relations: Sequence[Relation]) -> None:
         """Frees what the relations occupy, except versions of tables."""
 
-    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool) -> Rows:
+    def compute(self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool, few: bool = False) -> Rows:
         """Returns the rows of a plan. `once`: they are computed now, and used again for the same plan."""
         if not once:
             return self.query(plan, leaves)

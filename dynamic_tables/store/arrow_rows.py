@@ -1,0 +1,135 @@
+"""A few rows of data files, read by position without Spark, of which each read costs half a second."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from dynamic_tables.definition import Columns
+from dynamic_tables.plan.nodes import ROW_ID
+from dynamic_tables.plan.types import Kind, Type
+from dynamic_tables.store.file_rows import FilePart
+from dynamic_tables.store.files import Files
+from dynamic_tables.store.readable import absolute
+from dynamic_tables.store.touched import AddAction, records
+from dynamic_tables.store.vectors import read_vector
+
+MOST_BYTES = 256 << 20
+"""Size of the files up to which they are read here: of each the row groups and columns that are needed."""
+
+GREGORIAN = dt.date(1582, 10, 15)
+"""What a date before this one means depends on who wrote the file; Spark knows."""
+
+ARROW: Mapping[Kind, pa.DataType] = {
+    Kind.INT: pa.int32(),
+    Kind.BIGINT: pa.int64(),
+    Kind.DOUBLE: pa.float64(),
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.STRING: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
+}
+"""The types of columns as Spark writes them; another one is not read here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowRows:
+    """Reads rows of the table in `folder`, with `$ROW_ID` as the last column.
+
+    `columns`: the columns to read. `materialized`: in a base table, the column in which Delta keeps the ids
+    of rows that were rewritten. None for a dynamic table, which stores `$ROW_ID` itself.
+    """
+
+    folder: str
+    files: Files
+    columns: Columns
+    materialized: str | None
+
+    def rows(self, parts: Sequence[FilePart]) -> pa.Table | None:
+        """Returns the rows of parts of files; None where only Spark can read them."""
+        if sum(int(part.file["size"]) for part in parts) > MOST_BYTES:
+            return None
+        tables = []
+        for part in parts:
+            table = self._part(part)
+            if table is None:
+                return None
+            tables.append(table)
+        return pa.concat_tables(tables) if tables else None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result."""
+        return pa.schema([*((name, arrow_type(t)) for name, t in self.columns), (ROW_ID, pa.string())])
+
+    def _part(self, part: FilePart) -> pa.Table | None:
+        if part.file.get("partitionValues"):
+            return None
+        positions = self._positions(part)
+        with pq.ParquetFile(absolute(self.folder, part.file["path"])) as file:
+            names = set(file.schema_arrow.names)
+            wanted = [name for name, _ in self.columns]
+            stored_id = ROW_ID if self.materialized is None else self.materialized
+            if not names.issuperset(wanted) or (self.materialized is None and ROW_ID not in names):
+                return None
+            if stored_id in names:
+                wanted.append(stored_id)
+            read = _at(file, positions, wanted)
+        for name, type_ in self.columns:
+            if read.schema.field(name).type != arrow_type(type_):
+                return None
+            if type_.kind is Kind.DATE and _has_old_date(read[name]):
+                return None
+        ids = read[stored_id] if stored_id in names else None
+        if self.materialized is not None:
+            ids = _base_ids(part.file, positions, ids)
+        columns = [read[name] for name, _ in self.columns]
+        return pa.table([*columns, ids], schema=self.schema)
+
+    def _positions(self, part: FilePart) -> BitMap64:
+        if part.positions is not None:
+            return part.positions
+        deleted = read_vector(self.folder, part.file.get("deletionVector"), self.files)
+        return BitMap64(range(records(part.file))) - deleted
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    """Returns the type by which a column of this type is read."""
+    if type_.kind is Kind.DECIMAL:
+        return pa.decimal128(type_.precision, type_.scale)
+    return ARROW[type_.kind]
+
+
+def _at(file: pq.ParquetFile, positions: BitMap64, names: Sequence[str]) -> pa.Table:
+    """Returns the rows at some positions of a file, from the row groups that hold them."""
+    tables, start = [], 0
+    for number in range(file.metadata.num_row_groups):
+        end = start + file.metadata.row_group(number).num_rows
+        inside = [at - start for at in positions & BitMap64(range(start, end))]
+        if inside:
+            group = file.read_row_group(number, columns=list(names))
+            tables.append(group.take(pa.array(inside, pa.int64())))
+        start = end
+    if tables:
+        return pa.concat_tables(tables)
+    return file.schema_arrow.empty_table().select(list(names))
+
+
+def _base_ids(file: AddAction, positions: BitMap64, stored: pa.ChunkedArray | None) -> pa.Array:
+    """Returns the row ids of a base table as `table_versions.BASE_ROW_ID` writes them."""
+    first = int(file["baseRowId"])
+    by_place = pa.array([first + at for at in positions], pa.int64())
+    numbers = by_place if stored is None else pc.coalesce(stored.combine_chunks(), by_place)
+    texts = [str(number) for number in numbers.to_pylist()]
+    return pa.array([f"b{chr(64 + len(text))}{text}" for text in texts], pa.string())
+
+
+def _has_old_date(dates: pa.ChunkedArray) -> bool:
+    least = pc.min(dates).as_py()
+    return least is not None and least < GREGORIAN
