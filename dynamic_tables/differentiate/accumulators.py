@@ -58,12 +58,28 @@ class Accumulator:
         return Col(f"{STATE}{self.number}_{self.agg.name.lower()}", self.agg.type)
 
     @property
-    def state(self) -> tuple[tuple[str, Agg], ...]:
-        """The hidden columns, each with the aggregate that gives its value from all rows of a group."""
-        counted = ((self.count.name, Agg("COUNT", self.agg.arg, False, BIGINT)),) if self.has_count else ()
-        return counted + (((self.result.name, self.agg),) if self.agg.name != "COUNT" else ())
+    def ties(self) -> Col:
+        """The hidden column with the number of rows that have the extremum; NULL where it is not known.
 
-    # The net of what changed in a group: first by the values of extremes, then in all.
+        It is known for a group that was computed anew: to count the rows of every group would make the first
+        contents of a table twice as dear.
+        """
+        return Col(f"{STATE}{self.number}_ties", BIGINT)
+
+    @property
+    def state(self) -> tuple[Col, ...]:
+        """The hidden columns."""
+        if self.is_extremum:
+            return (self.result, self.ties)
+        counted = (self.count,) if self.has_count else ()
+        return (*counted, self.result) if self.agg.name == "SUM" else counted
+
+    def of_whole(self) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregates that give the hidden columns, but for `ties`, from all rows of a group."""
+        known = {self.count: Agg("COUNT", self.agg.arg, False, BIGINT), self.result: self.agg}
+        return tuple((column.name, known[column]) for column in self.state if column in known)
+
+    # What changed in a group, or all rows of it: first netted by the values of extremes, then in all.
 
     @property
     def value(self) -> Col:
@@ -71,35 +87,50 @@ class Accumulator:
         assert self.agg.arg is not None
         return Col(f"$VALUE_{self.number}", self.agg.arg.type)
 
-    def net_parts(self) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregates over changed rows that give the net changes of the count and the sum."""
+    def parts(self, *, changes: bool) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregates over rows that give count and sum; of `changes`, the net of both."""
         arg = self.agg.arg
         if arg is None or self.is_extremum:
             return ()
-        counted = Fn(CASE, (boolean("is null", arg), ZERO, WEIGHT), BIGINT)
+        weight = WEIGHT if changes else Lit(1, BIGINT)
+        counted = Fn(CASE, (boolean("is null", arg), ZERO, weight), BIGINT)
         parts = [(self._net_count.name, Agg("SUM", counted, False, BIGINT))]
         if self.agg.name == "SUM":
             added = Fn(CAST, (arg,), WIDE) if arg.type.kind in INTEGRAL else arg
             signed = Fn(CASE, (IS_INSERT, added, Fn("negate", (added,), added.type)), added.type)
-            parts.append((self._net_sum.name, Agg("SUM", signed, False, wider(added.type))))
+            parts.append(
+                (self._net_sum.name, Agg("SUM", signed if changes else added, False, wider(added.type)))
+            )
         return tuple(parts)
 
-    def net_totals(self) -> tuple[tuple[str, Agg], ...]:
-        """Returns the aggregates over the results of `net_parts`, and the best values that come and go."""
-        if not self.is_extremum:
-            return tuple(
-                (name, Agg("SUM", Col(name, part.type), False, wider(part.type)))
-                for name, part in self.net_parts()
-            )
-        type_ = self.agg.type
-        gained, lost = (
-            Fn(CASE, (boolean(sign, NET_ROWS, ZERO), self.value, Lit(None, type_)), type_)
-            for sign in (">", "<")
+    def totals(self) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregates over the results of `parts`, and the best value among them."""
+        if self.is_extremum:
+            return ((self.result.name, Agg(self.agg.name, self.value, False, self.agg.type)),)
+        return tuple(
+            (name, Agg("SUM", Col(name, part.type), False, wider(part.type)))
+            for name, part in self.parts(changes=True)
         )
+
+    def net_totals(self) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregates over the results of `parts`, each beside the stored row of its group."""
+        if not self.is_extremum:
+            return self.totals()
+        type_ = self.agg.type
+        gained = Fn(CASE, (boolean(">", NET_ROWS, ZERO), self.value, Lit(None, type_)), type_)
+        is_best = boolean("is true", boolean("=", self.value, old_of(self.result)))
+        net_of_best = Fn(CASE, (is_best, NET_ROWS, ZERO), BIGINT)
         return (
             (self._gained.name, Agg(self.agg.name, gained, False, type_)),
-            (self._lost.name, Agg(self.agg.name, lost, False, type_)),
+            (self._net_ties.name, Agg("SUM", net_of_best, False, BIGINT)),
         )
+
+    def counted_ties(self) -> tuple[tuple[str, Agg], ...]:
+        """Returns the aggregate that counts the rows with the extremum, over `parts` beside `totals`."""
+        if not self.is_extremum:
+            return ()
+        is_best = boolean("is true", boolean("=", self.value, self.result))
+        return ((self.ties.name, Agg("SUM", Fn(CASE, (is_best, NET_ROWS, ZERO), BIGINT), False, BIGINT)),)
 
     @property
     def _net_count(self) -> Col:
@@ -119,8 +150,8 @@ class Accumulator:
         return Col(f"$GAINED_{self.number}", self.agg.type)
 
     @property
-    def _lost(self) -> Col:
-        return Col(f"$LOST_{self.number}", self.agg.type)
+    def _net_ties(self) -> Col:
+        return Col(f"{NET}{self.number}_ties", BIGINT)
 
     # The new values of a group, from its old state and the net changes.
 
@@ -133,6 +164,18 @@ class Accumulator:
             items.append((self.result.name, self._new_sum()))
         if self.is_extremum:
             items.append((self.result.name, self._new_best()))
+            items.append((self.ties.name, self._new_ties()))
+        return tuple(items)
+
+    def state_of_whole(self) -> tuple[tuple[str, Expr], ...]:
+        """Returns the hidden columns from `totals` and `counted_ties` of all rows of a group."""
+        if self.is_extremum:
+            return ((self.result.name, self.result), (self.ties.name, self.ties))
+        items: list[tuple[str, Expr]] = (
+            [(self.count.name, or_zero(self._net_count))] if self.has_count else []
+        )
+        if self.agg.name == "SUM":
+            items.append((self.result.name, narrowed(self._net_sum, self.agg.type)))
         return tuple(items)
 
     def new_value(self) -> Expr:
@@ -143,11 +186,15 @@ class Accumulator:
 
     def must_compute(self) -> Expr:
         """Returns whether an extremum may have left the group, and nothing as good has come."""
-        old = old_of(self.result)
+        left = boolean("<", self._net_ties, ZERO)
+        # With an unknown number of ties the comparison is NULL, and the last one may have left.
+        some_stay = boolean("is true", boolean(">", self._remaining(), ZERO))
         as_good = "<=" if self.agg.name == "MIN" else ">="
-        left = boolean("is true", boolean(as_good, self._lost, old))
-        replaced = boolean("is true", boolean(as_good, self._gained, old))
-        return conjunction((left, boolean("not", replaced)))
+        replaced = boolean("is true", boolean(as_good, self._gained, old_of(self.result)))
+        return conjunction((left, boolean("not", some_stay), boolean("not", replaced)))
+
+    def _remaining(self) -> Expr:
+        return Fn("+", (old_of(self.ties), self._net_ties), BIGINT)
 
     def _new_count(self) -> Expr:
         return plus(old_of(self.count), self._net_count)
@@ -160,11 +207,16 @@ class Accumulator:
         none = boolean("=", self._new_count(), ZERO)
         return Fn(CASE, (none, Lit(None, self.agg.type), narrowed(total, self.agg.type)), self.agg.type)
 
-    def _new_best(self) -> Expr:
+    def _is_better(self) -> Expr:
         old, sign = old_of(self.result), "<" if self.agg.name == "MIN" else ">"
         better = boolean("or", boolean("is null", old), boolean("is true", boolean(sign, self._gained, old)))
-        come = boolean("not", boolean("is null", self._gained))
-        return Fn(CASE, (conjunction((come, better)), self._gained, old), self.agg.type)
+        return conjunction((boolean("not", boolean("is null", self._gained)), better))
+
+    def _new_best(self) -> Expr:
+        return Fn(CASE, (self._is_better(), self._gained, old_of(self.result)), self.agg.type)
+
+    def _new_ties(self) -> Expr:
+        return Fn(CASE, (self._is_better(), Lit(None, BIGINT), self._remaining()), BIGINT)
 
 
 IS_INSERT = boolean("=", ACT, text(INSERT))
@@ -198,17 +250,19 @@ def old_of(column: Col) -> Col:
 
 def plus(old: Expr, net: Expr) -> Expr:
     """Returns what was stored, or 0, plus the net of what changed, or 0."""
-    zero = Lit(0, BIGINT)
-    terms = [
-        Fn("coalesce", (term, zero if term.type == BIGINT else Fn(CAST, (zero,), term.type)), term.type)
-        for term in (old, net)
-    ]
+    terms = [or_zero(term) for term in (old, net)]
     sum_ = (
         BIGINT
         if old.type == BIGINT
         else Type(Kind.DECIMAL, min(old.type.precision + 1, MAX_PRECISION), old.type.scale)
     )
     return Fn("+", tuple(terms), sum_)
+
+
+def or_zero(number: Expr) -> Expr:
+    """Returns a number, or 0 where it is NULL."""
+    zero = ZERO if number.type == BIGINT else Fn(CAST, (ZERO,), number.type)
+    return Fn("coalesce", (number, zero), number.type)
 
 
 def wider(type_: Type) -> Type:
@@ -225,5 +279,5 @@ def narrowed(expr: Expr, type_: Type) -> Expr:
 
 def state_columns(accumulators: tuple[Accumulator, ...]) -> Columns:
     """Returns names and types of the hidden columns of a table."""
-    parts = (part for known in accumulators for part in known.state)
-    return ((ROWS, BIGINT), *((name, agg.type) for name, agg in parts))
+    hidden = (column for known in accumulators for column in known.state)
+    return ((ROWS, BIGINT), *((column.name, column.type) for column in hidden))

@@ -19,6 +19,7 @@ from dynamic_tables.differentiate.accumulators import (
     Accumulator,
     accumulator,
     old_of,
+    or_zero,
     plus,
     state_columns,
 )
@@ -53,11 +54,15 @@ CONTENTS = "contents@t0"
 GROUPS = "groups"
 """The leaf of the affected groups, old and new, that `Algebra.groups` computes."""
 
+PARTS = "parts"
+"""The leaf of the rows of groups that are computed anew, as `Algebra.parts_again` computes them."""
+
 AGAIN = Col("$AGAIN", BOOLEAN)
 """Whether a group must be computed anew."""
 
 GROUP_ID = Col("$GROUP_ID", STRING)
 WRITTEN = Col("$WRITTEN", STRING)
+NET_ROWS_OF_GROUP = Col("$ROWS_OF_GROUP", BIGINT)
 
 Items = tuple[tuple[str, Expr], ...]
 
@@ -96,10 +101,8 @@ class Algebra:
         The columns: the outputs, the hidden columns, `$ROW_ID`, `$AGAIN`, the keys as `$KEY0`, `$KEY1`, ...,
         and the stored row with `$OLD_` before each name, NULL for a group that is new.
         """
-        net = self._net_changes(d)
-        identified = Project(net, (*same(net), (GROUP_ID.name, group_id(self.node, d))))
         contents = self._contents()
-        found = Join(JoinKind.LEFT, identified, contents, boolean("=", GROUP_ID, old_of(ID)))
+        found = self._beside_contents(self._parts(d.delta(self.node.child, False), changes=True), contents, d)
         rows: tuple[str, Expr] = (ROWS, plus(old_of(Col(ROWS, BIGINT)), NET_ROWS))
         state: Items = (rows, *(item for known in self.accumulators for item in known.new_state()))
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
@@ -115,8 +118,21 @@ class Algebra:
         passed = (*passed, (AGAIN.name, AGAIN))
         return Project(self._projected(valued, passed), (*self.query.outputs, *passed))
 
+    def parts_again(self, d: Differentiation) -> Plan:
+        """Returns the rows at t1 of the groups that must be computed anew, by the values of extremes."""
+        keys = [key for _, key in self.node.keys]
+        wanted = Filter(self._groups_leaf(d), AGAIN)
+        numbered = tuple((f"$KEY{i}", Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys))
+        rows = d.state(self.node.child, At.T1, False)
+        if not keys:
+            return self._parts(SemiJoin(rows, Project(wanted, ((AGAIN.name, AGAIN),)), AGAIN), changes=False)
+        return self._parts(only_groups(rows, keys, Project(wanted, numbered)), changes=False)
+
     def changes(self, d: Differentiation, *, again: bool) -> Plan:
-        """Returns the changes, from the result of `groups`; `again`: some groups must be computed anew."""
+        """Returns the changes, from the result of `groups`.
+
+        `again`: some groups must be computed anew; their INSERTs come from the result of `parts_again`.
+        """
         leaf = self._groups_leaf(d)
         stored = (*self.query.schema, *self.state)
         differs = _any(boolean("is distinct from", Col(n, t), old_of(Col(n, t))) for n, t in self.state)
@@ -131,7 +147,7 @@ class Algebra:
         )
         items: Items = tuple((n, Fn(CASE, (is_delete, old_of(Col(n, t)), Col(n, t)), t)) for n, t in stored)
         result = Project(written, (*items, (ACTION, WRITTEN), (ROW_ID, ID)))
-        return UnionAll((result, self._computed_anew(leaf, d))) if again else result
+        return UnionAll((result, self._computed_anew(d))) if again else result
 
     def again(self, d: Differentiation) -> Plan:
         """Returns the ids of the groups that must be computed anew, from the result of `groups`."""
@@ -140,24 +156,52 @@ class Algebra:
     def _groups_leaf(self, d: Differentiation) -> Leaf:
         return Leaf(GROUPS, tuple((column.name, column) for column in columns(self.groups(d))))
 
-    def _computed_anew(self, groups: Leaf, d: Differentiation) -> Plan:
-        """Returns the INSERTs of the groups that must be computed anew, from their rows at t1."""
-        keys = [key for _, key in self.node.keys]
-        wanted = Filter(groups, AGAIN)
-        numbered = tuple((f"$KEY{i}", Col(f"$KEY{i}", key.type)) for i, key in enumerate(keys))
-        rows = d.state(self.node.child, At.T1, False)
-        chosen = only_groups(rows, keys, Project(wanted, numbered)) if keys else SemiJoin(rows, wanted, AGAIN)
-        return Project(self._whole(chosen, d), (*self._outputs(), (ACTION, text(INSERT)), (ROW_ID, ID)))
+    def _computed_anew(self, d: Differentiation) -> Plan:
+        """Returns the INSERTs of the groups that must be computed anew, from the result of `parts_again`."""
+        parts = Leaf(PARTS, tuple((column.name, column) for column in columns(self.parts_again(d))))
+        keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
+        totals = (
+            (NET_ROWS_OF_GROUP.name, Agg("SUM", NET_ROWS, False, BIGINT)),
+            *(total for known in self.accumulators for total in known.totals()),
+        )
+        whole = Aggregate(parts, keys, totals)
+        # Each part beside the totals of its group: the parts with the extremum are counted.
+        kept = {column.name for column in columns(whole)}
+        renamed = Project(
+            parts,
+            tuple((f"$PART_{c.name}" if c.name in kept else c.name, c) for c in columns(parts)),
+        )
+        same_group = conjunction(
+            [
+                Lit(True, BOOLEAN),
+                *(boolean("is not distinct from", Col(f"$PART_{n}", k.type), k) for n, k in keys),
+            ]
+        )
+        # A grouping without keys has a row for no parts, too.
+        joined = Join(JoinKind.LEFT, whole, renamed, same_group)
+        ties = tuple(counted for known in self.accumulators for counted in known.counted_ties())
+        counted = Aggregate(joined, same(whole), ties)
+        hidden = (item for known in self.accumulators for item in known.state_of_whole())
+        state: Items = ((ROWS, or_zero(NET_ROWS_OF_GROUP)), *hidden)
+        identified = Project(counted, (*keys, *state, (ROW_ID, group_id(self.node, d))))
+        values: Items = tuple((known.name, known.new_value()) for known in self.accumulators)
+        passed = _passed((*state, (ROW_ID, ID)))
+        result = self._projected(Project(identified, (*keys, *values, *passed)), passed)
+        return Project(result, (*self._outputs(), (ACTION, text(INSERT)), (ROW_ID, ID)))
 
     def _whole(self, rows: Plan, d: Differentiation) -> Plan:
         """Returns the query's result over some rows, with the hidden columns and `$ROW_ID`."""
         hidden = (
             (ROWS, Agg("COUNT", None, False, BIGINT)),
-            *(part for known in self.accumulators for part in known.state),
+            *(part for known in self.accumulators for part in known.of_whole()),
         )
         node = Aggregate(self.node.child, self.node.keys, (*self.node.aggregates, *hidden))
+        groups = grouped(node, rows, True, d)
+        unknown: Items = tuple(
+            (known.ties.name, Lit(None, BIGINT)) for known in self.accumulators if known.is_extremum
+        )
         passed: Items = (*((name, Col(name, type_)) for name, type_ in self.state), (ROW_ID, ID))
-        return self._projected(grouped(node, rows, True, d), passed)
+        return self._projected(Project(groups, (*same(groups), *unknown)), passed)
 
     def _outputs(self) -> Items:
         return (*self.query.outputs, *((name, Col(name, type_)) for name, type_ in self.state))
@@ -172,26 +216,32 @@ class Algebra:
         stored = (*self.query.schema, *self.state, (ROW_ID, STRING))
         return Leaf(CONTENTS, tuple((name, old_of(Col(name, type_))) for name, type_ in stored))
 
-    def _net_changes(self, d: Differentiation) -> Plan:
-        """Returns, for each group with a changed row, the net changes of its rows, counts and sums.
+    def _parts(self, rows: Plan, *, changes: bool) -> Plan:
+        """Returns the number of rows, the counts and the sums of each group; of `changes`, the net of each.
 
-        With an extremum the changes are first netted by its values: a value that comes and goes is neither.
+        With an extremum they are those of each of its values in a group, so that a value that comes and goes
+        counts as neither.
         """
-        changes = d.delta(self.node.child, False)
+        weight = WEIGHT if changes else Lit(1, BIGINT)
         parts = (
-            (NET_ROWS.name, Agg("SUM", WEIGHT, False, BIGINT)),
-            *(part for known in self.accumulators for part in known.net_parts()),
+            (NET_ROWS.name, Agg("SUM", weight, False, BIGINT)),
+            *(part for known in self.accumulators for part in known.parts(changes=changes)),
         )
-        if not self.has_extremum:
-            return Aggregate(changes, self.node.keys, parts)
         values = tuple((k.value.name, k.agg.arg) for k in self.accumulators if k.is_extremum and k.agg.arg)
-        netted = Aggregate(changes, (*self.node.keys, *values), parts)
+        return Aggregate(rows, (*self.node.keys, *values), parts)
+
+    def _beside_contents(self, parts: Plan, contents: Leaf, d: Differentiation) -> Plan:
+        """Returns the net changes of each group beside its stored row."""
+        identified = Project(parts, (*same(parts), (GROUP_ID.name, group_id(self.node, d))))
+        found = Join(JoinKind.LEFT, identified, contents, boolean("=", GROUP_ID, old_of(ID)))
+        if not self.has_extremum:
+            return found
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
         totals = (
             (NET_ROWS.name, Agg("SUM", NET_ROWS, False, BIGINT)),
             *(total for known in self.accumulators for total in known.net_totals()),
         )
-        return Aggregate(netted, keys, totals)
+        return Aggregate(found, (*keys, (GROUP_ID.name, GROUP_ID), *same(contents)), totals)
 
 
 def algebra_of(query: BoundQuery) -> Algebra | None:

@@ -138,6 +138,11 @@ def group_again_plan(known: Algebra, rules: Rules) -> Plan:
     return known.again(Differentiation(rules.operators, rules.row_ids))
 
 
+def group_parts_plan(known: Algebra, rules: Rules) -> Plan:
+    """Returns the plan of the rows at t1 of the groups that must be computed anew; see `parts_again`."""
+    return known.parts_again(Differentiation(rules.operators, rules.row_ids))
+
+
 def group_change_plan(known: Algebra, rules: Rules, *, again: bool) -> Plan:
     """Returns the plan of the changes, from the result of `group_plan`; `again`: some are computed anew."""
     changes = known.changes(Differentiation(rules.operators, rules.row_ids), again=again)

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.algebraic import CONTENTS as CONTENTS_AT_T0
-from dynamic_tables.differentiate.algebraic import GROUPS, Algebra
+from dynamic_tables.differentiate.algebraic import GROUPS, PARTS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
@@ -208,9 +208,13 @@ class Refreshing:
         # There are no more changed groups than changed rows, of which each belongs to one group.
         few = all(relation.local for name, relation in leaves.items() if name != CONTENTS_AT_T0)
         groups = self._scratch(self.store.compute(plan, leaves, once=True, few=few))
+        read = {GROUPS: groups}
         again = known.has_extremum and self._any_again(known, groups)
-        plan = self.plans.group_changes(known, again=again)
-        return self.store.compute(plan, {**self._leaves(plan, ends), GROUPS: groups}, once=True)
+        if again:
+            plan = self.plans.group_parts(known)
+            parts = {**self._leaves(plan, ends), **read}
+            read[PARTS] = self._scratch(self.store.compute(plan, parts, once=True))
+        return self.store.compute(self.plans.group_changes(known, again=again), read, once=True)
 
     def _any_again(self, known: Algebra, groups: Relation) -> bool:
         """Tells whether a group must be computed anew."""

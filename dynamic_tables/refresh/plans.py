@@ -13,6 +13,7 @@ from dynamic_tables.differentiate.registry import (
     change_plan,
     group_again_plan,
     group_change_plan,
+    group_parts_plan,
     group_plan,
     initial_plan,
     state_plan,
@@ -51,6 +52,10 @@ class Plans:
     def groups_again(self, known: Algebra) -> Plan:
         """Returns the plan of the groups that must be computed anew."""
         return self._once(("groups again", known), lambda: group_again_plan(known, self.rules))
+
+    def group_parts(self, known: Algebra) -> Plan:
+        """Returns the plan of the rows of the groups that must be computed anew."""
+        return self._once(("group parts", known), lambda: group_parts_plan(known, self.rules))
 
     def group_changes(self, known: Algebra, *, again: bool) -> Plan:
         """Returns the plan of the changes, from the groups; `again`: some of them are computed anew."""
