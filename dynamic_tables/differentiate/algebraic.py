@@ -51,6 +51,9 @@ from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING, Columns
 CONTENTS = "contents@t0"
 """The leaf of the table's own contents, with their state, before the refresh."""
 
+NET_CHANGES = "net"
+"""The leaf of the net of what changed in each group, that `Algebra.net` computes."""
+
 GROUPS = "groups"
 """The leaf of the affected groups, old and new, that `Algebra.groups` computes."""
 
@@ -95,14 +98,20 @@ class Algebra:
             self._whole(d.state(self.node.child, At.T1, False), d), (*self._outputs(), (ROW_ID, ID))
         )
 
+    def net(self, d: Differentiation) -> Plan:
+        """Returns the net of what changed in each group, with the id of the group as the last column."""
+        parts = self._parts(d.delta(self.node.child, False), changes=True)
+        return Project(parts, (*same(parts), (GROUP_ID.name, group_id(self.node, d))))
+
     def groups(self, d: Differentiation) -> Plan:
-        """Returns each affected group: its new row, its old row, and whether it must be computed anew.
+        """Returns each affected group, from the result of `net`: its new row, its old row, and `$AGAIN`.
 
         The columns: the outputs, the hidden columns, `$ROW_ID`, `$AGAIN`, the keys as `$KEY0`, `$KEY1`, ...,
         and the stored row with `$OLD_` before each name, NULL for a group that is new.
         """
         contents = self._contents()
-        found = self._beside_contents(self._parts(d.delta(self.node.child, False), changes=True), contents, d)
+        net = Leaf(NET_CHANGES, tuple((column.name, column) for column in columns(self.net(d))))
+        found = self._beside_contents(net, contents)
         rows: tuple[str, Expr] = (ROWS, plus(old_of(Col(ROWS, BIGINT)), NET_ROWS))
         state: Items = (rows, *(item for known in self.accumulators for item in known.new_state()))
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
@@ -230,10 +239,9 @@ class Algebra:
         values = tuple((k.value.name, k.agg.arg) for k in self.accumulators if k.is_extremum and k.agg.arg)
         return Aggregate(rows, (*self.node.keys, *values), parts)
 
-    def _beside_contents(self, parts: Plan, contents: Leaf, d: Differentiation) -> Plan:
+    def _beside_contents(self, net: Plan, contents: Leaf) -> Plan:
         """Returns the net changes of each group beside its stored row."""
-        identified = Project(parts, (*same(parts), (GROUP_ID.name, group_id(self.node, d))))
-        found = Join(JoinKind.LEFT, identified, contents, boolean("=", GROUP_ID, old_of(ID)))
+        found = Join(JoinKind.LEFT, net, contents, boolean("=", GROUP_ID, old_of(ID)))
         if not self.has_extremum:
             return found
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)

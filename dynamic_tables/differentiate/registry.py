@@ -128,8 +128,13 @@ def state_plan(query: BoundQuery, rules: Rules) -> Plan:
     return known.initial(Differentiation(rules.operators, rules.row_ids))
 
 
+def net_plan(known: Algebra, rules: Rules) -> Plan:
+    """Returns the plan of the net of what changed in each group between t0 and t1; see `Algebra.net`."""
+    return known.net(Differentiation(rules.operators, rules.row_ids))
+
+
 def group_plan(known: Algebra, rules: Rules) -> Plan:
-    """Returns the plan of the groups that changed between t0 and t1, old and new; see `Algebra.groups`."""
+    """Returns the plan of the groups that changed, old and new, from the result of `net_plan`."""
     return known.groups(Differentiation(rules.operators, rules.row_ids))
 
 

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.algebraic import CONTENTS as CONTENTS_AT_T0
-from dynamic_tables.differentiate.algebraic import GROUPS, PARTS, Algebra
+from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
@@ -23,6 +23,10 @@ from dynamic_tables.refresh.validate import read_validation, validated_here
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
+
+
+Ends = Mapping[str, tuple[SourceVersion, SourceVersion]]
+"""The versions of each source at the start and at the end of its interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,12 +206,22 @@ class Refreshing:
         if known is None:
             plan = self.plans.changes(query, unchanged)
             return self.store.compute(plan, self._leaves(plan, ends), once=True)
-        plan = self.plans.groups(known, unchanged)
+        return self._changes_of_groups(known, ends, unchanged)
+
+    def _changes_of_groups(self, known: Algebra, ends: Ends, unchanged: frozenset[str]) -> Relation:
+        """Returns the changes of a table that is maintained from its own contents."""
+        plan = self.plans.net(known, unchanged)
         leaves = self._leaves(plan, ends)
-        leaves[CONTENTS_AT_T0] = self._scratch(self.store.current(self.table))
-        # There are no more changed groups than changed rows, of which each belongs to one group.
-        few = all(relation.local for name, relation in leaves.items() if name != CONTENTS_AT_T0)
-        groups = self._scratch(self.store.compute(plan, leaves, once=True, few=few))
+        # No more groups changed than rows.
+        few = all(relation.local for relation in leaves.values())
+        net = self._scratch(self.store.compute(plan, leaves, once=True, few=few))
+        contents = (
+            self.store.current_rows(self.table, [str(row[-1]) for row in net.rows()])
+            if net.local
+            else self.store.current(self.table)
+        )
+        read = {NET_CHANGES: net, CONTENTS_AT_T0: self._scratch(contents)}
+        groups = self._scratch(self.store.compute(self.plans.groups(known), read, once=True, few=net.local))
         read = {GROUPS: groups}
         again = known.has_extremum and self._any_again(known, groups)
         if again:
@@ -221,9 +235,7 @@ class Refreshing:
         wanted = self.store.compute(self.plans.groups_again(known), {GROUPS: groups}, once=False)
         return bool(wanted.rows())
 
-    def _leaves(
-        self, plan: Plan, ends: Mapping[str, tuple[SourceVersion, SourceVersion]]
-    ) -> dict[str, Relation]:
+    def _leaves(self, plan: Plan, ends: Ends) -> dict[str, Relation]:
         """Returns what a plan reads of the sources between two versions of each."""
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         leaves: dict[str, Relation] = {}

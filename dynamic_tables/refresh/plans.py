@@ -16,6 +16,7 @@ from dynamic_tables.differentiate.registry import (
     group_parts_plan,
     group_plan,
     initial_plan,
+    net_plan,
     state_plan,
 )
 from dynamic_tables.plan.empty import without_empty
@@ -44,10 +45,14 @@ class Plans:
             self.algebras[query] = algebra(query, self.rules)
         return self.algebras[query]
 
-    def groups(self, known: Algebra, unchanged: Collection[str] = ()) -> Plan:
-        """Returns the plan of the groups that changed, old and new; without terms of sources `unchanged`."""
-        whole = self._once(("groups", known), lambda: group_plan(known, self.rules))
-        return self._without(whole, unchanged, ("groups", known))
+    def net(self, known: Algebra, unchanged: Collection[str] = ()) -> Plan:
+        """Returns the plan of what changed in each group; without terms of the sources `unchanged`."""
+        whole = self._once(("net", known), lambda: net_plan(known, self.rules))
+        return self._without(whole, unchanged, ("net", known))
+
+    def groups(self, known: Algebra) -> Plan:
+        """Returns the plan of the groups that changed, old and new."""
+        return self._once(("groups", known), lambda: group_plan(known, self.rules))
 
     def groups_again(self, known: Algebra) -> Plan:
         """Returns the plan of the groups that must be computed anew."""

@@ -17,7 +17,7 @@ from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.store.file_rows import FilePart
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.readable import absolute
-from dynamic_tables.store.touched import AddAction, records
+from dynamic_tables.store.touched import AddAction
 from dynamic_tables.store.vectors import read_vector
 
 MOST_BYTES = 256 << 20
@@ -71,7 +71,6 @@ class ArrowRows:
     def _part(self, part: FilePart) -> pa.Table | None:
         if part.file.get("partitionValues"):
             return None
-        positions = self._positions(part)
         with pq.ParquetFile(absolute(self.folder, part.file["path"])) as file:
             names = set(file.schema_arrow.names)
             wanted = [name for name, _ in self.columns]
@@ -80,6 +79,7 @@ class ArrowRows:
                 return None
             if stored_id in names:
                 wanted.append(stored_id)
+            positions = self._positions(part, file.metadata.num_rows)
             read = _at(file, positions, wanted)
         for name, type_ in self.columns:
             if read.schema.field(name).type != arrow_type(type_):
@@ -92,11 +92,11 @@ class ArrowRows:
         columns = [read[name] for name, _ in self.columns]
         return pa.table([*columns, ids], schema=self.schema)
 
-    def _positions(self, part: FilePart) -> BitMap64:
+    def _positions(self, part: FilePart, rows: int) -> BitMap64:
         if part.positions is not None:
             return part.positions
         deleted = read_vector(self.folder, part.file.get("deletionVector"), self.files)
-        return BitMap64(range(records(part.file))) - deleted
+        return BitMap64(range(rows)) - deleted
 
 
 def arrow_type(type_: Type) -> pa.DataType:

@@ -223,6 +223,12 @@ class DeltaStore:
         version = logged[-1].version if logged else self.folder.log(table.name).newest.version
         return self.versions.snapshot(replace(table, columns=table.stored), version, table.incremental)
 
+    def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
+        """Returns, of the rows as `current` gives them, those with some ids; all if that is cheaper."""
+        with store_errors(table.name):
+            chosen = self.versions.chosen(replace(table, columns=table.stored), row_ids)
+        return self.current(table) if chosen is None else chosen
+
     # Queries
 
     def compute(

@@ -114,6 +114,9 @@ class Store(Protocol):
     def current(self, table: DynamicTable) -> Relation:
         """Returns the stored contents; of an incremental table with its hidden columns and `$ROW_ID`."""
 
+    def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
+        """Returns, of the stored contents as `current` gives them, the rows with some ids, or more rows."""
+
     def compute(
         self, plan: Plan, leaves: Mapping[str, Relation], *, once: bool, few: bool = False
     ) -> Relation:

@@ -23,7 +23,8 @@ from dynamic_tables.store.merge_text import REFUSED, merge_text
 from dynamic_tables.store.own_commit import Actions, OwnCommit, own_commit, writable
 from dynamic_tables.store.port import RefreshRecord
 from dynamic_tables.store.relations import SparkRelation
-from dynamic_tables.store.small_merge import Places, SmallMerge
+from dynamic_tables.store.row_places import Places
+from dynamic_tables.store.small_merge import SmallMerge
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import no_rows
 from dynamic_tables.store.touched import AddAction

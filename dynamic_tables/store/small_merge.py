@@ -6,7 +6,6 @@ import json
 import os
 import time
 import uuid
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,11 +25,9 @@ from dynamic_tables.store.files import Files
 from dynamic_tables.store.merge_text import REFUSED
 from dynamic_tables.store.own_commit import Actions
 from dynamic_tables.store.readable import absolute
-from dynamic_tables.store.touched import AddAction, records
+from dynamic_tables.store.row_places import Places, candidates, places
+from dynamic_tables.store.touched import AddAction, records, removed
 from dynamic_tables.store.vectors import new_vector, read_vector
-
-READ_HERE = 2_000_000
-"""Rows of data files up to which the row ids in them, a column of some 20 MB, are read without Spark."""
 
 MOST_SMALL_FILES = 30
 SMALL_FILE = 5_000
@@ -40,12 +37,6 @@ SPARK_VERSION = version("pyspark")
 
 STATISTICS = 32
 """Columns whose statistics a file of Delta has, by default."""
-
-PASSED_ON = ("path", "partitionValues", "size", "stats", "tags", "deletionVector")
-"""What the removal of a file says of it."""
-
-Places = Mapping[str, Sequence[tuple[str, int]]]
-"""By the path of a file: pairs of a row id and a position in the file."""
 
 Locate = Callable[[Sequence[AddAction], Sequence[str]], Places]
 """(files, row ids) -> where the row ids are stored in these files."""
@@ -84,7 +75,7 @@ class SmallMerge:
         if len(small) > MOST_SMALL_FILES:
             for file in small:
                 written.append(self._live_rows(file, deleted.pop(file["path"], BitMap64())))
-                actions.append({"remove": _removed(file)})
+                actions.append({"remove": removed(file)})
         for path, positions in deleted.items():
             actions.extend(self._without(self.active.files[path], positions))
         schema = pa.schema([field.with_nullable(True) for field in written[0].schema])
@@ -94,20 +85,9 @@ class SmallMerge:
         return actions
 
     def _stored(self, row_ids: Sequence[str]) -> Places:
-        ordered = sorted(row_ids)
-        candidates = [file for file in self.active.files.values() if _may_hold(file, ordered)]
-        if sum(map(records, candidates)) > READ_HERE:
-            return self.locate(candidates, row_ids)
-        wanted = pa.array(row_ids, pa.string())
-        stored: dict[str, Sequence[tuple[str, int]]] = {}
-        for file in candidates:
-            ids = pq.read_table(absolute(self.folder, file["path"]), columns=[ROW_ID])[ROW_ID]
-            deleted = self._vector(file)
-            positions = pc.indices_nonzero(pc.is_in(ids, wanted)).to_pylist()
-            places = [(ids[at].as_py(), at) for at in positions if at not in deleted]
-            if places:
-                stored[file["path"]] = places
-        return stored
+        among = candidates(self.active.files.values(), row_ids)
+        stored = places(self.folder, self.files, among, row_ids)
+        return self.locate(among, row_ids) if stored is None else stored
 
     def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
         rows = pq.read_table(absolute(self.folder, file["path"]), columns=self._columns)
@@ -125,12 +105,12 @@ class SmallMerge:
         """Returns the actions that take rows out of a file; a file without rows leaves the table."""
         deleted = self._vector(file) | positions
         if len(deleted) >= records(file):
-            return [{"remove": _removed(file)}]
+            return [{"remove": removed(file)}]
         # Bounds of the statistics hold for the rows that were there at first: they are no longer tight.
         statistics = {**json.loads(file["stats"]), "tightBounds": False}
         kept = {**file, "dataChange": True, "stats": json.dumps(statistics)}
         return [
-            {"remove": _removed(file)},
+            {"remove": removed(file)},
             {"add": {**kept, "deletionVector": new_vector(self.folder, deleted)}},
         ]
 
@@ -153,26 +133,6 @@ class SmallMerge:
             "dataChange": True,
             "stats": json.dumps(statistics_of(rows)),
         }
-
-
-def _removed(file: AddAction) -> Mapping[str, object]:
-    return {
-        **{name: file[name] for name in PASSED_ON if name in file},
-        "deletionTimestamp": time.time_ns() // 1_000_000,
-        "dataChange": True,
-        "extendedFileMetadata": True,
-    }
-
-
-def _may_hold(file: AddAction, ordered: Sequence[str]) -> bool:
-    """Tells whether one of the row ids, given in order, lies within the bounds of a file's row ids."""
-    statistics = json.loads(file["stats"])
-    least = statistics.get("minValues", {}).get(ROW_ID)
-    greatest = statistics.get("maxValues", {}).get(ROW_ID)
-    if least is None or greatest is None:
-        return True
-    next_id = bisect_left(ordered, least)
-    return next_id < len(ordered) and ordered[next_id] <= greatest
 
 
 def statistics_of(rows: pa.Table) -> Mapping[str, object]:

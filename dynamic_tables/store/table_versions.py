@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyroaring import BitMap64
+
 from dynamic_tables.definition import BaseTable, Columns, DynamicTable
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
@@ -18,6 +20,7 @@ from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import Touched
 from dynamic_tables.store.relations import LOCAL_ROWS, SparkRelation, Workspace, bound
+from dynamic_tables.store.row_places import candidates, places
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.touched import AddAction, touched_files
 from dynamic_tables.versions import SourceVersion
@@ -112,6 +115,25 @@ class TableVersions:
                     return together
             return Touched(self._relation(table, rows, before), self._relation(table, rows, after))
 
+    def chosen(self, table: DynamicTable, row_ids: Sequence[str]) -> SparkRelation | None:
+        """Returns the rows of the newest version with some row ids, read by position without Spark.
+
+        None where only Spark can read them.
+        """
+        active = self.folder.active(table.name)
+        if active is None or any("stats" not in file for file in active.files.values()):
+            return None
+        folder, files = self.folder.path_of(table.name), self.folder.files
+        if not isinstance(files, LocalFiles):
+            return None
+        stored = places(folder, files, candidates(active.files.values(), row_ids), row_ids)
+        if stored is None:
+            return None
+        parts = [
+            FilePart(active.files[path], BitMap64(at for _, at in found)) for path, found in stored.items()
+        ]
+        return self._literal(table, parts)
+
     def cached(self) -> Sequence[SparkRelation]:
         """Returns the versions that are kept for later refreshes."""
         ends = (end for interval in self.intervals.values() for end in (interval.before, interval.after))
@@ -159,6 +181,13 @@ class TableVersions:
 
     def _here(self, table: Stored, before: Sequence[FilePart], after: Sequence[FilePart]) -> Touched | None:
         """Returns few rows of both ends, read without Spark; None where only Spark can read them."""
+        ends = [self._literal(table, parts) for parts in (before, after)]
+        if ends[0] is None or ends[1] is None:
+            return None
+        return Touched(ends[0], ends[1])
+
+    def _literal(self, table: Stored, parts: Sequence[FilePart]) -> SparkRelation | None:
+        """Returns few rows with their ids, read without Spark; None where only Spark can read them."""
         if not isinstance(self.folder.files, LocalFiles):
             return None
         properties = self.folder.log(table.name).newest.table.properties
@@ -173,13 +202,8 @@ class TableVersions:
             columns=table.columns,
             materialized=materialized,
         )
-        ends: list[SparkRelation] = []
-        for parts in (before, after):
-            read = rows.rows(parts) if parts else rows.schema.empty_table()
-            if read is None:
-                return None
-            ends.append(self.workspace.literal(read, _columns(table, True)))
-        return Touched(*ends)
+        read = rows.rows(parts) if parts else rows.schema.empty_table()
+        return None if read is None else self.workspace.literal(read, _columns(table, True))
 
     def _together(
         self, rows: FileRows, before: Sequence[FilePart], after: Sequence[FilePart]

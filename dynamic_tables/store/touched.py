@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,20 @@ def as_added(removed: Mapping[str, Any]) -> AddAction:
         "size": removed.get("size") or 0,
         "modificationTime": 0,
         "dataChange": False,
+    }
+
+
+def removed(file: AddAction) -> Mapping[str, object]:
+    """Returns the body of the action that removes a file, in the state given."""
+    passed_on = (
+        *("path", "partitionValues", "size", "stats", "tags"),
+        *("deletionVector", "baseRowId", "defaultRowCommitVersion"),
+    )
+    return {
+        **{name: file[name] for name in passed_on if name in file},
+        "deletionTimestamp": time.time_ns() // 1_000_000,
+        "dataChange": True,
+        "extendedFileMetadata": True,
     }
 
 

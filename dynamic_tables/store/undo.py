@@ -11,7 +11,7 @@ from dynamic_tables.errors import StoreError
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.own_commit import Actions
-from dynamic_tables.store.touched import AddAction, as_added, same_rows
+from dynamic_tables.store.touched import AddAction, as_added, removed, same_rows
 
 Action = Mapping[str, Mapping[str, Any]]
 
@@ -45,7 +45,7 @@ def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
         if not same_rows(active.files.get(path), after):
             raise StoreError(f"another writer has changed the same rows of {log.name} since")
         if after is not None:
-            undone.append({"remove": _removed(after)})
+            undone.append({"remove": removed(after)})
         if before is not None:
             undone.append({"add": {**before, "modificationTime": _now(), "dataChange": True}})
     return undone
@@ -71,19 +71,6 @@ def commit_text(log: TableLog, metadata: str, fence: tuple[str, int], actions: A
         del info["inCommitTimestamp"]
     txn = {"appId": fence[0], "version": fence[1], "lastUpdated": now}
     return "".join(f"{json.dumps(line)}\n" for line in ({"commitInfo": info}, {"txn": txn}, *actions))
-
-
-def _removed(file: AddAction) -> Mapping[str, object]:
-    passed_on = (
-        *("path", "partitionValues", "size", "stats"),
-        *("deletionVector", "baseRowId", "defaultRowCommitVersion"),
-    )
-    return {
-        **{name: file[name] for name in passed_on if name in file},
-        "deletionTimestamp": _now(),
-        "dataChange": True,
-        "extendedFileMetadata": True,
-    }
 
 
 def _now() -> int:

@@ -153,6 +153,10 @@ class MemoryStore(ABC, Generic[Rows]):
         """Returns the rows of the newest version."""
         return self.tables[table.name].rows[-1]
 
+    def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
+        """Returns the rows of the newest version: to choose among them would be another query."""
+        return self.current(table)
+
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
         """Adds the contents after `apply` as a new version; returns its number."""
         applied = self.compute(apply, {"contents": self.current(table), "folded": folded}, once=True)

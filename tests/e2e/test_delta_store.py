@@ -175,7 +175,7 @@ def test_settings_of_a_commit_do_not_stay_and_later_writes_are_not_swallowed(sho
     shop.refresh()
     for name in (USER_METADATA, APPLICATION, VERSION):
         assert shop.store.session.conf.get(name, None) is None
-    shop.store.session.sql(f"INSERT INTO delta.`{shop.path}/g` VALUES ('zzz', 1, 'x')")
+    shop.store.session.sql(f"INSERT INTO delta.`{shop.path}/g` VALUES ('zzz', 1, 1, 'x')")
     last = shop.log("g", shop.versions("g") - 1)
     assert "txn" not in last
     assert "userMetadata" not in last["commitInfo"][0]
