@@ -8,6 +8,7 @@ from campaign.errors import CampaignError
 from campaign.faults import (
     aggregates,
     changes,
+    from_contents,
     groups,
     joins,
     linear,
@@ -20,7 +21,10 @@ from campaign.faults.fault import Fault, Subject
 
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
-    for faults in (linear, joins, outer_joins, groups, aggregates, changes, protocol, recording, values)
+    for faults in (
+        *(linear, joins, outer_joins, groups, aggregates, from_contents),
+        *(changes, protocol, recording, values),
+    )
     for fault in faults.FAULTS
 }
 """Every planted fault by name, except those in the analysis of histories (`histories.py`)."""

@@ -29,7 +29,7 @@ WIDEST = 18
 """Most digits of a decimal whose sum is maintained: two steps of summation add ten digits each."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Accumulator:
     """An aggregate that can be maintained. `number`: its place, which makes the names of its columns."""
 

@@ -70,7 +70,7 @@ NET_ROWS_OF_GROUP = Col("$ROWS_OF_GROUP", BIGINT)
 Items = tuple[tuple[str, Expr], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Algebra:
     """A query whose result is one grouping, of which every aggregate can be maintained.
 
@@ -86,6 +86,11 @@ class Algebra:
     def state(self) -> Columns:
         """Names and types of the hidden columns."""
         return state_columns(self.accumulators)
+
+    @property
+    def loses_groups(self) -> bool:
+        """Whether a group that loses its last row leaves the result; the one group without keys stays."""
+        return bool(self.node.keys)
 
     @property
     def has_extremum(self) -> bool:
@@ -122,7 +127,7 @@ class Algebra:
         values: Items = tuple((known.name, known.new_value()) for known in self.accumulators)
         alive = boolean(">", Col(ROWS, BIGINT), ZERO)
         passed = _passed((*state, *kept))
-        again_alive = conjunction((AGAIN, alive)) if self.node.keys else AGAIN
+        again_alive = conjunction((AGAIN, alive)) if self.loses_groups else AGAIN
         valued = Project(computed, (*keys, *values, *passed, (AGAIN.name, again_alive)))
         passed = (*passed, (AGAIN.name, AGAIN))
         return Project(self._projected(valued, passed), (*self.query.outputs, *passed))
@@ -147,7 +152,7 @@ class Algebra:
         differs = _any(boolean("is distinct from", Col(n, t), old_of(Col(n, t))) for n, t in self.state)
         changed = boolean("or", differs, AGAIN)
         known = boolean("not", boolean("is null", old_of(ID)))
-        alive: Expr = boolean(">", Col(ROWS, BIGINT), ZERO) if self.node.keys else Lit(True, BOOLEAN)
+        alive: Expr = boolean(">", Col(ROWS, BIGINT), ZERO) if self.loses_groups else Lit(True, BOOLEAN)
         is_delete = boolean("=", WRITTEN, text(DELETE))
         deleted = conjunction((is_delete, known, changed))
         inserted = conjunction((boolean("not", is_delete), alive, boolean("not", AGAIN), changed))

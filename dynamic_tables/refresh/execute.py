@@ -24,7 +24,6 @@ from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, RefreshRecord, Relation, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
-
 Ends = Mapping[str, tuple[SourceVersion, SourceVersion]]
 """The versions of each source at the start and at the end of its interval."""
 

@@ -105,7 +105,7 @@ class TableVersions:
         rows = self._file_rows(table, ids=True)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
             before, after = rows.parts(files)
-            if _few([*before, *after]):
+            if _few([*before, *after], unknown=False):
                 here = self._here(table, before, after)
                 if here is not None:
                     return here
@@ -237,12 +237,12 @@ def _read_alike(log: TableLog, version: int) -> bool:
     return (then.table.id, then.table.schema, then.features) == (now.table.id, now.table.schema, now.features)
 
 
-def _few(parts: Sequence[FilePart]) -> bool:
-    """Tells whether parts of files may be kept as literals; if the log does not tell, they may."""
+def _few(parts: Sequence[FilePart], *, unknown: bool = True) -> bool:
+    """Tells whether parts of files may be kept as literals; `unknown`, if the log does not tell."""
     try:
         return sum(part.rows for part in parts) <= LOCAL_ROWS
     except KeyError:
-        return True
+        return unknown
 
 
 def _items(table: Stored, ids: bool) -> tuple[str, ...]:

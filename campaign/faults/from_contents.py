@@ -1,0 +1,94 @@
+"""Faults in aggregates that are maintained from the table's own contents (`differentiate.algebraic`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from campaign.faults.fault import in_rules, part_fault
+from dynamic_tables.differentiate.accumulators import ZERO, Accumulator, or_zero
+from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
+from dynamic_tables.plan.expressions import Agg, Expr, Lit
+from dynamic_tables.plan.nodes import BoundQuery
+from dynamic_tables.plan.types import BIGINT, BOOLEAN
+from workload.results import Check
+
+Maintained = Callable[[BoundQuery], Algebra | None]
+
+
+class NeverComputedAnew(Accumulator):
+    """The extremum of a group is never looked for again."""
+
+    def must_compute(self) -> Expr:
+        return Lit(False, BOOLEAN)
+
+
+class SumOfNothing(Accumulator):
+    """The sum of no value is the sum that is left, 0."""
+
+    def _new_count(self) -> Expr:
+        return or_zero(super()._new_count())
+
+    def _new_sum(self) -> Expr:
+        counted = super()._new_sum()
+        return or_zero(counted) if counted.type == BIGINT else counted
+
+
+class NullCounted(Accumulator):
+    """The net of a count takes NULL for a value."""
+
+    def parts(self, *, changes: bool) -> tuple[tuple[str, Agg], ...]:
+        right = super().parts(changes=changes)
+        if not changes or self.agg.name != "COUNT" or not right:
+            return right
+        every = replace(self, agg=replace(self.agg, arg=ZERO))
+        return tuple(Accumulator.parts(every, changes=True))
+
+
+class TiesAssumed(Accumulator):
+    """Of an extremum with an unknown number of rows, one row more is assumed."""
+
+    def must_compute(self) -> Expr:
+        return Lit(False, BOOLEAN) if self.agg.name == "MAX" else super().must_compute()
+
+
+def of_kind(kind: type[Accumulator]) -> Maintained:
+    """The algebra of queries, with accumulators of a faulty kind."""
+
+    def faulty(query: BoundQuery) -> Algebra | None:
+        known = algebra_of(query)
+        if known is None:
+            return None
+        changed = tuple(kind(one.number, one.name, one.agg) for one in known.accumulators)
+        return replace(known, accumulators=changed)
+
+    faulty.__doc__ = kind.__doc__
+    return faulty
+
+
+class GroupsStay(Algebra):
+    """A group that loses its last row stays, with a count of 0."""
+
+    @property
+    def loses_groups(self) -> bool:
+        return False
+
+
+def emptied_group_stays(query: BoundQuery) -> Algebra | None:
+    """A group that loses its last row stays, with a count of 0."""
+    known = algebra_of(query)
+    if known is None:
+        return None
+    return GroupsStay(known.query, known.node, known.projects, known.accumulators)
+
+
+_fault = partial(part_fault, area="aggregates", replacing=in_rules)
+
+FAULTS = (
+    _fault("stored-extremum-outlives-its-row", "algebra", of_kind(NeverComputedAnew), Check.EQUALITY),
+    _fault("stored-maximum-outlives-its-row", "algebra", of_kind(TiesAssumed), Check.EQUALITY),
+    _fault("stored-sum-of-nothing", "algebra", of_kind(SumOfNothing), Check.EQUALITY),
+    _fault("stored-count-of-nulls", "algebra", of_kind(NullCounted), Check.EQUALITY),
+    _fault("stored-group-stays-empty", "algebra", emptied_group_stays, Check.EQUALITY),
+)
