@@ -11,7 +11,7 @@ from typing import assert_never
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.algebraic import CONTENTS as CONTENTS_AT_T0
 from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, Algebra
-from dynamic_tables.differentiate.apply import CHANGES, CONTENTS
+from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
@@ -181,8 +181,11 @@ class Refreshing:
         if not record.changed:
             return replace(self._commit(record, self.store.touch), change_set=change_set)
         with self._timed("fold"):
-            plan = self.plans.of(rules.fold, columns)
-            folded = self._scratch(self.store.compute(plan, bound, once=True))
+            # A rule that was replaced is run as a plan, never passed by.
+            folded = self.store.folded(self.table, changes) if rules.fold is fold else None
+            if folded is None:
+                folded = self.store.compute(self.plans.of(rules.fold, columns), bound, once=True)
+            self._scratch(folded)
         apply = self.plans.of(rules.apply, columns)
         try:
             result = self._commit(

@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
+from dynamic_tables.differentiate.apply import OPERATION
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.dialects import SPARK, Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
-from dynamic_tables.plan.types import INT
+from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store import base_log, refresh_log
 from dynamic_tables.store.base_log import Stamp
@@ -23,6 +24,7 @@ from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.cut import Start
 from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.files import files_of
+from dynamic_tables.store.fold_here import folded_here
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.ledger import Ledger
 from dynamic_tables.store.log import TableLog
@@ -266,6 +268,14 @@ class DeltaStore:
         return columns_of_text(self.session, text, self.definitions())
 
     # Commits
+
+    def folded(self, table: DynamicTable, changes: Relation) -> Relation | None:
+        """Returns what the plan `fold` gives, without a query; None for more rows than are literals."""
+        if not isinstance(changes, SparkRelation) or not changes.local:
+            return None
+        with store_errors(table.name):
+            columns = (*stored_columns(table), (OPERATION.name, STRING))
+            return self.workspace.literal(folded_here(changes.table()), columns)
 
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
         """Commits the changes by row id and returns the version; `apply` is not run, this does the same.

@@ -128,6 +128,9 @@ class Store(Protocol):
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
         """Returns the rows of a query that has no plan; `relations` gives the rows of each source."""
 
+    def folded(self, table: DynamicTable, changes: Relation) -> Relation | None:
+        """Returns what the plan `apply.fold` gives, without a query; None where it needs one."""
+
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
         """Commits a folded change set with its record and returns the version; `apply` is the result."""
 

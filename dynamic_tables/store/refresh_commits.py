@@ -104,7 +104,7 @@ class RefreshCommits:
                 folder=folder,
                 files=self.folder.files,
                 active=active,
-                folded=folded.frame.toArrow(),
+                folded=folded.table(),
                 strict=self.strict,
                 locate=lambda files, row_ids: self._locate(folder, files, row_ids),
             )

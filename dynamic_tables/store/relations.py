@@ -31,11 +31,13 @@ _lock = Lock()
 class SparkRelation:
     """A data frame and the temporary view through which plans read it; both are made at the first use.
 
-    `local`: its rows are literals. Only one thread at a time may use it.
+    `local`: its rows are literals. `arrow`: the rows, where they are known without Spark. Only one thread at
+    a time may use it.
     """
 
     make: Callable[[], DataFrame]
     local: bool
+    arrow: pa.Table | None = field(default=None, repr=False)
     made: DataFrame | None = field(default=None, init=False, repr=False)
     name: str = field(default="", init=False)
 
@@ -58,6 +60,13 @@ class SparkRelation:
                 (self.frame.coalesce(1) if self.local else self.frame).createOrReplaceTempView(name)
             self.name = name
         return self.name
+
+    def table(self) -> pa.Table:
+        """Returns all rows as an Arrow table. Raises StoreError."""
+        if self.arrow is None:
+            with store_errors():
+                self.arrow = self.frame.toArrow()
+        return self.arrow
 
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns all rows as plain Python values. Raises StoreError."""
@@ -96,7 +105,7 @@ class Workspace:
         if not rows.num_rows:
             return self.nothing(columns)
         schema = ", ".join(f"{SPARK.identifier(name)} {type_}" for name, type_ in columns)
-        return SparkRelation(lambda: self.session.createDataFrame(rows, schema=schema), True)
+        return SparkRelation(lambda: self.session.createDataFrame(rows, schema=schema), True, rows)
 
     def nothing(self, columns: Columns) -> SparkRelation:
         """Returns a relation without rows."""

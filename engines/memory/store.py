@@ -157,6 +157,10 @@ class MemoryStore(ABC, Generic[Rows]):
         """Returns the rows of the newest version: to choose among them would be another query."""
         return self.current(table)
 
+    def folded(self, table: DynamicTable, changes: Relation) -> Relation | None:
+        """Returns None: the plan is run."""
+        return None
+
     def merge(self, table: DynamicTable, folded: Relation, apply: Plan, record: RefreshRecord) -> int:
         """Adds the contents after `apply` as a new version; returns its number."""
         applied = self.compute(apply, {"contents": self.current(table), "folded": folded}, once=True)
