@@ -55,7 +55,7 @@ class Account:
     clock: Clock
     rules: Rules = RULES
     protocol: RefreshProtocol = PROTOCOL
-    bound: dict[str, tuple[str, BoundQuery | None]] = field(default_factory=dict)
+    bound: dict[str, tuple[object, BoundQuery | None]] = field(default_factory=dict)
     plans: Plans = field(init=False)
     lock: RLock = field(default_factory=RLock)
 
@@ -207,17 +207,21 @@ class Account:
                     f"{table.name} reads {source}, which was dropped; create it again or drop {table.name}"
                 )
             sources[source] = definition
-        # A view may have changed since the table was created: the query is bound once per state of its views.
-        expanded = fingerprint(read_text(table.text, definitions).texts)
+        # A view or the columns of a source may have changed since the table was created: the query is bound
+        # once per state of these.
+        state_of_sources = (*(source.columns for source in sources.values()), table.columns)
+        below = (read_text(table.text, definitions).texts, state_of_sources)
         known, bound = self.bound.get(table.name, (None, None))
-        if known != expanded:
+        if known != below:
             if known is not None:
                 self.plans.forget()
             bound = read_query(table.text, definitions, self.rules).bound
-            self.bound[table.name] = (expanded, bound)
+            self.bound[table.name] = (below, bound)
+        columns = table.columns if bound is None else bound.schema
+        expanded = fingerprint(below[0], columns)
         state = hidden_columns(bound, self.rules) if table.incremental else ()
         return Refreshing(
-            table=replace(table, expanded=expanded, state=state),
+            table=replace(table, columns=columns, expanded=expanded, state=state),
             bound=bound,
             definitions=sources,
             store=self.store,

@@ -76,7 +76,7 @@ def define(
         target_lag=target_lag,
         columns=columns,
         sources=read.text.sources if read.bound is None else read.bound.sources,
-        expanded=fingerprint(read.text.texts),
+        expanded=fingerprint(read.text.texts, columns),
         state=hidden_columns(read.bound, rules) if incremental else (),
     )
 

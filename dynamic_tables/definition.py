@@ -69,9 +69,10 @@ STORED_FORMAT = "row ids 2, state 1"
 the hidden columns."""
 
 
-def fingerprint(texts: tuple[str, ...]) -> str:
-    """Returns 16 hexadecimal digits of the SHA-256 of a query and the views below it.
+def fingerprint(texts: tuple[str, ...], columns: Columns) -> str:
+    """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
     They change with the stored format too, so that a table of an older format is reinitialized.
     """
-    return hashlib.sha256("\x00".join((STORED_FORMAT, *texts)).encode()).hexdigest()[:16]
+    shown = (f"{name} {type_}" for name, type_ in columns)
+    return hashlib.sha256("\x00".join((STORED_FORMAT, *texts, *shown)).encode()).hexdigest()[:16]

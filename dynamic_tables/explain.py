@@ -10,7 +10,7 @@ import sqlglot
 
 from dynamic_tables.definition import BaseTable, Columns, View
 from dynamic_tables.differentiate.differentiation import At, Differentiation, operator_of
-from dynamic_tables.differentiate.registry import RULES, Rules, change_plan, ensure_supported
+from dynamic_tables.differentiate.registry import RULES, Rules, algebra, change_plan, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
@@ -58,7 +58,9 @@ class Explanation:
     """How refresh mode AUTO would maintain a query.
 
     `reason`: why it is not incremental. `plan` and `columns`: None and empty if the query could not be
-    bound. `row_id`: the expression that makes the ids of the result from the ids below it.
+    bound. `row_id`: the expression that makes the ids of the result from the ids below it. `hidden`: the
+    hidden columns from which a refresh computes the changed groups; `change_query` gives the same changes
+    from the rows of these groups.
     """
 
     incremental: bool
@@ -68,6 +70,7 @@ class Explanation:
     plan: PlanTree | None = None
     change_query: str | None = None
     row_id: str | None = None
+    hidden: tuple[str, ...] = ()
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -97,6 +100,7 @@ def explain(
     trees = _Trees(Differentiation(rules.operators, rules.row_ids), dialect)
     plan = trees.tree(bound.plan)
     reason = _unsupported(bound, rules)
+    known = None if reason else algebra(bound, rules)
     return Explanation(
         incremental=reason is None,
         reason=reason,
@@ -107,6 +111,7 @@ def explain(
         if reason
         else formatted(render(change_plan(bound, rules), dialect).text(), dialect),
         row_id=None if reason else _made_id(plan, trees.passed_on),
+        hidden=() if known is None else tuple(name for name, _ in known.state),
     )
 
 

@@ -58,10 +58,13 @@ def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
     yield f"sources: {', '.join(explanation.sources)}"
     if explanation.columns:
         yield f"columns: {', '.join(f'{name} {type_}' for name, type_ in explanation.columns)}"
+    if explanation.hidden:
+        yield f"maintained from hidden columns: {', '.join(explanation.hidden)}"
     if explanation.plan is not None:
         yield from ("", "plan, each operator with its row id", *tree_lines(explanation.plan, 1))
     if explanation.change_query is not None:
-        yield from ("", f"change query ({dialect})", explanation.change_query)
+        same = ", which gives the same changes" if explanation.hidden else ""
+        yield from ("", f"change query{same} ({dialect})", explanation.change_query)
 
 
 def tree_lines(tree: PlanTree, depth: int) -> Iterator[str]:

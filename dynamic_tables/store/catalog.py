@@ -70,7 +70,6 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
                 "incremental": definition.incremental,
                 "reason": definition.reason,
                 "target_lag": definition.target_lag,
-                "columns": [[name, str(type_)] for name, type_ in definition.columns],
                 "sources": list(definition.sources),
                 "expanded": definition.expanded,
             }
@@ -94,14 +93,15 @@ def from_metadata(name: str, metadata: TableMetadata) -> tuple[int, Definition]:
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:
     match data["kind"]:
         case "base table":
-            fields = json.loads(metadata.schema)["fields"]
-            return BaseTable(name, _columns([(item["name"], str(item["type"])) for item in fields]))
+            return BaseTable(name, _columns(_schema(metadata)))
         case "view":
             return View(name, str(data["text"]))
         case "dynamic table":
-            lag, columns, sources = data["target_lag"], data["columns"], data["sources"]
-            if not isinstance(columns, list) or not isinstance(sources, list):
-                raise TypeError("columns and sources are lists")
+            lag, sources = data["target_lag"], data["sources"]
+            if not isinstance(sources, list):
+                raise TypeError("sources is no list")
+            # Hidden columns have names with a leading $, which no other column may have.
+            columns = [pair for pair in _schema(metadata) if not pair[0].startswith("$")]
             return DynamicTable(
                 name=name,
                 text=str(data["text"]),
@@ -115,6 +115,10 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
             )
         case kind:
             raise ValueError(f"unknown kind {kind!r}")
+
+
+def _schema(metadata: TableMetadata) -> list[tuple[str, str]]:
+    return [(item["name"], str(item["type"])) for item in json.loads(metadata.schema)["fields"]]
 
 
 def _columns(pairs: list[tuple[str, str]]) -> Columns:

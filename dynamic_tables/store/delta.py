@@ -43,6 +43,18 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+MEANING = {
+    # Otherwise Spark would replace ${...} in a text, even in a literal, after the text was checked.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+}
+"""Settings on which the meaning of a query or statement depends; the caller's own are not taken over."""
+
 KEPT_RESULTS = 16
 """How many small results of plans are kept for the next table."""
 
@@ -138,8 +150,8 @@ class DeltaStore:
         Raises StoreError: for a statement that fails; the statements before it are rolled back.
         """
         checked = [check_statement(text, self.definitions()) for text in statements]
-        for statement in checked:
-            self.folder.register(statement.target)
+        for name in dict.fromkeys(name for statement in checked for name in statement.names):
+            self.folder.register(name)
         self.time.ensure_open()
         written = self.transactions.write(checked)
         self.time.add_write()
@@ -306,8 +318,12 @@ def copy_of(spark: SparkSession) -> SparkSession:
     from pyspark.sql import SparkSession
 
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())  # noqa: SLF001
-    # Otherwise Spark would replace ${...} in a text, even in a literal, after the text was checked.
-    session.conf.set("spark.sql.variable.substitute", "false")
+    for name, value in MEANING.items():
+        session.conf.set(name, value)
+    # A temporary view of the caller would hide a table of its name.
+    for view in session.sql("SHOW VIEWS").collect():
+        if view["isTemporary"]:
+            session.catalog.dropTempView(view["viewName"])
     # pyspark prints every error with its Java stack to stderr before it raises it.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     return session

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A table or view as it was read last: its log, Delta's table id, place in the order of creation."""
+    """A table or view as it was read last: its log, Delta's description, place in the order of creation."""
 
     log: TableLog
-    table_id: str
+    table: TableMetadata
     order: int
     definition: Definition
 
@@ -76,6 +76,10 @@ class Folder:
         for name in names - self.entries.keys():
             if not self._is_leftover(name):
                 self.polled(name)
+        for name, entry in list(self.entries.items()):
+            # A commit that was read since has changed the table.
+            if entry.table is not entry.log.newest.table:
+                self._define(name, entry.log)
         ordered = sorted(self.entries.items(), key=lambda item: (item[1].order, item[0]))
         return {name: entry.definition for name, entry in ordered}
 
@@ -88,11 +92,14 @@ class Folder:
         entry = self.entries.get(name)
         log = entry.log if entry else TableLog(name, self.path_of(name), self.files, self._metadata_at)
         log.poll()
-        table = log.newest.table
-        if entry is None or entry.table_id != table.id:
-            order, definition = from_metadata(name, table)
-            self.entries[name] = Entry(log, table.id, order, definition)
+        if entry is None or entry.table is not log.newest.table:
+            self._define(name, log)
         return log
+
+    def _define(self, name: str, log: TableLog) -> None:
+        table = log.newest.table
+        order, definition = from_metadata(name, table)
+        self.entries[name] = Entry(log, table, order, definition)
 
     def active(self, name: str) -> ActiveFiles | None:
         """Returns the data files of a table, up to date; None if the log no longer holds all its commits."""

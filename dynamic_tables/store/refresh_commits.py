@@ -14,6 +14,7 @@ from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.catalog import parse_type
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.file_rows import FileRows, file_name
 from dynamic_tables.store.files import LocalFiles
@@ -65,11 +66,16 @@ class RefreshCommits:
             raise
 
     def overwrite(self, table: DynamicTable, contents: SparkRelation, record: RefreshRecord) -> int:
-        """Commits new contents under the existing schema and returns the version."""
+        """Commits new contents, with new columns if the query has others, and returns the version."""
         path = self.folder.path_of(table.name)
-        return self._by_spark(
-            table, record, lambda: contents.frame.write.format("delta").mode("overwrite").save(path)
-        )
+
+        def write() -> None:
+            writer = contents.frame.write.format("delta").mode("overwrite")
+            if stored_fields(self.folder.polled(table.name)) != stored_columns(table):
+                writer = writer.option("overwriteSchema", "true")
+            writer.save(path)
+
+        return self._by_spark(table, record, write)
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Commits a record alone and returns the version.
@@ -207,6 +213,12 @@ def _already(table: DynamicTable, record: RefreshRecord) -> StoreError:
         f"{table.name} already has a refresh at data timestamp {record.frontier.timestamp} or later; "
         "refresh the table to a later time"
     )
+
+
+def stored_fields(log: TableLog) -> Columns:
+    """Returns names and types of the columns that a Delta table has."""
+    fields = json.loads(log.newest.table.schema)["fields"]
+    return tuple((item["name"], parse_type(str(item["type"])) or STRING) for item in fields)
 
 
 def stored_columns(table: DynamicTable) -> Columns:

@@ -32,11 +32,20 @@ STATEMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """An admitted statement: its text for Spark, its target, and the new columns if it replaces the table."""
+    """An admitted statement: its text for Spark, and its target.
+
+    `columns`: the new columns, if it replaces the table. `reads`: the base tables that the text names.
+    """
 
     text: str
     target: str
     columns: Columns | None = None
+    reads: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The base tables that the statement writes or reads."""
+        return (self.target, *self.reads)
 
 
 def check_statement(text: str, definitions: Mapping[str, Definition]) -> Statement:
@@ -56,15 +65,14 @@ def check_statement(text: str, definitions: Mapping[str, Definition]) -> Stateme
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     target = _target(tree)
     names = [_plain_name(table) for table in tree.find_all(exp.Table)]
-    for name in names:
-        if name not in ctes or name == target:
-            _base_table(name, definitions)
+    read = (name for name in names if name not in ctes or name == target)
+    reads = tuple(_base_table(name, definitions) for name in read)
     ensure_admitted(tree, ADMITTED)
     target = _base_table(target, definitions)
     if isinstance(tree, exp.TruncateTable):
         # Delta has no TRUNCATE.
         return Statement(f"DELETE FROM `{target}`", target)
-    return Statement(text.strip().rstrip(";"), target)
+    return Statement(text.strip().rstrip(";"), target, reads=reads)
 
 
 def _parse(text: str) -> exp.Expression:

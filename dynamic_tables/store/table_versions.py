@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -158,10 +159,23 @@ class TableVersions:
         if files is not None:
             rows = self._file_rows(table, ids=ids)
             return self._relation(table, rows, [FilePart(file) for file in files], ids)
-        items = ", ".join(_items(table, ids))
+        items = ", ".join(self._items_at(table, version, ids))
         place = self.folder.sql_name(table.name)
         frame = self.workspace.session.sql(f"SELECT {items} FROM {place} VERSION AS OF {version}")
         return self.workspace.small(frame) or bound(frame, local=False)
+
+    def _items_at(self, table: Stored, version: int, ids: bool) -> Sequence[str]:
+        """Returns the columns at a version; one that was added later is NULL, as Delta reads it."""
+        commit = self.folder.log(table.name).commit(version)
+        if commit is None:
+            return _items(table, ids)
+        then = {str(field["name"]).lower() for field in json.loads(commit.table.schema)["fields"]}
+        added = {
+            SPARK.identifier(name): f"CAST(NULL AS {SPARK.type_name(type_)}) AS {SPARK.identifier(name)}"
+            for name, type_ in table.columns
+            if name.lower() not in then
+        }
+        return [added.get(item, item) for item in _items(table, ids)]
 
     def _files_at(self, table: Stored, version: int, ids: bool) -> Sequence[AddAction] | None:
         """Returns the files of a version; None where only Delta's own time travel can tell them."""

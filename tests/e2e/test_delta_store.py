@@ -166,6 +166,59 @@ def test_a_replaced_table_is_another_table(shop: Shop) -> None:
     assert list(shop.reopened().store.definitions()) == ["r", "g"]
 
 
+def test_a_table_replaced_with_other_types_is_bound_again(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_dynamic_table("above", "SELECT * FROM g")
+    shop.at(20, "CREATE OR REPLACE TABLE r (k INT, v BIGINT)", "INSERT INTO r VALUES (1, 5), (2, 5)")
+    assert [result.action for result in shop.account.refresh("above")] == [Action.REINITIALIZE] * 2
+    assert shop.rows() == [(5, 2)]
+    assert shop.rows("above") == [(5, 2)]
+    assert str(shop.account.dynamic_table("above").columns[0][1]) == "BIGINT"
+    shop.at(30, "INSERT INTO r VALUES (3, 6)")
+    assert [result.action for result in shop.reopened().account.refresh("above")] == [Action.INCREMENTAL] * 2
+    assert shop.rows("above") == [(5, 2), (6, 1)]
+
+
+def test_a_column_that_another_writer_adds_is_followed(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_dynamic_table("all_of_it", "SELECT * FROM r")
+    shop.at(20)
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/r` ADD COLUMN (w INT)")
+    shop.spark.sql(f"INSERT INTO delta.`{shop.path}/r` VALUES (3, 'b', 7)")
+    assert shop.refresh().action is Action.INCREMENTAL
+    assert [row[:2] for row in shop.rows()] == [("a", 2), ("b", 1)]
+    assert shop.refresh("all_of_it").action is Action.REINITIALIZE
+    assert shop.rows("all_of_it") == [(1, "a", None), (2, "a", None), (3, "b", 7)]
+
+
+def test_a_table_over_an_older_one_and_a_younger_base_table_starts_anew(shop: Shop) -> None:
+    shop.filled().at(20)
+    shop.account.create_base_table("young", {"v": "STRING"})
+    shop.account.create_dynamic_table("both", "SELECT g.v, g.n FROM g JOIN young ON g.v = young.v")
+    assert shop.account.describe("both").data_timestamp == 20
+    assert shop.account.describe("g").data_timestamp == 20
+
+
+def test_views_and_settings_of_the_caller_change_nothing(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_base_table("s", {"k": "INT"})
+    other = shop.spark.newSession()
+    other.sql("CREATE TEMPORARY VIEW r AS SELECT 99 AS k, 'view' AS v")
+    other.sql("CREATE TEMPORARY VIEW s AS SELECT 99 AS k")
+    other.conf.set("spark.sql.ansi.enabled", "false")
+    other.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    shop.clock.set(20)
+    account = Account.open(str(shop.path), other, shop.clock)
+    account.execute("INSERT INTO s SELECT k FROM r")
+    assert sorted(row[0] for row in shop.spark.sql(f"SELECT k FROM delta.`{shop.path}/s`").collect()) == [
+        1,
+        2,
+    ]
+    with pytest.raises(StoreError, match=BY_ZERO):
+        account.execute("INSERT INTO s SELECT k % (k - k) FROM r")
+    account.store.close()  # type: ignore[attr-defined]
+
+
 def _properties(shop: Shop) -> dict[str, str]:
     return dict(shop.store.folder.polled("r").newest.table.properties)
 

@@ -27,7 +27,8 @@ def test_explain_shows_tree_ids_and_change_query() -> None:
     assert lines[:3] == ["incremental: true", "sources: r", "columns: b STRING, n BIGINT"]
     assert "    grouped aggregation: by `b` AS `b_2`; COUNT(*) AS `count`" in lines
     assert "      filter: (`a` > 1)" in lines
-    assert "change query (spark)" in lines
+    assert lines[3] == "maintained from hidden columns: $STATE_rows"
+    assert "change query, which gives the same changes (spark)" in lines
     assert "  FROM `r@delta`" in [line[2:] for line in lines]
 
 
@@ -36,7 +37,8 @@ def test_explain_in_json() -> None:
         dvs("explain", "SELECT a FROM v", *TABLE, "--view", "v=SELECT a FROM r", "--json").stdout
     )
     assert list(answer) == [
-        *("incremental", "reason", "sources", "columns", "plan", "change_query", "row_id", "operators")
+        *("incremental", "reason", "sources", "columns", "plan", "change_query", "row_id", "hidden"),
+        "operators",
     ]
     assert answer["incremental"] is True
     assert answer["reason"] is None
