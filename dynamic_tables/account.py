@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable, RefreshMode, View, fingerprint
 from dynamic_tables.differentiate.registry import RULES, Rules
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.initial import initialization_timestamp
-from dynamic_tables.store.port import RefreshRecord, Relation, Store, WritableStore
+from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, WritableStore
 from dynamic_tables.store.statements import column_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,127}$")
 
@@ -195,6 +195,59 @@ class Account:
                     if observe is not None:
                         observe(results[-1])
             return tuple(results)
+
+    def reinitialize(self, name: str) -> tuple[RefreshResult, ...]:
+        """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
+
+        It repairs a table whose rows another writer has changed; tables that read it stay as they are.
+        Raises DefinitionError: no such dynamic table. Raises RefreshFailed.
+        """
+        with self.lock:
+            table = self.dynamic_table(name)
+            timestamp = self.store.earliest(self.clock.now())
+            self.store.decide(timestamp)
+            stale = [one for one in self.upstream(table) if not self.has_version_at(one, timestamp)]
+            results = [self.refreshing(upstream).run(timestamp) for upstream in stale]
+            return (*results, self.refreshing(table).run(timestamp, anew="it was asked for"))
+
+    def read(self, name: str, at: int | None = None) -> DataFrame:
+        """Returns the rows of a base or dynamic table as a data frame of Spark, without internal columns.
+
+        `at`: a data timestamp in microseconds; by default the newest contents.
+        Raises DefinitionError: for a view, an unknown table, or a time at which the table had no contents.
+
+        Example: `account.read("totals").show()`.
+        """
+        with self.lock:
+            definition, store = self._existing(name), self._frames()
+            if isinstance(definition, View):
+                raise DefinitionError(f"{definition.name} is a view; only tables are read")
+            if at is None:
+                return store.read(definition.name, store.newest(definition.name))
+            try:
+                version = self.protocol.resolve(store.history(definition), at, definition.name)
+            except RefreshFailed as error:
+                raise DefinitionError(f"{definition.name} cannot be read at {at}: {error.reason}") from error
+            return store.read(definition.name, version.version)
+
+    def write(self, name: str, frame: DataFrame, mode: str = "append") -> int:
+        """Appends a data frame's rows to a base table, or replaces all rows by `overwrite`; for bulk loads.
+
+        Columns are matched by name. Returns the version of the table.
+        Raises DefinitionError: for no base table, or another mode. Raises StoreError: if the write fails.
+        """
+        with self.lock:
+            definition, store = self._existing(name), self._frames()
+            if not isinstance(definition, BaseTable):
+                raise DefinitionError(f"{definition.name} is no base table; only base tables are written")
+            if mode not in ("append", "overwrite"):
+                raise DefinitionError(f"no mode {mode!r}; there are: append, overwrite")
+            return store.write_frame(definition.name, frame, mode)
+
+    def _frames(self) -> FrameStore:
+        if not isinstance(self.store, FrameStore):
+            raise DefinitionError("this account's store has no data frames; open one on Spark")
+        return self.store
 
     def refreshing(self, table: DynamicTable) -> Refreshing:
         """Returns a refresh of one table alone, not yet run. Raises DefinitionError: a source was dropped."""

@@ -83,9 +83,12 @@ class Refreshing:
     seconds: dict[str, float] = field(default_factory=dict)
     scratch: list[Relation] = field(default_factory=list)
 
-    def run(self, timestamp: int) -> RefreshResult:
-        """Refreshes the table to a data timestamp. Raises RefreshFailed; then nothing is committed."""
-        history = self.store.refreshes(self.table)
+    def run(self, timestamp: int, *, anew: str = "") -> RefreshResult:
+        """Refreshes the table to a data timestamp. Raises RefreshFailed; then nothing is committed.
+
+        `anew`: the reason to write the contents anew, whatever has changed; empty for a usual refresh.
+        """
+        history = self.store.refreshes(self.table, edited=bool(anew))
         before = history[-1].frontier if history else None
         if before is not None and timestamp <= before.timestamp:
             raise self._failed(
@@ -97,6 +100,8 @@ class Refreshing:
                 action, reason = self.protocol.decide(
                     before, after, self.table.incremental, self.store.readable
                 )
+                if anew:
+                    action, reason = Action.REINITIALIZE, anew
             record = RefreshRecord(
                 action=action, reason=reason, frontier=after, changed=True, seconds=self.seconds
             )

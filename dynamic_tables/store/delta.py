@@ -40,7 +40,7 @@ from dynamic_tables.store.transactions import Transactions
 from dynamic_tables.versions import SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 MEANING = {
@@ -82,6 +82,7 @@ class DeltaStore:
         self.clock = clock
         self.strict_merge = strict_merge
         self.properties = dict(properties or {})
+        self.caller = spark
         self.session = copy_of(spark)
         self.results: dict[tuple[object, ...], tuple[SparkRelation, tuple[Relation, ...]]] = {}
         self.workspace = Workspace(self.session)
@@ -157,6 +158,30 @@ class DeltaStore:
         self.time.add_write()
         return written
 
+    def read(self, name: str, version: int) -> DataFrame:
+        """Returns the rows of a version as a data frame of the caller's session, not read yet."""
+        definition = self.definitions()[name]
+        assert not isinstance(definition, View)
+        items = ", ".join(SPARK.identifier(column) for column, _ in definition.columns)
+        with store_errors(name):
+            return self.caller.sql(
+                f"SELECT {items} FROM {self.folder.sql_name(name)} VERSION AS OF {version}"
+            )
+
+    def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
+        """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
+        self.time.ensure_open()
+        path = self.folder.path_of(name)
+        version = self.transactions.write_one(
+            name, frame.sparkSession, lambda: frame.write.format("delta").mode(mode).save(path)
+        )
+        self.time.add_write()
+        return version
+
+    def newest(self, name: str) -> int:
+        """Returns the newest version of a table."""
+        return self.folder.polled(name).newest.version
+
     def end_unfinished(self, *, keep: bool) -> Sequence[int]:
         """Undoes every unfinished transaction, or keeps what it committed; returns their times."""
         for name in self._base_logs():
@@ -205,9 +230,9 @@ class DeltaStore:
         with store_errors(name):
             return is_readable(self.folder.polled(name), self.folder.files, version.version)
 
-    def refreshes(self, table: DynamicTable) -> Sequence[RefreshRecord]:
-        """Returns the refresh history from the log, oldest first."""
-        logged = refresh_log.refreshes(self.folder.polled(table.name))
+    def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
+        """Returns the refresh history from the log, oldest first; see `store.port`."""
+        logged = refresh_log.refreshes(self.folder.polled(table.name), edited=edited)
         self.commits.seen[table.name] = logged[-1].version if logged else -1
         return [refresh.record for refresh in logged]
 

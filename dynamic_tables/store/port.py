@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Relation(Protocol):
@@ -97,8 +100,11 @@ class Store(Protocol):
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Tells whether the rows of a version can still be read."""
 
-    def refreshes(self, table: DynamicTable) -> Sequence[RefreshRecord]:
-        """Returns the refresh history, oldest first; the last record holds the table's frontier."""
+    def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
+        """Returns the refresh history, oldest first; the last record holds the table's frontier.
+
+        Raises CorruptTable: where another writer has changed rows, unless `edited`.
+        """
 
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
         """Returns the rows of a table at a version; with `ids`, `$ROW_ID` is the last column."""
@@ -156,6 +162,20 @@ class WritableStore(Store, Protocol):
 
     def end_unfinished(self, *, keep: bool) -> Sequence[int]:
         """Undoes every unfinished transaction, or keeps what it committed; returns their times."""
+
+
+@runtime_checkable
+class FrameStore(WritableStore, Protocol):
+    """A store whose tables are data frames of Spark."""
+
+    def read(self, name: str, version: int) -> DataFrame:
+        """Returns the rows of a version as a data frame, not read yet."""
+
+    def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
+        """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
+
+    def newest(self, name: str) -> int:
+        """Returns the newest version of a table."""
 
 
 @runtime_checkable

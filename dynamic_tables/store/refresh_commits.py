@@ -199,7 +199,7 @@ class RefreshCommits:
         raise _already(table, record)
 
     def _ensure_newest(self, table: DynamicTable, log: TableLog) -> None:
-        logged = refresh_log.refreshes(log)
+        logged = refresh_log.refreshes(log, edited=True)
         newest = logged[-1].version if logged else -1
         if newest != self.seen.get(table.name, newest):
             raise StoreError(

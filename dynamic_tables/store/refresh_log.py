@@ -11,6 +11,9 @@ from dynamic_tables.store.log import LoggedCommit, TableLog, decoding
 from dynamic_tables.store.port import Action, RefreshRecord
 from dynamic_tables.versions import Frontier, SourceVersion
 
+WRITTEN_ANEW = (Action.INITIALIZE, Action.FULL, Action.REINITIALIZE)
+"""The actions after which nothing of earlier contents is left."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoggedRefresh:
@@ -35,22 +38,28 @@ def to_metadata(record: RefreshRecord) -> dict[str, object]:
     return {"dvs": 1, "nonce": uuid.uuid4().hex, "timestamp": record.frontier.timestamp, "refresh": refresh}
 
 
-def refreshes(log: TableLog) -> Sequence[LoggedRefresh]:
+def refreshes(log: TableLog, *, edited: bool = False) -> Sequence[LoggedRefresh]:
     """Returns the refreshes, oldest first.
 
-    Raises CorruptTable: where another writer changed rows, or a refresh cannot be read.
+    Raises CorruptTable: where a refresh cannot be read, or, unless `edited`, where another writer changed
+    rows and no refresh has written the contents anew since.
     """
-    result = []
+    result: list[LoggedRefresh] = []
+    foreign: LoggedCommit | None = None
     for commit in log.commits:
         refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
         if isinstance(refresh, Mapping):
             result.append(_logged(log.name, commit, refresh))
+            if result[-1].record.action in WRITTEN_ANEW:
+                foreign = None
         # A commit that changes no row, such as OPTIMIZE, may follow a refresh.
         elif commit.changes_rows:
-            raise CorruptTable(
-                f"{log.name}: version {commit.version} ({commit.operation}) is no refresh but changed rows; "
-                "restore the version before it, or drop the table and create it again"
-            )
+            foreign = commit
+    if foreign is not None and not edited:
+        raise CorruptTable(
+            f"{log.name}: version {foreign.version} ({foreign.operation}) is no refresh but changed rows; "
+            f'`account.reinitialize("{log.name}")` writes the contents anew'
+        )
     return result
 
 

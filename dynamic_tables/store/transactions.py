@@ -104,6 +104,25 @@ class Transactions:
         logs = self._polled()
         return {target: self._last_own(logs[target], stamp) for target in targets}
 
+    def write_one(self, name: str, session: SparkSession, write: Callable[[], object]) -> int:
+        """Runs a write of one table as a transaction of its own in a session; returns its version."""
+        self.undo_abandoned()
+        stamp = Stamp(
+            transaction=uuid.uuid4().hex,
+            timestamp=self.clock.now(),
+            part=1,
+            parts=1,
+            before={name: self._polled()[name].newest.version},
+            owner=self.owner,
+        )
+
+        def run() -> None:
+            with store_errors(name), commit_settings(session, json.dumps(stamp.to_metadata())):
+                write()
+
+        self.retried(run)
+        return self._last_own(self._polled()[name], stamp)
+
     def retried(self, write: Callable[[], object]) -> None:
         """Runs a write, again while another writer is faster. Raises StoreError."""
         for attempt in range(1, ATTEMPTS + 1):

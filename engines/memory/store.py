@@ -130,7 +130,7 @@ class MemoryStore(ABC, Generic[Rows]):
         """Returns True for every version that exists: nothing is vacuumed in memory."""
         return version.version < len(self.tables[name].rows)
 
-    def refreshes(self, table: DynamicTable) -> Sequence[RefreshRecord]:
+    def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refreshes of a dynamic table, oldest first."""
         return self.tables[table.name].records
 

@@ -1,0 +1,78 @@
+"""An account read and written by data frames, and a dynamic table that somebody edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
+from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
+from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store.port import Action
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return open_session(settings=Settings.TUNED)
+
+
+@pytest.fixture
+def account(tmp_path: Path, spark: SparkSession) -> Iterator[Account]:
+    clock = SimulatedClock(10)
+    account = Account.open(str(tmp_path), spark, clock)
+    account.create_base_table("r", {"k": "INT", "v": "STRING"})
+    account.write("r", spark.sql("SELECT 'a' AS v, CAST(id AS INT) AS k FROM RANGE(3)"))
+    account.create_dynamic_table("n", "SELECT v, COUNT(*) AS n FROM r GROUP BY v")
+    clock.set(20)
+    yield account
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def rows(account: Account, name: str, at: int | None = None) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in account.read(name, at).collect())
+
+
+def test_frames_are_written_and_read_at_any_data_timestamp(account: Account, spark: SparkSession) -> None:
+    assert account.read("n").columns == ["v", "n"]
+    account.write("r", spark.sql("SELECT 9 AS k, 'b' AS v"), "overwrite")
+    assert account.refresh("n")[-1].action is Action.INCREMENTAL
+    assert (rows(account, "r"), rows(account, "n")) == ([(9, "b")], [("b", 1)])
+    assert rows(account, "r", 10) == rows(account, "r", 19) == [(0, "a"), (1, "a"), (2, "a")]
+    assert rows(account, "n", 10) == [("a", 3)]
+
+
+def test_what_cannot_be_read_or_written_is_one_line(account: Account, spark: SparkSession) -> None:
+    frame = spark.sql("SELECT 9 AS k, 'b' AS v")
+    account.create_view("w", "SELECT k FROM r")
+    for refused, message in (
+        (lambda: account.read("w"), "w is a view"),
+        (lambda: account.read("n", 15), "n cannot be read at 15: n has no version with this data timestamp"),
+        (lambda: account.write("n", frame), "n is no base table"),
+        (lambda: account.write("r", frame, "upsert"), "no mode 'upsert'; there are: append, overwrite"),
+    ):
+        with pytest.raises(DefinitionError, match=message):
+            refused()
+    with pytest.raises(StoreError, match="r: "):
+        account.write("r", spark.sql("SELECT 'x' AS other"))
+    assert len(rows(account, "r")) == 3
+
+
+def test_an_edited_table_is_repaired_by_the_command_that_the_message_names(
+    account: Account, spark: SparkSession, tmp_path: Path
+) -> None:
+    account.create_dynamic_table("above", "SELECT v, n * 2 AS m FROM n")
+    spark.sql(f"DELETE FROM delta.`{tmp_path}/n`")
+    with pytest.raises(CorruptTable, match=r'account\.reinitialize\("n"\)'):
+        account.refresh("above")
+    assert [result.action for result in account.reinitialize("n")] == [Action.REINITIALIZE]
+    assert rows(account, "n") == [("a", 3)]
+    account.clock.set(30)  # type: ignore[attr-defined]
+    account.execute("INSERT INTO r VALUES (3, 'a')")
+    assert [result.action for result in account.refresh("above")] == [Action.INCREMENTAL] * 2
+    assert (rows(account, "n"), rows(account, "above")) == ([("a", 4)], [("a", 8)])
