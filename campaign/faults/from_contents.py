@@ -80,7 +80,7 @@ def emptied_group_stays(query: BoundQuery) -> Algebra | None:
     known = algebra_of(query)
     if known is None:
         return None
-    return GroupsStay(known.query, known.node, known.projects, known.accumulators)
+    return GroupsStay(known.query, known.node, known.projects, known.accumulators, known.operator)
 
 
 _fault = partial(part_fault, area="aggregates", replacing=in_rules)

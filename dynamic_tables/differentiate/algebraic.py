@@ -23,7 +23,7 @@ from dynamic_tables.differentiate.accumulators import (
     plus,
     state_columns,
 )
-from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
+from dynamic_tables.differentiate.differentiation import ID, At, Differentiation, operator_of
 from dynamic_tables.differentiate.grouping import group_id, grouped, only_groups
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
@@ -35,6 +35,7 @@ from dynamic_tables.plan.nodes import (
     ROW_ID,
     Aggregate,
     BoundQuery,
+    Distinct,
     Filter,
     Join,
     JoinKind,
@@ -74,13 +75,15 @@ Items = tuple[tuple[str, Expr], ...]
 class Algebra:
     """A query whose result is one grouping, of which every aggregate can be maintained.
 
-    `node`: the grouping. `projects`: what the query does to each group afterwards, innermost first.
+    `node`: the grouping; DISTINCT is one by all columns without an aggregate. `projects`: what the query does
+    to each group afterwards, innermost first. `operator`: the operator whose registered rule this stands for.
     """
 
     query: BoundQuery
     node: Aggregate
     projects: tuple[Project, ...]
     accumulators: tuple[Accumulator, ...]
+    operator: str
 
     @property
     def state(self) -> Columns:
@@ -264,13 +267,16 @@ def algebra_of(query: BoundQuery) -> Algebra | None:
     while isinstance(node, Project):
         projects.insert(0, node)
         node = node.child
+    operator = operator_of(node)
+    if isinstance(node, Distinct):
+        node = Aggregate(node.child, same(node), ())
     if not isinstance(node, Aggregate):
         return None
     known = [accumulator(i, name, agg) for i, (name, agg) in enumerate(node.aggregates)]
     accumulators = tuple(one for one in known if one is not None)
     if len(accumulators) < len(known):
         return None
-    return Algebra(query, node, tuple(projects), accumulators)
+    return Algebra(query, node, tuple(projects), accumulators, operator)
 
 
 def _any(conditions: Iterable[Expr]) -> Expr:

@@ -14,7 +14,6 @@ from dynamic_tables.differentiate.differentiation import (
     At,
     Differentiation,
     OperatorRule,
-    operator_of,
 )
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.errors import NO_RULE
@@ -116,8 +115,7 @@ def algebra(query: BoundQuery, rules: Rules) -> Algebra | None:
     known = rules.algebra(query)
     if known is None:
         return None
-    operator = operator_of(known.node)
-    return known if rules.operators.get(operator) is OPERATORS[operator] else None
+    return known if rules.operators.get(known.operator) is OPERATORS[known.operator] else None
 
 
 def state_plan(query: BoundQuery, rules: Rules) -> Plan:
