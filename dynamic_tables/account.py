@@ -336,7 +336,9 @@ class Account:
         definitions = self.store.definitions()
         sources = {source for each in (table, *self.upstream(table)) for source in each.sources}
         bases = [base for base in map(definitions.get, sources) if isinstance(base, BaseTable)]
-        starts = [self.store.history(base).versions[0].timestamp for base in bases]
+        starts = [
+            history.versions[0].timestamp for base in bases if (history := self.store.history(base)).versions
+        ]
         return max(starts, default=None)
 
     def has_version_at(self, table: DynamicTable, timestamp: int) -> bool:

@@ -38,7 +38,7 @@ def cut(logs: Mapping[str, TableLog], start: Start, complete: Set[str]) -> Mappi
             for commit, stamp in commits:
                 if commit.version > ends[name]:
                     break
-                if stamp is not None and (stamp.transaction in torn or not _done(stamp, complete)):
+                if stamp is not None and (stamp.transaction in torn or not _done(stamp, complete, logs)):
                     ends[name] = commit.version - 1
                     break
         torn |= {
@@ -81,8 +81,10 @@ def stamped_after(log: TableLog, start: TableVersion | None) -> Iterator[tuple[L
         yield commit, stamp_of(log, commit)
 
 
-def _done(stamp: Stamp, complete: Set[str]) -> bool:
-    return stamp.parts == 1 or stamp.transaction in complete
+def _done(stamp: Stamp, complete: Set[str], logs: Mapping[str, TableLog]) -> bool:
+    # A table that was dropped takes its part along; the parts in other tables stay.
+    dropped = not stamp.before.keys() <= logs.keys()
+    return stamp.parts == 1 or dropped or stamp.transaction in complete
 
 
 def _identity_at(log: TableLog, version: int, start: TableVersion | None) -> str | None:

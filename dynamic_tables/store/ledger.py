@@ -100,11 +100,12 @@ class Ledger:
         """
         for _ in range(ATTEMPTS):
             self.poll()
+            assert self.first is not None
+            # Taken before the decision: a tick that `make` itself comes to read makes this one fail.
+            number = self.first + len(self.ticks)
             tick = make()
             if tick is None:
                 return
-            assert self.first is not None
-            number = self.first + len(self.ticks)
             if number % WHOLE_EVERY == 0:
                 tick = Tick(tick.timestamp, tick.fixed, {**self.vector, **tick.tables})
             if self.files.put(self._path(number), tick.to_json()):

@@ -23,21 +23,7 @@ def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
     Raises StoreError: if another writer has changed one of these files since, or the commits changed more
     than rows.
     """
-    files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
-    for version in own:
-        actions = log.actions(version)
-        if any("metaData" in action or "protocol" in action for action in actions):
-            raise StoreError(f"version {version} of {log.name} changed the table itself, not only its rows")
-        for action in actions:
-            if "remove" in action:
-                body = action["remove"]
-                before, _ = files.get(body["path"], (as_added(body), None))
-                files[body["path"]] = (before, None)
-        for action in actions:
-            if "add" in action:
-                body = action["add"]
-                before, _ = files.get(body["path"], (None, None))
-                files[body["path"]] = (before, body)
+    files = _changed_by(log, own)
     undone: list[Action] = []
     for path, (before, after) in files.items():
         if same_rows(before, after):
@@ -49,6 +35,31 @@ def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
         if before is not None:
             undone.append({"add": {**before, "modificationTime": _now(), "dataChange": True}})
     return undone
+
+
+def _changed_by(log: TableLog, own: Sequence[int]) -> Mapping[str, tuple[AddAction | None, AddAction | None]]:
+    """Returns each data file that the commits changed, by its path, before the first and after the last.
+
+    Raises StoreError: if another writer changed a file between two of them.
+    """
+    files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
+    for version in own:
+        actions = log.actions(version)
+        if any("metaData" in action or "protocol" in action for action in actions):
+            raise StoreError(f"version {version} of {log.name} changed the table itself, not only its rows")
+        for action in actions:
+            if "remove" in action:
+                body = action["remove"]
+                before, last = files.get(body["path"], (as_added(body), as_added(body)))
+                if not same_rows(last, as_added(body)):
+                    raise StoreError(f"another writer has changed the same rows of {log.name} meanwhile")
+                files[body["path"]] = (before, None)
+        for action in actions:
+            if "add" in action:
+                body = action["add"]
+                before, _ = files.get(body["path"], (None, None))
+                files[body["path"]] = (before, body)
+    return files
 
 
 def commit_text(log: TableLog, metadata: str, fence: tuple[str, int], actions: Actions) -> str:

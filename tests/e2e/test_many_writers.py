@@ -157,6 +157,25 @@ def test_a_failed_transaction_leaves_the_commits_of_others(
     assert (office.rows("r"), office.rows("s")) == ([1, 2, 4], [1, 2])
 
 
+def test_what_another_deleted_between_two_parts_stays_deleted(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Transactions._run
+    office.by_plain_spark("INSERT INTO {r} SELECT CAST(id AS INT) FROM RANGE(5, 9, 1, 1)")
+
+    def meanwhile(self: Transactions, statement: Statement, stamp: Stamp) -> None:
+        if stamp.part == 2:
+            office.by_plain_spark("DELETE FROM {r} WHERE k = 6")
+        run(self, statement, stamp)
+
+    monkeypatch.setattr(Transactions, "_run", meanwhile)
+    fails = "UPDATE s SET k = k % (k - k)"
+    with pytest.raises(StoreError, match="another writer has changed the same rows of r meanwhile"):
+        office.mine.execute("DELETE FROM r WHERE k = 5", "DELETE FROM r WHERE k = 7", fails)
+    assert office.rows("r") == [1, 2, 8]
+    assert len(office.mine.end_unfinished(keep=True)) == 1
+
+
 def test_what_others_built_on_is_not_undone_but_can_be_kept(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:

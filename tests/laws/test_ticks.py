@@ -218,3 +218,23 @@ def test_only_one_of_many_creates_a_tick(tmp_path: Path) -> None:
     assert [tick.timestamp for tick in ledgers[0].ticks] == [0, 1, 2]
     assert not LocalFiles().put(f"{tmp_path}/{FOLDER}/{0:020d}.json", "another")
     assert sorted(path.name for path in (tmp_path / FOLDER).iterdir())[0] == f"{0:020d}.json"
+
+
+def test_a_tick_that_comes_during_the_decision_is_decided_upon_again(tmp_path: Path) -> None:
+    """Another process adds a tick after this one has looked, before it writes its own."""
+    world = World(tmp_path)
+    mine, other = Process(world, 0), Process(world, 0)
+    came: list[int] = []
+
+    def undo_abandoned() -> None:
+        if not came:
+            came.append(1)
+            other.time.decide(2_000)
+            world.commit("r", None)
+        mine.time.ledger.poll()
+
+    mine.time = DataTime(
+        clock=mine.time.clock, ledger=mine.time.ledger, logs=mine.time.logs, undo_abandoned=undo_abandoned
+    )
+    assert mine.vector(2_000) == other.vector(2_000) == {"r": 0, "s": 0, "t": 0}
+    assert [tick.timestamp for tick in other.time.ledger.ticks] == [2_000]
