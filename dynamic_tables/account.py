@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable, RefreshMode, View, fingerprint
 from dynamic_tables.differentiate.registry import RULES, Rules
-from dynamic_tables.errors import DefinitionError, RefreshFailed
+from dynamic_tables.errors import DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
@@ -187,7 +187,7 @@ class Account:
                 raise DefinitionError(
                     f"refresh of {table.name} at {timestamp}: the future cannot be read yet"
                 )
-            self.store.decide(timestamp)
+            self._decide(table, timestamp)
             results = []
             for upstream in (*self.upstream(table), table):
                 if not self.has_version_at(upstream, timestamp):
@@ -205,7 +205,7 @@ class Account:
         with self.lock:
             table = self.dynamic_table(name)
             timestamp = self.store.earliest(self.clock.now())
-            self.store.decide(timestamp)
+            self._decide(table, timestamp)
             stale = [one for one in self.upstream(table) if not self.has_version_at(one, timestamp)]
             results = [self.refreshing(upstream).run(timestamp) for upstream in stale]
             return (*results, self.refreshing(table).run(timestamp, anew="it was asked for"))
@@ -330,6 +330,12 @@ class Account:
 
         visit(table)
         return tuple(ordered.values())
+
+    def _decide(self, table: DynamicTable, timestamp: int) -> None:
+        try:
+            self.store.decide(timestamp)
+        except StoreError as error:
+            raise RefreshFailed(table.name, timestamp, str(error)) from error
 
     def _oldest(self, table: DynamicTable) -> int | None:
         """Returns the oldest data timestamp at which all base tables below a table exist."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from dynamic_tables.errors import StoreError
@@ -67,13 +68,17 @@ class DataTime:
             )
 
     def add_write(self) -> None:
-        """Adds a tick with what was committed, so that a read at this time sees it."""
+        """Adds a tick with what was committed, so that a read at this time sees it.
+
+        The commit stands in any case: if the tick cannot be written now, the next refresh writes it.
+        """
 
         def make() -> Tick | None:
             versions = self._new_versions()
             return Tick(self.earliest(self.clock.now()), False, versions) if versions else None
 
-        self.ledger.append(make)
+        with suppress(StoreError):
+            self.ledger.append(make)
 
     def add_table(self, name: str) -> None:
         """Adds a tick with a table that was just created.

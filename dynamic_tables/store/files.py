@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dynamic_tables.store.log_store import create_once
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -93,7 +95,7 @@ class HadoopFiles(Files):
         # pyspark has no public interface to Hadoop's file systems.
         self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
         self.conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
-        self.session: Any = spark._jsparkSession  # noqa: SLF001
+        self.spark = spark
 
     def folders(self, folder: str) -> Sequence[str]:
         return [name for name, is_folder in self._entries(folder) if is_folder]
@@ -125,21 +127,10 @@ class HadoopFiles(Files):
         return bool(place.getFileSystem(self.conf).exists(place))
 
     def put(self, file: str, text: str) -> bool:
-        # Delta's log store is what knows, for each kind of storage, how a file is created only once.
         path = self._path(file)
-        log = self.jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self.session, path.getParent().toString())
-        lines = self.jvm.java.util.ArrayList()
-        for line in text.splitlines():
-            lines.add(line)
-        iterator = self.jvm.scala.jdk.javaapi.CollectionConverters.asScala(lines.iterator())
-        path.getFileSystem(self.conf).mkdirs(path.getParent())
-        try:
-            log.store().write(path, iterator, False, self.conf)
-        except Exception as error:
-            if "FileAlreadyExistsException" in str(error):
-                return False
-            raise
-        return True
+        folder = path.getParent()
+        folder.getFileSystem(self.conf).mkdirs(folder)
+        return create_once(self.spark, folder.toString(), file, text)
 
     def remove(self, folder: str) -> None:
         path = self._path(folder)

@@ -14,6 +14,7 @@ from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import create_text, from_metadata, to_properties
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.log import TableLog, TableMetadata
+from dynamic_tables.store.log_store import create_once
 from dynamic_tables.store.spark_errors import store_errors
 
 if TYPE_CHECKING:
@@ -161,21 +162,9 @@ class Folder:
         It goes through Delta's own log store, which orders the writers of this JVM: on a local disk Delta
         looks whether the file exists and then renames, so a file that other code links could be replaced.
         """
-        jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-        log = self._delta_log(name)
-        lines = jvm.java.util.ArrayList()
-        for line in text.splitlines():
-            lines.add(line)
-        iterator = jvm.scala.jdk.javaapi.CollectionConverters.asScala(lines.iterator())
-        file = jvm.org.apache.hadoop.fs.Path(f"{self.path_of(name)}/_delta_log/{version:020d}.json")
-        try:
-            with store_errors(name):
-                log.store().write(file, iterator, False, log.newDeltaHadoopConf())
-        except StoreError as error:
-            if "FileAlreadyExistsException" in str(error):
-                return False
-            raise
-        return True
+        place = self.path_of(name)
+        with store_errors(name):
+            return create_once(self.session, place, f"{place}/_delta_log/{version:020d}.json", text)
 
     def _delta_log(self, name: str) -> Any:
         jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001

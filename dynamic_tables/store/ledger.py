@@ -8,12 +8,13 @@ only one process can create. A commit that is not in a tick is not in its data t
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dynamic_tables.errors import CorruptTable, StoreError
 from dynamic_tables.store.files import Files
+from dynamic_tables.store.log import COMMIT
+from dynamic_tables.store.spark_errors import store_errors
 
 FOLDER = "_ticks"
 FORMAT = 1
@@ -22,8 +23,6 @@ WHOLE_EVERY = 256
 
 ATTEMPTS = 50
 """How often a tick is tried again after another process has taken its number."""
-
-NAME = re.compile(r"^(\d{20})\.json$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ class Ledger:
     def append(self, make: Callable[[], Tick | None]) -> None:
         """Adds the tick that `make` returns, or none; `make` is called again if another process is faster.
 
-        Raises StoreError: if other processes are faster ATTEMPTS times.
+        Raises StoreError: if it cannot be written, or other processes are faster ATTEMPTS times.
         """
         for _ in range(ATTEMPTS):
             self.poll()
@@ -108,10 +107,14 @@ class Ledger:
                 return
             if number % WHOLE_EVERY == 0:
                 tick = Tick(tick.timestamp, tick.fixed, {**self.vector, **tick.tables})
-            if self.files.put(self._path(number), tick.to_json()):
+            if self._put(self._path(number), tick.to_json()):
                 self._add(tick)
                 return
         raise StoreError(f"{self.account}: other processes wrote {ATTEMPTS} ticks meanwhile; try again later")
+
+    def _put(self, path: str, text: str) -> bool:
+        with store_errors(f"the tick {path}"):
+            return self.files.put(path, text)
 
     def _add(self, tick: Tick) -> None:
         self.ticks.append(tick)
@@ -119,7 +122,7 @@ class Ledger:
 
     def _last_whole(self) -> int:
         names = self.files.files(f"{self.account}/{FOLDER}")
-        numbers = [int(match[1]) for match in map(NAME.match, names) if match]
+        numbers = [int(match[1]) for match in map(COMMIT.match, names) if match]
         return max(numbers, default=0) // WHOLE_EVERY * WHOLE_EVERY
 
     def _path(self, number: int) -> str:

@@ -14,6 +14,10 @@ AddAction = Mapping[str, Any]
 """The body of an `add` action: a data file and the rows of it that are deleted."""
 
 
+FileStates = dict[str, tuple[AddAction | None, AddAction | None]]
+"""By the path of a data file: its states before the first and after the last of some commits."""
+
+
 @dataclass(frozen=True, slots=True)
 class TouchedFile:
     """A data file at both ends of an interval; None where the file is no part of the table."""
@@ -39,23 +43,28 @@ def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...
     """
     commits = [log.actions(version) for version in range(start + 1, end + 1)]
     changing = [place for place, actions in enumerate(commits) if any(map(_changes_data, actions))]
-    files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
+    files: FileStates = {}
     for actions in commits[changing[0] : changing[-1] + 1] if changing else ():
         if adds_again(actions):
             continue
-        # A commit names a file twice when its deletion vector changes; the removed state comes first.
-        for action in actions:
-            if "remove" in action:
-                body = action["remove"]
-                before, _ = files.get(body["path"], (as_added(body), None))
-                files[body["path"]] = (before, None)
-        for action in actions:
-            if "add" in action:
-                body = action["add"]
-                before, _ = files.get(body["path"], (None, None))
-                files[body["path"]] = (before, body)
+        follow(files, actions)
     pairs = (TouchedFile(before, after) for before, after in files.values())
     return tuple(pair for pair in pairs if not same_rows(pair.before, pair.after))
+
+
+def follow(files: FileStates, actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> None:
+    """Adds what a commit does to data files: the first state of each stays, the last one is its own."""
+    # A commit names a file twice when its deletion vector changes; the removed state comes first.
+    for action in actions:
+        if "remove" in action:
+            body = action["remove"]
+            before, _ = files.get(body["path"], (as_added(body), None))
+            files[body["path"]] = (before, None)
+    for action in actions:
+        if "add" in action:
+            body = action["add"]
+            before, _ = files.get(body["path"], (None, None))
+            files[body["path"]] = (before, body)
 
 
 def same_rows(one: AddAction | None, other: AddAction | None) -> bool:

@@ -11,7 +11,7 @@ from dynamic_tables.errors import StoreError
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.own_commit import Actions
-from dynamic_tables.store.touched import AddAction, as_added, removed, same_rows
+from dynamic_tables.store.touched import FileStates, as_added, follow, removed, same_rows
 
 Action = Mapping[str, Mapping[str, Any]]
 
@@ -37,28 +37,21 @@ def inverse(log: TableLog, own: Sequence[int], active: ActiveFiles) -> Actions:
     return undone
 
 
-def _changed_by(log: TableLog, own: Sequence[int]) -> Mapping[str, tuple[AddAction | None, AddAction | None]]:
-    """Returns each data file that the commits changed, by its path, before the first and after the last.
+def _changed_by(log: TableLog, own: Sequence[int]) -> FileStates:
+    """Returns each data file that the commits changed, before the first and after the last of them.
 
     Raises StoreError: if another writer changed a file between two of them.
     """
-    files: dict[str, tuple[AddAction | None, AddAction | None]] = {}
+    files: FileStates = {}
     for version in own:
         actions = log.actions(version)
         if any("metaData" in action or "protocol" in action for action in actions):
             raise StoreError(f"version {version} of {log.name} changed the table itself, not only its rows")
         for action in actions:
-            if "remove" in action:
-                body = action["remove"]
-                before, last = files.get(body["path"], (as_added(body), as_added(body)))
-                if not same_rows(last, as_added(body)):
-                    raise StoreError(f"another writer has changed the same rows of {log.name} meanwhile")
-                files[body["path"]] = (before, None)
-        for action in actions:
-            if "add" in action:
-                body = action["add"]
-                before, _ = files.get(body["path"], (None, None))
-                files[body["path"]] = (before, body)
+            body = action.get("remove")
+            if body and body["path"] in files and not same_rows(files[body["path"]][1], as_added(body)):
+                raise StoreError(f"another writer has changed the same rows of {log.name} meanwhile")
+        follow(files, actions)
     return files
 
 

@@ -442,6 +442,10 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
         assert files.read(f"{tmp_path}/a/f.json") == "é"
         assert files.read(f"{tmp_path}/a/none") is None
         assert files.exists(f"{tmp_path}/a/b")
+    for files in (hadoop, local):
+        file = f"{tmp_path}/a/ticks/{type(files).__name__}.json"
+        assert [files.put(file, text) for text in ("first", "second")] == [True, False]
+        assert (files.read(file) or "").strip() == "first"
     hadoop.remove(f"{tmp_path}/a/b")
     local.remove(f"{tmp_path}/a")
     assert list(tmp_path.iterdir()) == []

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from dynamic_tables.errors import StoreError
 from dynamic_tables.store.base_log import Stamp, at_ticks
 from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.files import LocalFiles
@@ -206,6 +207,22 @@ def test_reading_begins_at_a_tick_that_names_all_tables(tmp_path: Path) -> None:
     assert newcomer.time.ledger.first == WHOLE_EVERY
     assert newcomer.vector(2_005) == process.vector(2_005) == {"r": 6, "s": 0, "t": 0}
     assert newcomer.time.ledger.first == 0
+
+
+def test_a_full_disk_is_one_line_and_loses_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path)
+    process = Process(world, 0)
+    world.commit("r", None)
+
+    def full(self: LocalFiles, file: str, text: str) -> bool:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalFiles, "put", full)
+        process.time.add_write()
+        with pytest.raises(StoreError, match=r"^the tick .*No space left on device$"):
+            process.time.decide(2_000)
+    assert process.vector(2_000) == {"r": 1, "s": 0, "t": 0}
 
 
 def test_only_one_of_many_creates_a_tick(tmp_path: Path) -> None:
