@@ -16,7 +16,7 @@ from dynamic_tables.errors import SessionError
 from dynamic_tables.session.class_archive import make_archive
 from dynamic_tables.session.jars import DELTA, JarCache, proxy_options, unresolved
 from dynamic_tables.session.java import Java, find_java
-from dynamic_tables.session.settings import DELTA_SESSION, JVM_OPTIONS, MEMORY, RUNTIME, Settings
+from dynamic_tables.session.settings import DELTA_SESSION, FILES, JVM_OPTIONS, MEMORY, RUNTIME, Settings
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -50,6 +50,7 @@ def launch_conf(
         **DELTA_SESSION,
         **RUNTIME[settings],
         **MEMORY[settings],
+        **FILES[settings],
         # So Spark also runs on a machine whose host name does not resolve, such as a container.
         **(local if on_this_machine(master) else {}),
         "spark.app.name": app_name,

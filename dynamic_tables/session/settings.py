@@ -86,6 +86,21 @@ MEMORY: Mapping[Settings, Mapping[str, str]] = {
 }
 """Memory of the JVM by preset; the first session of a process decides."""
 
+_PLAIN_FILES: Mapping[str, str] = {
+    # Hadoop's local file system keeps a checksum beside each file, and starts a process (chmod, readlink) for
+    # each step with either: 24 processes for one commit, a tenth of its time. Files live for seconds here.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
+}
+
+FILES: Mapping[Settings, Mapping[str, str]] = {
+    Settings.SIZED: {},
+    Settings.STOCK: {},
+    Settings.TUNED: _PLAIN_FILES,
+    Settings.LASTING: _PLAIN_FILES,
+}
+"""How files of this machine are written, by preset; the first session of a process decides."""
+
 JVM_OPTIONS: Mapping[Settings, tuple[str, ...]] = {
     Settings.SIZED: (),
     Settings.STOCK: (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -30,20 +31,38 @@ def spark() -> SparkSession:
     return open_session(settings=Settings.TUNED)
 
 
+@pytest.fixture(scope="module")
+def filled_folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    """A folder of an account with a table and its grouping; tests change copies of it."""
+    path = tmp_path_factory.mktemp("filled") / "account"
+    made = Shop(path, spark, path)
+    made.make()
+    made.store.close()
+    return path
+
+
 BY_ZERO = r"REMAINDER_BY_ZERO|DIVIDE_BY_ZERO"
 
 
 class Shop:
     """An account in a folder, with a table r(k, v) of two rows at time 10 and its grouping g."""
 
-    def __init__(self, path: Path, spark: SparkSession) -> None:
+    def __init__(self, path: Path, spark: SparkSession, filled_folder: Path) -> None:
         self.path, self.spark, self.clock = path, spark, SimulatedClock()
+        self.filled_folder = filled_folder
         self.account = Account.open(str(path), spark, self.clock)
 
-    def filled(self) -> Shop:
+    def make(self) -> None:
         self.account.create_base_table("r", {"k": "INT", "v": "STRING"})
         self.at(10, "INSERT INTO r VALUES (1, 'a'), (2, 'a')")
         self.account.create_dynamic_table("g", "SELECT v, count(*) AS n FROM r GROUP BY v")
+
+    def filled(self) -> Shop:
+        """This shop with the table and its grouping, from a copy of a folder that has them."""
+        self.store.close()
+        shutil.copytree(self.filled_folder, self.path, dirs_exist_ok=True)
+        self.clock.set(10)
+        self.account = Account.open(str(self.path), self.spark, self.clock)
         return self
 
     def at(self, time: int, *statements: str) -> None:
@@ -60,7 +79,7 @@ class Shop:
         return sorted((row[:-1] if table.incremental else row for row in rows), key=str)
 
     def reopened(self) -> Shop:
-        other = Shop(self.path, self.spark)
+        other = Shop(self.path, self.spark, self.filled_folder)
         other.clock.set(self.clock.time)
         return other
 
@@ -82,8 +101,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, spark: SparkSession) -> Iterator[Shop]:
-    shop = Shop(tmp_path / "account", spark)
+def shop(tmp_path: Path, spark: SparkSession, filled_folder: Path) -> Iterator[Shop]:
+    shop = Shop(tmp_path / "account", spark, filled_folder)
     yield shop
     shop.store.close()
 

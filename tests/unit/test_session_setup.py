@@ -11,7 +11,7 @@ from dynamic_tables.errors import SessionError
 from dynamic_tables.session.jars import DELTA, JarCache, proxy_options, unresolved
 from dynamic_tables.session.java import find_java
 from dynamic_tables.session.launch import fetch_jars, launch_conf, launch_environment
-from dynamic_tables.session.settings import JVM_OPTIONS, MEMORY, RUNTIME, Settings, overrides
+from dynamic_tables.session.settings import FILES, JVM_OPTIONS, MEMORY, RUNTIME, Settings, overrides
 
 
 def make_java(home: Path, version: str) -> Path:
@@ -142,12 +142,12 @@ def test_a_proxy_is_passed_on_in_javas_words(value: str) -> None:
 
 
 def test_every_settings_table_covers_every_preset() -> None:
-    for table in (RUNTIME, MEMORY, JVM_OPTIONS):
+    for table in (RUNTIME, MEMORY, FILES, JVM_OPTIONS):
         assert table.keys() == set(Settings)
 
 
 def test_a_lasting_session_differs_in_its_compiler_alone() -> None:
-    for table in (RUNTIME, MEMORY):
+    for table in (RUNTIME, MEMORY, FILES):
         assert table[Settings.LASTING] == table[Settings.TUNED]
     (removed,) = set(JVM_OPTIONS[Settings.TUNED]) - set(JVM_OPTIONS[Settings.LASTING])
     assert removed == "-XX:TieredStopAtLevel=1"
