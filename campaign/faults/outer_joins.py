@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 
+from campaign.faults.affected_rows import AFFECTED, affected_rows, left_part, only_affected
 from campaign.faults.fault import rule_fault
 from campaign.faults.pieces import (
     OTHER,
@@ -23,7 +24,7 @@ from dynamic_tables.differentiate import inner_join, outer_join
 from dynamic_tables.differentiate.differentiation import ID, At, DeltaRule, Differentiation
 from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, with_id_as
 from dynamic_tables.differentiate.linear import id_item, same
-from dynamic_tables.differentiate.outer_join import AFFECTED, condition, marked, only_affected
+from dynamic_tables.differentiate.outer_join import condition, marked, preserved
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
@@ -56,10 +57,7 @@ class LeftJoin:
 
     def part(self, at: At, node: Join | None = None) -> Plan:
         """The join of the affected rows at one end, as the right rule has it; `node`: of another join."""
-        node = node or self.node
-        return outer_join.preserved_part(
-            node, node.left, node.right, self.affected, at, self.want_ids, self.d
-        )
+        return left_part(node or self.node, self.affected, at, self.want_ids, self.d)
 
     def affected_left(self, at: At) -> Plan:
         """The affected left rows at one end, with their ids as LEFT_ID."""
@@ -72,7 +70,9 @@ def at_t1(faulty: Callable[[LeftJoin], Plan]) -> DeltaRule:
 
     @wraps(faulty)
     def rule(node: Join, want_ids: bool, d: Differentiation) -> Plan:
-        join = LeftJoin(node, outer_join.affected_rows(node, node.left, node.right, d), want_ids, d)
+        before, changes = d.state(node.left, At.T0, True), d.delta(node.right, False)
+        affected = affected_rows(d.delta(node.left, True), before, changes, node)
+        join = LeftJoin(node, affected, want_ids, d)
         return outer_join.both_ends(lambda at: faulty(join) if at is At.T1 else join.part(at))
 
     return rule
@@ -83,10 +83,8 @@ def with_right_changes(faulty: Callable[[Join, Differentiation], Plan]) -> Delta
 
     @wraps(faulty)
     def rule(node: Join, want_ids: bool, d: Differentiation) -> Plan:
-        changed = Project(d.delta(node.left, True), ((AFFECTED.name, ID),))
-        before = with_id_as(d.state(node.left, At.T0, True), AFFECTED)
-        matched = Join(JoinKind.INNER, before, faulty(node, d), condition(node))
-        affected = UnionAll((changed, Project(matched, ((AFFECTED.name, AFFECTED),))))
+        before, changed = d.state(node.left, At.T0, True), d.delta(node.left, True)
+        affected = affected_rows(changed, before, faulty(node, d), node)
         return outer_join.both_ends(LeftJoin(node, affected, want_ids, d).part)
 
     return rule
@@ -175,6 +173,27 @@ def right_as_left(node: Join, want_ids: bool, d: Differentiation) -> Plan:
     return outer_join.delta_left_join(Join(JoinKind.LEFT, node.left, node.right, node.on), want_ids, d)
 
 
+def changes_meet_the_past(node: Join, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes of the preserved side are joined with the other side at t0."""
+    changed, *_ = preserved(node, node.left, node.right, want_ids, at_other_end(d, node.right, At.T1))
+    _, *matched = preserved(node, node.left, node.right, want_ids, d)
+    return UnionAll((changed, *matched))
+
+
+def matched_in_the_present(node: Join, want_ids: bool, d: Differentiation) -> Plan:
+    """The preserved rows that a changed row of the other side matches are looked up at t1."""
+    changed, *_ = preserved(node, node.left, node.right, want_ids, d)
+    _, *matched = preserved(node, node.left, node.right, want_ids, at_other_end(d, node.left, At.T0))
+    return UnionAll((changed, *matched))
+
+
+def at_other_end(d: Differentiation, child: Plan, at: At) -> Differentiation:
+    """A recursion that takes a child's rows at one end from the other end."""
+    other = At.T0 if at is At.T1 else At.T1
+    wrong = {(id(child), at, with_ids): d.state(child, other, with_ids) for with_ids in (True, False)}
+    return Differentiation(d.operators, d.row_ids, {**d.states, **wrong}, d.deltas)
+
+
 _fault = partial(rule_fault, area="outer joins", operators=("left join",))
 
 FAULTS = (
@@ -191,5 +210,7 @@ FAULTS = (
         Check.EQUALITY,
         core=False,
     ),
+    _fault("outer-changes-meet-the-past", changes_meet_the_past, Check.EQUALITY, Check.INVARIANT_1),
+    _fault("outer-matched-in-the-present", matched_in_the_present, Check.EQUALITY, Check.INVARIANT_1),
     _fault("right-join-sides-kept", right_as_left, Check.EQUALITY, operators=("right join",), core=False),
 )

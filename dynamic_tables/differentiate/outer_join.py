@@ -1,19 +1,24 @@
-"""LEFT, RIGHT and FULL joins: the direct derivative (DVS paper, section 5.5.1).
+"""LEFT, RIGHT and FULL joins, differentiated one side at a time.
 
-First the affected rows of a side are computed: the rows that changed, and the rows that a changed row of
-the other side matches. Then the join is evaluated for them at both ends of the interval. Each child's
-changes occur once or twice in the plan and are shared, so that a chain of n outer joins has a plan of size
-O(n); rewriting into inner and anti joins would double the plan with each join.
+For a fixed other side an outer join is linear in the side that it preserves: the changes of that side are
+joined with the other side at t1. What the changes of the other side do is computed, at both ends, for the
+rows at t0 that they match; all others cancel in the last bracket of
+
+    L1 join R1 - L0 join R0 = (L1 - L0) join R1 + (L0 join R1 - L0 join R0).
+
+The paper's rule (section 5.5.1) joins all affected rows of a side anew, and so reads the whole side when a
+few of its rows changed. Each child's changes occur once or twice in the plan and are shared, so that a chain
+of n outer joins has a plan of size O(n); rewriting into inner and anti joins doubles the plan with each join.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
+from dynamic_tables.differentiate.differentiation import ACT, At, Differentiation
 from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, sides, with_id_as
 from dynamic_tables.differentiate.linear import id_item, same
-from dynamic_tables.plan.expressions import Col, Expr, Lit, boolean, text
+from dynamic_tables.plan.expressions import Col, Expr, Lit, text
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -29,7 +34,7 @@ from dynamic_tables.plan.nodes import (
 )
 from dynamic_tables.plan.types import STRING
 
-AFFECTED = Col("$AFFECTED", STRING)
+Items = tuple[tuple[str, Expr], ...]
 
 
 def condition(node: Join) -> Expr:
@@ -48,68 +53,77 @@ def state_outer_join(node: Join, at: At, ids: bool, d: Differentiation) -> Plan:
 
 
 def delta_left_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """Returns the results of affected left rows at t0 as DELETE, at t1 as INSERT; equal rows cancel."""
-    affected = affected_rows(node, node.left, node.right, d)
-    return both_ends(lambda at: preserved_part(node, node.left, node.right, affected, at, ids, d))
+    """Returns the changes of L LEFT JOIN R."""
+    return UnionAll(preserved(node, node.left, node.right, ids, d))
 
 
 def delta_right_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """Returns the results of affected right rows at t0 as DELETE, at t1 as INSERT; equal rows cancel."""
-    affected = affected_rows(node, node.right, node.left, d)
-    return both_ends(lambda at: preserved_part(node, node.right, node.left, affected, at, ids, d))
+    """Returns the changes of L RIGHT JOIN R, which is R LEFT JOIN L with the columns in another order."""
+    return UnionAll(preserved(node, node.right, node.left, ids, d))
 
 
 def delta_full_join(node: Join, ids: bool, d: Differentiation) -> Plan:
-    """Returns the left join's changes, and the changes of right rows without a match.
+    """Returns the left join's changes, and the changes of right rows without a match."""
+    return UnionAll((*preserved(node, node.left, node.right, ids, d), *right_pads(node, ids, d)))
 
-    A pair with an affected right row needs no term of its own: if the pair changed, one of its rows did,
-    and then its left row is affected too.
+
+def preserved(node: Join, side: Plan, other: Plan, ids: bool, d: Differentiation) -> tuple[Plan, Plan, Plan]:
+    """Returns the changes of the outer join that preserves every row of `side`, in three parts.
+
+    They are: the changed rows of `side` with their matches at t1; the rows at t0 with the changed rows of the
+    other side; of these rows, those that had or have no match.
     """
-    left = affected_rows(node, node.left, node.right, d)
-    right = affected_rows(node, node.right, node.left, d)
-
-    def part(at: At) -> Plan:
-        pairs = preserved_part(node, node.left, node.right, left, at, ids, d)
-        return UnionAll((pairs, right_pads(node, right, at, ids, d)))
-
-    return both_ends(part)
-
-
-def affected_rows(node: Join, side: Plan, other: Plan, d: Differentiation) -> Plan:
-    """Returns the ids of the rows of `side` whose part of the result may differ between the ends.
-
-    They are the rows that changed, and the rows at t0 that a changed row of the other side matches (a row
-    that is new at t1 has changed itself, so t0 is enough). Both images of an update on the other side count.
-    """
-    changed = Project(d.delta(side, True), ((AFFECTED.name, ID),))
-    before = with_id_as(d.state(side, At.T0, True), AFFECTED)
-    matched = Join(JoinKind.INNER, before, d.delta(other, False), condition(node))
-    return UnionAll((changed, Project(matched, ((AFFECTED.name, AFFECTED),))))
-
-
-def only_affected(plan: Plan, id_column: Col, affected: Plan) -> Plan:
-    """Returns the rows whose id is among the affected ids."""
-    return SemiJoin(plan, affected, boolean("=", id_column, AFFECTED))
-
-
-def preserved_part(
-    node: Join, side: Plan, other: Plan, affected: Plan, at: At, ids: bool, d: Differentiation
-) -> Plan:
-    """Returns, at one end, the outer join that preserves every row of `side`, for its affected rows."""
     side_id, other_id = (LEFT_ID, RIGHT_ID) if side is node.left else (RIGHT_ID, LEFT_ID)
-    preserved = only_affected(with_id_as(d.state(side, at, True), side_id), side_id, affected)
-    padded = with_id_as(d.state(other, at, ids), other_id)
-    joined = Join(JoinKind.LEFT, preserved, padded, condition(node))
-    return Project(joined, same(node) + id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))
+    values, row_id = same(node), id_item(ids, d.row_ids.pair(LEFT_ID, RIGHT_ID))
+
+    changed = with_id_as(d.delta(side, ids), side_id)
+    now = with_id_as(d.state(other, At.T1, ids), other_id)
+    rows = matched(node, side, other, side_id, ids, d)
+    changes = with_id_as(d.delta(other, ids), other_id)
+    return (
+        with_action(Join(JoinKind.LEFT, changed, now, condition(node)), values + row_id),
+        with_action(Join(JoinKind.INNER, rows, changes, condition(node)), values + row_id),
+        both_ends(lambda at: pads(node, side, unmatched(node, rows, d.state(other, at, False)), ids, d)),
+    )
 
 
-def right_pads(node: Join, affected: Plan, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns the affected right rows without a match, with NULLs for the left columns."""
-    rows = only_affected(with_id_as(d.state(node.right, at, True), RIGHT_ID), RIGHT_ID, affected)
-    unmatched = SemiJoin(rows, d.state(node.left, at, False), condition(node), anti=True)
-    nulls: tuple[tuple[str, Expr], ...] = tuple((c.name, Lit(None, c.type)) for c in columns(node.left))
-    pad = d.row_ids.pair(Lit(None, STRING), RIGHT_ID)
-    return Project(unmatched, nulls + same(node.right) + id_item(ids, pad))
+def right_pads(node: Join, ids: bool, d: Differentiation) -> tuple[Plan, Plan]:
+    """Returns the changes of the right rows without a match, with NULLs for the left columns."""
+    left = {at: d.state(node.left, at, False) for at in At}
+    changed = with_id_as(d.delta(node.right, ids), RIGHT_ID)
+    rows = matched(node, node.right, node.left, RIGHT_ID, ids, d)
+    return (
+        pads(node, node.right, unmatched(node, changed, left[At.T1]), ids, d, changes=True),
+        both_ends(lambda at: pads(node, node.right, unmatched(node, rows, left[at]), ids, d)),
+    )
+
+
+def unmatched(node: Join, rows: Plan, other: Plan) -> Plan:
+    """Returns the rows of one side that match no row of the other side."""
+    return SemiJoin(rows, other, condition(node), anti=True)
+
+
+def pads(node: Join, side: Plan, rows: Plan, ids: bool, d: Differentiation, *, changes: bool = False) -> Plan:
+    """Returns rows of `side` with NULLs for the columns of the other side; `changes`: with their action."""
+    left = side is node.left
+    nulls: Items = tuple((c.name, Lit(None, c.type)) for c in columns(node.right if left else node.left))
+    values = same(node.left) + nulls if left else nulls + same(node.right)
+    none = Lit(None, STRING)
+    pair = d.row_ids.pair(LEFT_ID, none) if left else d.row_ids.pair(none, RIGHT_ID)
+    items = values + id_item(ids, pair)
+    return with_action(rows, items) if changes else Project(rows, items)
+
+
+def matched(node: Join, side: Plan, other: Plan, side_id: Col, ids: bool, d: Differentiation) -> Plan:
+    """Returns the rows of `side` at t0 that a changed row of the other side matches, old or new image."""
+    rows = with_id_as(d.state(side, At.T0, ids), side_id)
+    return SemiJoin(rows, d.delta(other, False), condition(node))
+
+
+def with_action(changes: Plan, items: Items) -> Plan:
+    """Returns a projection of a change set, with its `$ACTION` before `$ROW_ID`, which comes last."""
+    ids = tuple(item for item in items if item[0] == ROW_ID)
+    return Project(changes, (*(item for item in items if item[0] != ROW_ID), (ACTION, ACT), *ids))
 
 
 def both_ends(part: Callable[[At], Plan]) -> Plan:

@@ -6,8 +6,8 @@ are unique in a whole plan, so that joining two sub-plans needs no qualified nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import ClassVar, assert_never
@@ -204,6 +204,23 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             return (left, right)
         case SetOperation(branches):
             return branches
+        case _:
+            assert_never(plan)
+
+
+def rebuilt(plan: Plan, parts: Sequence[Plan]) -> Plan:
+    """Returns a node with `parts` in place of `children(plan)`; the node itself if they are the same."""
+    if all(part is child for part, child in zip(parts, children(plan), strict=True)):
+        return plan
+    match plan:
+        case Scan() | Leaf() | Values():
+            return plan
+        case Project() | Filter() | Distinct() | Aggregate() | Numbered():
+            return replace(plan, child=parts[0])
+        case Join() | SemiJoin():
+            return replace(plan, left=parts[0], right=parts[1])
+        case SetOperation():
+            return replace(plan, branches=tuple(parts))
         case _:
             assert_never(plan)
 

@@ -21,6 +21,7 @@ from dynamic_tables.store import base_log, refresh_log
 from dynamic_tables.store.base_log import Stamp
 from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES, DYNAMIC_TABLE_PROPERTIES, create_text
 from dynamic_tables.store.commit_settings import commit_settings
+from dynamic_tables.store.computing import Computing
 from dynamic_tables.store.cut import Start
 from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.files import files_of
@@ -55,9 +56,6 @@ MEANING = {
 }
 """Settings on which the meaning of a query or statement depends; the caller's own are not taken over."""
 
-KEPT_RESULTS = 16
-"""How many small results of plans are kept for the next table."""
-
 
 class DeltaStore:
     """A `Store` in a folder.
@@ -84,8 +82,8 @@ class DeltaStore:
         self.properties = dict(properties or {})
         self.caller = spark
         self.session = copy_of(spark)
-        self.results: dict[tuple[object, ...], tuple[SparkRelation, tuple[Relation, ...]]] = {}
         self.workspace = Workspace(self.session)
+        self.computing = Computing(workspace=self.workspace)
         self.folder = Folder(path.rstrip("/"), files_of(path, spark), self.session)
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
         self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
@@ -137,8 +135,7 @@ class DeltaStore:
 
     def close(self) -> None:
         """Drops the store's views and names in Spark's catalog; the tables remain. It is the last call."""
-        self.workspace.release([result for result, _ in self.results.values()], ())
-        self.results.clear()
+        self.computing.forget()
         self.versions.clear()
         self.folder.close()
 
@@ -276,18 +273,7 @@ class DeltaStore:
         """Returns the rows of a plan over bound leaves; see `store.port`."""
         if not once:
             return self.workspace.query(render(plan, SPARK, view_names(leaves)).text())
-        key = (plan, *sorted((name, id(relation)) for name, relation in leaves.items()))
-        known = self.results.get(key)
-        if known is not None:
-            return known[0]
-        text = render(plan, SPARK, view_names(leaves)).text()
-        result = self.workspace.materialized(text, tuple(leaves.values()), few=few)
-        if result.local:
-            # Tables that read the same interval of a source have the same plan over the same rows.
-            self.results[key] = (result, tuple(leaves.values()))
-            while len(self.results) > KEPT_RESULTS:
-                self.workspace.release([self.results.pop(next(iter(self.results)))[0]], ())
-        return result
+        return self.computing.once(plan, leaves, few=few)
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:
         """Returns the rows of a query's text; views in it are expanded over the relations given."""
@@ -334,7 +320,7 @@ class DeltaStore:
 
     def release(self, relations: Sequence[Relation]) -> None:
         """Drops the temporary views of relations, but not those of cached snapshots."""
-        kept = (*self.versions.cached(), *(result for result, _ in self.results.values()))
+        kept = (*self.versions.cached(), *self.computing.kept())
         self.workspace.release(relations, kept)
 
 

@@ -1,0 +1,127 @@
+"""A plan as stages for a database that plans by the sizes of tables: what follows from few rows is run first.
+
+Two things that Spark does not do by itself. It computes a shared part of a query once for each use; here a
+shared part with few rows is a stage of its own, whose result later stages read. And it cannot send few rows
+of the preserved side of an outer join to many rows of the other side, but shuffles the latter; here the other
+side is reduced first to the rows that match.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from dynamic_tables.plan.nodes import (
+    Join,
+    JoinKind,
+    Leaf,
+    Plan,
+    Scan,
+    SemiJoin,
+    children,
+    children_first,
+    columns,
+    rebuilt,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """`steps`: name and plan of each stage, in order; later plans read it as a leaf. `last`: the result."""
+
+    steps: tuple[tuple[str, Plan], ...]
+    last: Plan
+
+
+def stages(plan: Plan, few: Collection[str]) -> Stages:
+    """Returns a plan with the same rows as stages. `few`: the names of the leaves that have few rows."""
+    reduced = _Reduction(frozenset(few)).of(plan)
+    sizes = _Sizes(frozenset(few))
+    uses: Counter[int] = Counter()
+    for node in walk(reduced):
+        uses.update(id(child) for child in children(node))
+    steps: list[tuple[str, Plan]] = []
+    done: dict[int, Plan] = {}
+    for node in children_first(reduced):
+        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        if uses[id(node)] > 1 and sizes.few(node) and sizes.reads_many(node):
+            name = f"stage {len(steps)}"
+            steps.append((name, made))
+            made = Leaf(name, tuple((column.name, column) for column in columns(node)))
+        done[id(node)] = made
+    return Stages(tuple(steps), done[id(reduced)])
+
+
+@dataclass(slots=True)
+class _Sizes:
+    """Which nodes of a plan have few rows, if the leaves in `leaves` have."""
+
+    leaves: frozenset[str]
+    known: dict[int, bool] = field(default_factory=dict)
+    many: dict[int, bool] = field(default_factory=dict)
+    # Nodes are known by their identity, which must not be given to another one.
+    kept: list[Plan] = field(default_factory=list)
+
+    def few(self, plan: Plan) -> bool:
+        """Tells whether a node has few rows. A row that matches few rows may match many of them: a guess."""
+        for node in children_first(plan):
+            if id(node) not in self.known:
+                self.known[id(node)] = self._few(node)
+                self.kept.append(node)
+        return self.known[id(plan)]
+
+    def _few(self, plan: Plan) -> bool:
+        below = [self.known[id(child)] for child in children(plan)]
+        match plan:
+            case Leaf(name, _):
+                return name in self.leaves
+            case Scan():
+                return False
+            case Join(JoinKind.INNER | JoinKind.CROSS, _, _, _):
+                return any(below)
+            case Join(JoinKind.LEFT, _, _, _):
+                return below[0]
+            case Join(JoinKind.RIGHT, _, _, _):
+                return below[1]
+            case SemiJoin(_, _, _, anti):
+                return below[0] or (below[1] and not anti)
+            case _:
+                return all(below)
+
+    def reads_many(self, plan: Plan) -> bool:
+        """Tells whether a node reads a leaf that may have many rows."""
+        for node in children_first(plan):
+            if id(node) not in self.many:
+                leaf = isinstance(node, Leaf | Scan) and not self.few(node)
+                self.many[id(node)] = leaf or any(self.many[id(child)] for child in children(node))
+        return self.many[id(plan)]
+
+
+@dataclass(slots=True)
+class _Reduction:
+    """Reduces the sides with many rows that few rows are looked up in."""
+
+    leaves: frozenset[str]
+
+    def of(self, plan: Plan) -> Plan:
+        """Returns the plan with such sides reduced."""
+        sizes = _Sizes(self.leaves)
+        done: dict[int, Plan] = {}
+        for node in children_first(plan):
+            done[id(node)] = self._reduced(
+                rebuilt(node, tuple(done[id(child)] for child in children(node))), sizes
+            )
+        return done[id(plan)]
+
+    def _reduced(self, plan: Plan, sizes: _Sizes) -> Plan:
+        match plan:
+            case Join(JoinKind.LEFT, left, right, on) if on and sizes.few(left) and not sizes.few(right):
+                return Join(JoinKind.LEFT, left, SemiJoin(right, left, on), on)
+            case Join(JoinKind.RIGHT, left, right, on) if on and sizes.few(right) and not sizes.few(left):
+                return Join(JoinKind.RIGHT, SemiJoin(left, right, on), right, on)
+            case SemiJoin(left, right, on, anti) if sizes.few(left) and not sizes.few(right):
+                return SemiJoin(left, SemiJoin(right, left, on), on, anti)
+            case _:
+                return plan
