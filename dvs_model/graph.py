@@ -13,10 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
-
 from dvs_model.history import Version
 
 
@@ -109,6 +105,12 @@ class Graph:
 
 def strong_labels(tails: Iterable[int], heads: Iterable[int], vertices: int) -> list[int]:
     """Returns for each vertex the number, from 0, of its strongly connected component."""
+    # Imported here: to load scipy takes as long as to judge many histories, and the process that starts a
+    # campaign judges none.
+    import numpy as np
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
     arcs = np.fromiter(tails, np.int32), np.fromiter(heads, np.int32)
     matrix = csr_matrix((np.ones(len(arcs[0]), np.int8), arcs), shape=(vertices, vertices))
     _, labels = connected_components(matrix, directed=True, connection="strong")

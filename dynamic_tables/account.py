@@ -14,7 +14,7 @@ from dynamic_tables.definition import BaseTable, Definition, DynamicTable, Refre
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.errors import DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.plan.nodes import BoundQuery
-from dynamic_tables.plan.text import read_text
+from dynamic_tables.plan.text import names_in, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
@@ -299,11 +299,10 @@ class Account:
         """Removes a table or view. Raises DefinitionError while another definition reads it."""
         with self.lock:
             definition = self._existing(name)
-            definitions = self.store.definitions()
-            for other in definitions.values():
+            for other in self.store.definitions().values():
                 if isinstance(other, BaseTable):
                     continue
-                if definition.name in read_text(other.text, definitions).names:
+                if definition.name in names_in(other.text):
                     raise DefinitionError(f"{definition.name} is read by {other.name}; drop that first")
             self.bound.pop(definition.name, None)
             self.plans.forget()

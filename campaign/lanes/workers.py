@@ -33,6 +33,12 @@ from campaign.lanes.spec import LaneSpec
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+IMPORTED_ONCE = ("campaign.judging.lane", "engines.in_memory", "scipy.sparse.csgraph")
+"""What the processes of all pools share: one server imports it, and each worker is a copy of the server.
+
+The server is a new process, so a worker has no connection and no thread of the process that starts the pool.
+"""
+
 WorkerDied = BrokenExecutor
 """The error of every task under way when a worker process dies; no task can be started any more."""
 
@@ -95,7 +101,8 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
     """
     executor: Executor
     if spec.engine_tier.processes:
-        context = get_context("spawn")
+        context = get_context("forkserver")
+        context.set_forkserver_preload([*IMPORTED_ONCE])
         process_event = context.Event()
         stop: Callable[[], None] = process_event.set
         executor = ProcessPoolExecutor(

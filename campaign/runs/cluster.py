@@ -6,7 +6,9 @@ needs the libraries of this project; the project's own code is sent with the job
 
 from __future__ import annotations
 
+import atexit
 import re
+import shutil
 import socket
 import tempfile
 import threading
@@ -66,7 +68,10 @@ class Cluster:
                 "or with --master '' where you resume a run"
             )
         context = open_session(app_name="dvs", settings=Settings.TUNED, master=master).sparkContext
-        context.addPyFile(str(packed(Path(tempfile.mkdtemp(prefix="dvs-cluster-")))))
+        # Executors may fetch the file as long as this process lives.
+        folder = Path(tempfile.mkdtemp(prefix="dvs-cluster-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        context.addPyFile(str(packed(folder)))
         return Cluster(context, master)
 
     def call(self, work: Callable[..., Result], *args: object) -> Result:

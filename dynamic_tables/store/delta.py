@@ -106,7 +106,7 @@ class DeltaStore:
     # Definitions
 
     def definitions(self) -> Mapping[str, Definition]:
-        """Returns every table and view in the folder. Raises CorruptTable: for a folder that is neither."""
+        """Returns every table and view in the folder; asking for one that is corrupt raises CorruptTable."""
         return self.folder.definitions()
 
     def create_base_table(self, table: BaseTable) -> None:

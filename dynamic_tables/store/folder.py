@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
-from dynamic_tables.errors import DefinitionError, StoreError
+from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import create_text, from_metadata, to_properties
 from dynamic_tables.store.files import Files
+from dynamic_tables.store.known import Known
 from dynamic_tables.store.log import TableLog, TableMetadata
 from dynamic_tables.store.log_store import create_once
 from dynamic_tables.store.spark_errors import store_errors
@@ -70,19 +71,29 @@ class Folder:
         return f"delta.{SPARK.identifier(self.path_of(name))}"
 
     def definitions(self) -> Mapping[str, Definition]:
-        """Returns the definitions in the order of creation. Raises CorruptTable: not an account's table."""
+        """Returns the definitions in the order of creation; folders that hold none are known as such."""
         names = {name for name in self.files.folders(self.path) if name[0] not in "._"}
         for dropped in self.entries.keys() - names:
             del self.entries[dropped]
-        for name in names - self.entries.keys():
+        unreadable: dict[str, CorruptTable] = {}
+        for name in names:
+            try:
+                self._see(name)
+            except CorruptTable as error:
+                self.entries.pop(name, None)
+                unreadable[name] = error
+        ordered = sorted(self.entries.items(), key=lambda item: (item[1].order, item[0]))
+        return Known({name: entry.definition for name, entry in ordered}, unreadable)
+
+    def _see(self, name: str) -> None:
+        """Makes the entry of a folder, or brings it up to date; none for what a crash left."""
+        entry = self.entries.get(name)
+        if entry is None:
             if not self._is_leftover(name):
                 self.polled(name)
-        for name, entry in list(self.entries.items()):
+        elif entry.table is not entry.log.newest.table:
             # A commit that was read since has changed the table.
-            if entry.table is not entry.log.newest.table:
-                self._define(name, entry.log)
-        ordered = sorted(self.entries.items(), key=lambda item: (item[1].order, item[0]))
-        return {name: entry.definition for name, entry in ordered}
+            self._define(name, entry.log)
 
     def log(self, name: str) -> TableLog:
         """Returns the log of a table as it was read last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,14 +23,22 @@ def spark() -> SparkSession:
     return open_session(settings=Settings.TUNED)
 
 
-@pytest.fixture
-def account(tmp_path: Path, spark: SparkSession) -> Iterator[Account]:
-    clock = SimulatedClock(10)
-    account = Account.open(str(tmp_path), spark, clock)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    """The folder of an account with a table and its grouping, at time 10; tests change copies of it."""
+    path = tmp_path_factory.mktemp("made") / "account"
+    account = Account.open(str(path), spark, SimulatedClock(10))
     account.create_base_table("r", {"k": "INT", "v": "STRING"})
     account.write("r", spark.sql("SELECT 'a' AS v, CAST(id AS INT) AS k FROM RANGE(3)"))
     account.create_dynamic_table("n", "SELECT v, COUNT(*) AS n FROM r GROUP BY v")
-    clock.set(20)
+    account.store.close()  # type: ignore[attr-defined]
+    return path
+
+
+@pytest.fixture
+def account(tmp_path: Path, spark: SparkSession, made: Path) -> Iterator[Account]:
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    account = Account.open(str(tmp_path), spark, SimulatedClock(20))
     yield account
     account.store.close()  # type: ignore[attr-defined]
 

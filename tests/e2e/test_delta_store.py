@@ -393,20 +393,52 @@ def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, 
     assert sorted(str(row[0]) for row in rows) == ["2", "3", "4", "5"]
 
 
-def test_corrupt_folders_are_named(shop: Shop) -> None:
+def test_what_is_no_table_of_the_account_concerns_nobody_else(shop: Shop) -> None:
     shop.filled()
+    shop.account.create_dynamic_table("above", "SELECT v FROM g")
     (shop.path / "stray").mkdir()
-    assert list(shop.reopened().store.definitions()) == ["r", "g"]
+    shop.spark.sql(f"CREATE TABLE delta.`{shop.path}/foreign` (k INT) USING delta")
+    shop.spark.sql(f"CREATE TABLE delta.`{shop.path}/newer` (k INT) USING delta {NEWER}")
+    again = shop.reopened()
+    account = again.account
+    assert list(account.store.definitions()) == ["r", "g", "above"]
     (shop.path / "stray" / "file.txt").write_text("x")
-    with pytest.raises(CorruptTable, match=r"stray.*is no Delta table"):
-        shop.reopened().store.definitions()
-    (shop.path / "stray" / "file.txt").unlink()
-    shop.spark.sql(f"CREATE TABLE delta.`{shop.path}/stray` (k INT) USING delta")
-    with pytest.raises(CorruptTable, match=r"stray: a table without dvs\.definition"):
-        shop.reopened().store.definitions()
+    for name, message in (
+        ("stray", r"stray.*is no Delta table"),
+        ("foreign", r"foreign: a table without dvs\.definition"),
+        ("newer", r"newer: its dvs\.definition cannot be read .*unknown kind 'spaceship'"),
+    ):
+        for ask in (
+            lambda name: account.create_base_table(name, {"k": "INT"}),
+            lambda name: account.create_dynamic_table("d", f"SELECT k FROM {name}"),
+            lambda name: account.execute(f"INSERT INTO {name} VALUES (1)"),
+            lambda name: account.read(name),
+        ):
+            with pytest.raises(CorruptTable, match=message) as caught:
+                ask(name)
+            assert "\n" not in str(caught.value)
+    again.at(20, "INSERT INTO r VALUES (3, 'b')")
+    assert [result.action for result in account.refresh("above")] == [Action.INCREMENTAL] * 2
+    account.drop("above")
+    assert list(account.store.definitions()) == ["r", "g"]
+
+
+NEWER = """TBLPROPERTIES ('dvs.definition' = '{"kind": "spaceship"}')"""
+
+
+def test_a_commit_that_cannot_be_read_concerns_the_tables_above_it(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_dynamic_table("above", "SELECT v FROM g")
+    shop.account.create_base_table("s", {"k": "INT"})
     (shop.path / "g" / "_delta_log" / f"{1:020d}.json").write_text("{no json")
-    with pytest.raises(CorruptTable, match="g: commit 1 of its Delta log cannot be read"):
-        shop.reopened().store.folder.polled("g")
+    again = shop.reopened()
+    account = again.account
+    for name in ("g", "above"):
+        with pytest.raises(CorruptTable, match="g: commit 1 of its Delta log cannot be read"):
+            account.refresh(name)
+    again.at(20, "INSERT INTO r VALUES (3, 'b')", "INSERT INTO s VALUES (1)")
+    account.create_dynamic_table("beside", "SELECT v FROM r")
+    assert account.read("beside").count() == 3
 
 
 def test_a_dropped_name_can_be_used_again(shop: Shop) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,9 +50,16 @@ class Office:
         self.path, self.spark = path, spark
         self.accounts: list[Account] = []
         self.mine = self.another()
+
+    def make(self) -> None:
         for name in ("r", "s"):
             self.mine.create_base_table(name, {"k": "INT"})
         self.mine.execute("INSERT INTO r VALUES (1), (2)", "INSERT INTO s VALUES (1), (2)")
+
+    def close(self) -> None:
+        for account in self.accounts:
+            assert isinstance(account.store, DeltaStore)
+            account.store.close()
 
     def another(self, clock: Shifted | None = None) -> Account:
         account = Account.open(str(self.path), self.spark, clock or WallClock())
@@ -65,13 +73,20 @@ class Office:
         self.spark.sql(text.format(r=f"delta.`{self.path}/r`", s=f"delta.`{self.path}/s`"))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    """The folder of an account with both tables; tests change copies of it."""
+    office = Office(tmp_path_factory.mktemp("made") / "account", spark)
+    office.make()
+    office.close()
+    return office.path
+
+
 @pytest.fixture
-def office(tmp_path: Path, spark: SparkSession) -> Iterator[Office]:
-    office = Office(tmp_path / "account", spark)
+def office(tmp_path: Path, spark: SparkSession, made: Path) -> Iterator[Office]:
+    office = Office(shutil.copytree(made, tmp_path / "account"), spark)
     yield office
-    for account in office.accounts:
-        assert isinstance(account.store, DeltaStore)
-        account.store.close()
+    office.close()
 
 
 class Died(BaseException):

@@ -25,7 +25,7 @@ def pytest_run(*arguments: str, folder: Path) -> str:
 @pytest.fixture(scope="module")
 def example() -> str:
     """What pytest prints of the example."""
-    return pytest_run("-rA", "--dvs-budget", "4s", folder=ROOT / "examples" / "toy_engine")
+    return pytest_run("-rA", "--dvs-budget", "2s", folder=ROOT / "examples" / "toy_engine")
 
 
 def test_the_example_fails_for_the_toy_with_its_bug_and_passes_for_the_mended_one(example: str) -> None:

@@ -24,7 +24,7 @@ from campaign.runs.plan import CampaignPlan
 from generators.profiles import QUICK
 
 PROGRAM = "from campaign.cli import main; main()"
-ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "20", "--workers", "2")
+ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "14", "--workers", "2")
 
 
 def dvs(*arguments: str) -> Result:
@@ -80,16 +80,16 @@ def test_after_sigkill(whole_group: bool, tmp_path: Path, uninterrupted: dict[st
     (os.killpg if whole_group else os.kill)(run.pid, signal.SIGKILL)
     run.communicate(timeout=60)
     before = judged(tmp_path)
-    assert 5 <= before < 20
+    assert 5 <= before < 14
     assert not (tmp_path / "summary.json").exists()
     until(lambda: not any(alive(worker) for worker in workers))
     result = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
-    assert judged(tmp_path) == 20
+    assert judged(tmp_path) == 14
     assert summary(tmp_path) == uninterrupted
     again = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert again.exit_code == 0
-    assert judged(tmp_path) == 20
+    assert judged(tmp_path) == 14
     assert summary(tmp_path) == uninterrupted
 
 

@@ -112,7 +112,7 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
     if vectors == "false":
         history.run(f"ALTER TABLE {{r}} SET TBLPROPERTIES ('{VECTORS}' = 'false')")
     first = history.newest
-    for number, text in enumerate(choices.sample(COMMITS, 6)):
+    for number, text in enumerate(choices.sample(COMMITS, 5)):
         history.run(text.replace("{n}", str(number)).replace("{old}", str(history.newest - 1)))
     last = history.newest
     pairs = [(first, last), *((start, start + 1) for start in range(first, last))]

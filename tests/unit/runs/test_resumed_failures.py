@@ -19,7 +19,7 @@ SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 
 
 def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TIERS, "rules", dataclasses.replace(TIERS["rules"], attempts=4))
+    monkeypatch.setitem(TIERS, "rules", dataclasses.replace(TIERS["rules"], attempts=2))
     out = tmp_path / "run"
     whole = campaigns.run_campaign(PLAN, SPEC, out)
     assert whole.outcomes["product_failure"] > 1
