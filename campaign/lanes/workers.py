@@ -22,7 +22,8 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import forkserver, get_context
+from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Event as ProcessEvent
 from typing import TypeVar
 
@@ -32,6 +33,8 @@ from campaign.lanes.spec import LaneSpec
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+SAFE_PATH = "PYTHONSAFEPATH"
 
 IMPORTED_ONCE = ("campaign.judging.lane", "engines.in_memory", "scipy.sparse.csgraph")
 """What the processes of all pools share: one server imports it, and each worker is a copy of the server.
@@ -102,7 +105,7 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
     executor: Executor
     if spec.engine_tier.processes:
         context = get_context("forkserver")
-        context.set_forkserver_preload([*IMPORTED_ONCE])
+        _start_server(context)
         process_event = context.Event()
         stop: Callable[[], None] = process_event.set
         executor = ProcessPoolExecutor(
@@ -121,6 +124,21 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_server(context: ForkServerContext) -> None:
+    """Starts the process that worker processes are copies of, unless it runs."""
+    context.set_forkserver_preload([*IMPORTED_ONCE])
+    before = os.environ.get(SAFE_PATH)
+    # Otherwise the server looks for our packages in the current folder first.
+    os.environ[SAFE_PATH] = "1"
+    try:
+        forkserver.ensure_running()
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:

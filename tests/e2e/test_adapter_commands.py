@@ -49,7 +49,8 @@ def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
 def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = dvs(
-        "fuzz", "--tier", WRONG, "--profile", "quick", "--scenarios", "3", "--workers", "1", "--out", str(out)
+        *("fuzz", "--tier", WRONG, "--profile", "quick", "--scenarios", "3", "--workers", "1"),
+        *("--shrink", "1", "--out", str(out)),
     )
     assert result.exit_code == ExitCode.FAILED
     (command, *_) = [line.strip() for line in result.stdout.splitlines() if line.startswith("  dvs replay")]

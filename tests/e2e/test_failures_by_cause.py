@@ -26,7 +26,7 @@ from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.types import INT
 
-SCENARIOS = 10
+SCENARIOS = 8
 SHRUNK = ShrinkBudget(failures=3, seconds=600)
 
 
