@@ -10,7 +10,15 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from dynamic_tables.define import define, hidden_columns, read_query
-from dynamic_tables.definition import BaseTable, Definition, DynamicTable, RefreshMode, View, fingerprint
+from dynamic_tables.definition import (
+    FULL_ABOVE,
+    BaseTable,
+    Definition,
+    DynamicTable,
+    RefreshMode,
+    View,
+    fingerprint,
+)
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.errors import DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.plan.nodes import BoundQuery
@@ -129,9 +137,13 @@ class Account:
         *,
         target_lag: int | None = None,
         refresh_mode: RefreshMode | str = RefreshMode.AUTO,
+        full_above: float = FULL_ABOVE,
         initialize: bool = True,
     ) -> DynamicTable:
         """Adds a dynamic table and initializes it; `target_lag` in microseconds, None for DOWNSTREAM.
+
+        `full_above`: with refresh mode AUTO, a refresh for which more than this share of the rows of a source
+        was touched writes the table anew (and at least 100,000 rows, below which that saves nothing).
 
         The initial data timestamp is the newest one that all upstream dynamic tables have and that lies
         within the target lag, else now (DVS paper, section 3.1.2). After an error nothing is stored.
@@ -145,7 +157,9 @@ class Account:
         with self.lock:
             name = self._new_name(name)
             mode = RefreshMode.of(refresh_mode)
-            table = define(name, query, self.store, self.rules, target_lag=target_lag, mode=mode)
+            table = define(
+                name, query, self.store, self.rules, target_lag=target_lag, mode=mode, full_above=full_above
+            )
             self.store.create_dynamic_table(table)
             if initialize:
                 try:
@@ -224,6 +238,7 @@ class Account:
                 raise DefinitionError(f"{definition.name} is a view; only tables are read")
             if at is None:
                 return store.read(definition.name, store.newest(definition.name))
+            store.reach(at)
             try:
                 version = self.protocol.resolve(store.history(definition), at, definition.name)
             except RefreshFailed as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dynamic_tables.definition import Columns, DynamicTable, RefreshMode, fingerprint
+from dynamic_tables.definition import FULL_ABOVE, Columns, DynamicTable, RefreshMode, fingerprint
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
@@ -43,7 +43,14 @@ def read_query(query: str, relations: Relations, rules: Rules) -> ReadQuery:
 
 
 def define(
-    name: str, query: str, store: Store, rules: Rules, *, target_lag: int | None, mode: RefreshMode
+    name: str,
+    query: str,
+    store: Store,
+    rules: Rules,
+    *,
+    target_lag: int | None,
+    mode: RefreshMode,
+    full_above: float = FULL_ABOVE,
 ) -> DynamicTable:
     """Returns the definition of a dynamic table over the relations of a store; nothing is stored.
 
@@ -55,6 +62,8 @@ def define(
         raise DefinitionError(
             f"target lag of {name} is {target_lag} microseconds; make it positive, or None for DOWNSTREAM"
         )
+    if not full_above >= 0:
+        raise DefinitionError(f"full_above of {name} is {full_above}; give a share of the rows, such as 0.3")
     read = read_query(query, store.definitions(), rules)
     unsupported = read.plan if isinstance(read.plan, UnsupportedError) else None
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
@@ -78,6 +87,7 @@ def define(
         sources=read.text.sources if read.bound is None else read.bound.sources,
         expanded=fingerprint(read.text.texts, columns),
         state=hidden_columns(read.bound, rules) if incremental else (),
+        full_above=full_above,
     )
 
 

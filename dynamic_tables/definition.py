@@ -31,6 +31,10 @@ class RefreshMode(Enum):
             raise DefinitionError(f"no refresh mode {mode!r}; there are: {known}") from None
 
 
+FULL_ABOVE = 0.3
+"""The default of `DynamicTable.full_above`; docs/engine.md has the measurements behind it."""
+
+
 @dataclass(frozen=True, slots=True)
 class BaseTable(StoredRelation):
     """A table that users write."""
@@ -44,6 +48,7 @@ class DynamicTable(StoredRelation):
     `target_lag` in microseconds, None for DOWNSTREAM. `sources`: the stored relations it reads, views
     expanded. `expanded`: the fingerprint of the query and of every view in it, which shows a changed view.
     `state`: hidden columns, from which aggregates are maintained; readers of the table do not see them.
+    `full_above`: the share of a source's rows above which a refresh of an AUTO table is FULL.
     """
 
     text: str
@@ -54,6 +59,7 @@ class DynamicTable(StoredRelation):
     sources: tuple[str, ...]
     expanded: str
     state: Columns = ()
+    full_above: float = FULL_ABOVE
 
     @property
     def stored(self) -> Columns:

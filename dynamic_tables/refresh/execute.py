@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from dynamic_tables.definition import BaseTable, DynamicTable
+from dynamic_tables.definition import BaseTable, DynamicTable, RefreshMode
 from dynamic_tables.differentiate.algebraic import CONTENTS as CONTENTS_AT_T0
 from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
@@ -44,6 +44,9 @@ class RefreshProtocol:
 
 
 PROTOCOL = RefreshProtocol()
+
+LEAST_FOR_FULL = 100_000
+"""Touched rows below which a refresh is incremental, whatever their share: both ways take about as long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,8 @@ class Refreshing:
                 )
                 if anew:
                     action, reason = Action.REINITIALIZE, anew
+                elif action is Action.INCREMENTAL and before is not None:
+                    action, reason = self._cheaper(before, after, reason)
             record = RefreshRecord(
                 action=action, reason=reason, frontier=after, changed=True, seconds=self.seconds
             )
@@ -133,6 +138,20 @@ class Refreshing:
             for name in self.table.sources
         }
         return Frontier(timestamp, sources, self.table.expanded)
+
+    def _cheaper(self, before: Frontier, after: Frontier, reason: str) -> tuple[Action, str]:
+        """Returns FULL, with the reason, where so much changed that an AUTO table is sooner written anew."""
+        if self.table.mode is RefreshMode.AUTO:
+            for name, source in after.sources.items():
+                start = before.sources[name]
+                extent = self.store.extent(self.definitions[name], start, source)
+                if extent is None or extent.touched < LEAST_FOR_FULL:
+                    continue
+                share = extent.touched / max(1, extent.total)
+                if share > self.table.full_above:
+                    limit = f"more than {self.table.full_above:.0%} (full_above)"
+                    return Action.FULL, f"{share:.0%} of the rows of {name} were touched, {limit}"
+        return Action.INCREMENTAL, reason
 
     def _overwrite(self, record: RefreshRecord) -> RefreshResult:
         with self._timed("query"):
@@ -174,7 +193,7 @@ class Refreshing:
                 plan = self.plans.of(rules.validate, columns)
                 validated = read_validation(self.store.compute(plan, bound, once=False).rows())
             elif changes.local:
-                validated = validated_here(changes.rows())
+                validated = validated_here(changes.last(2))
             else:
                 plan = self.plans.of(rules.validate_changes, columns)
                 validated = read_validation(self.store.compute(plan, bound, once=False).rows())
@@ -223,7 +242,7 @@ class Refreshing:
         few = all(relation.local for relation in leaves.values())
         net = self._scratch(self.store.compute(plan, leaves, once=True, few=few))
         contents = (
-            self.store.current_rows(self.table, [str(row[-1]) for row in net.rows()])
+            self.store.current_rows(self.table, [str(row_id) for (row_id,) in net.last(1)])
             if net.local
             else self.store.current(self.table)
         )

@@ -28,10 +28,10 @@ class Validated:
 def validated_here(changes: Sequence[tuple[object, ...]]) -> Validated:
     """Returns what the plan `differentiate.apply.validate_changes` says of a change set, without a query.
 
-    `changes`: the rows; the last two values of each are `$ACTION` and `$ROW_ID`.
+    `changes`: `$ACTION` and `$ROW_ID` of each row.
     """
-    counts = Counter((str(row[-1]), str(row[-2])) for row in changes)
-    actions = Counter(str(row[-2]) for row in changes)
+    counts = Counter((str(row[1]), str(row[0])) for row in changes)
+    actions = Counter(str(row[0]) for row in changes)
     several = sorted(row_id for (row_id, _), count in counts.items() if count > 1)
     rows: list[tuple[object, ...]] = [(action, count, "") for action, count in actions.items()]
     if several:

@@ -23,7 +23,7 @@ from dynamic_tables.store.vectors import read_vector
 MOST_BYTES = 256 << 20
 """Size of the files up to which they are read here: of each the row groups and columns that are needed."""
 
-GREGORIAN = dt.date(1582, 10, 15)
+GREGORIAN = pa.scalar(dt.date(1582, 10, 15), pa.date32())
 """What a date before this one means depends on who wrote the file; Spark knows."""
 
 ARROW: Mapping[Kind, pa.DataType] = {
@@ -131,5 +131,5 @@ def _base_ids(file: AddAction, positions: BitMap64, stored: pa.ChunkedArray | No
 
 
 def _has_old_date(dates: pa.ChunkedArray) -> bool:
-    least = pc.min(dates).as_py()
-    return least is not None and least < GREGORIAN
+    # Compared by Arrow: Python has no dates before the year 1 and after the year 9999, and Spark has.
+    return bool(pc.any(pc.less(dates, GREGORIAN)).as_py())

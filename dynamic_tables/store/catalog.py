@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, RefreshMode, View
+from dynamic_tables.definition import (
+    FULL_ABOVE,
+    BaseTable,
+    Columns,
+    Definition,
+    DynamicTable,
+    RefreshMode,
+    View,
+)
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import BIGINT, INT, Kind, Type, decimal
@@ -72,6 +80,7 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
                 "target_lag": definition.target_lag,
                 "sources": list(definition.sources),
                 "expanded": definition.expanded,
+                "full_above": definition.full_above,
             }
     return {DEFINITION: json.dumps(data), ORDER: str(order)}
 
@@ -112,6 +121,7 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
                 columns=_columns(columns),
                 sources=tuple(map(str, sources)),
                 expanded=str(data["expanded"]),
+                full_above=float(str(data.get("full_above", FULL_ABOVE))),
             )
         case kind:
             raise ValueError(f"unknown kind {kind!r}")

@@ -65,7 +65,7 @@ class Computing:
                 relation = self._run(_without(step, frozenset(empty)), bound, few=False)
                 made.append(relation)
                 bound[name] = relation
-                if relation.local and not relation.rows():
+                if relation.local and not relation.table().num_rows:
                     empty.add(name)
             return self._run(_without(staged.last, frozenset(empty)), bound, few=few)
         finally:

@@ -52,7 +52,12 @@ class DataTime:
             return Tick(timestamp, True, self._new_versions())
 
         self.ledger.append(make)
-        if self.ledger.ticks[0].timestamp > timestamp:
+        self.reach(timestamp)
+
+    def reach(self, timestamp: int) -> None:
+        """Reads the ledger back to the last tick at or before a data timestamp, if there is one."""
+        self.ledger.poll()
+        if not self.ledger.ticks or self.ledger.ticks[0].timestamp > timestamp:
             self.ledger.reach_back()
 
     def ensure_open(self) -> None:

@@ -29,7 +29,7 @@ from dynamic_tables.store.fold_here import folded_here
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.ledger import Ledger
 from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.port import RefreshRecord, Relation, Touched
+from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
 from dynamic_tables.store.readable import is_readable
 from dynamic_tables.store.refresh_commits import RefreshCommits, stored_columns
 from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
@@ -165,6 +165,10 @@ class DeltaStore:
                 f"SELECT {items} FROM {self.folder.sql_name(name)} VERSION AS OF {version}"
             )
 
+    def reach(self, timestamp: int) -> None:
+        """Makes `history` return what base tables were at a data timestamp, however long ago."""
+        self.time.reach(timestamp)
+
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
         self.time.ensure_open()
@@ -252,6 +256,12 @@ class DeltaStore:
         None for a table without row ids, and where the log does not hold every commit or file in full.
         """
         return self.versions.touched(definition, start, end)
+
+    def extent(
+        self, definition: BaseTable | DynamicTable, start: SourceVersion, end: SourceVersion
+    ) -> Extent | None:
+        """Returns how much the commits between two versions touched, from the log alone."""
+        return self.versions.extent(definition, start, end)
 
     def current(self, table: DynamicTable) -> Relation:
         """Returns the rows of the newest refresh, if it is incremental with hidden columns and `$ROW_ID`."""

@@ -26,6 +26,9 @@ class Relation(Protocol):
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns all rows, in no particular order; values in the order of the columns."""
 
+    def last(self, count: int) -> Sequence[tuple[object, ...]]:
+        """Returns the values of the last columns of all rows, without reading the values before them."""
+
 
 class Action(Enum):
     """The closed list of refresh actions (DVS paper, sections 3.3.2 and 5.4)."""
@@ -43,6 +46,14 @@ class Touched:
 
     before: Relation
     after: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a table commits touched: rows that were taken out or put in, and rows of the table."""
+
+    touched: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +128,11 @@ class Store(Protocol):
         None if the store cannot tell: then the whole versions are compared.
         """
 
+    def extent(
+        self, definition: BaseTable | DynamicTable, start: SourceVersion, end: SourceVersion
+    ) -> Extent | None:
+        """Returns how much the commits between two versions touched, without reading rows; None: unknown."""
+
     def current(self, table: DynamicTable) -> Relation:
         """Returns the stored contents; of an incremental table with its hidden columns and `$ROW_ID`."""
 
@@ -173,6 +189,9 @@ class FrameStore(WritableStore, Protocol):
 
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
+
+    def reach(self, timestamp: int) -> None:
+        """Makes `history` return what base tables were at a data timestamp, however long ago."""
 
     def newest(self, name: str) -> int:
         """Returns the newest version of a table."""

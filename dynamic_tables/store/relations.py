@@ -73,6 +73,13 @@ class SparkRelation:
         with store_errors():
             return [tuple(row) for row in self.frame.collect()]
 
+    def last(self, count: int) -> Sequence[tuple[object, ...]]:
+        """Returns the values of the last columns of all rows, without reading the values before them.
+
+        Python has no value for some that Spark stores, such as a date in the year 10000.
+        """
+        return list(zip(*(column.to_pylist() for column in self.table().columns[-count:]), strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class Workspace:

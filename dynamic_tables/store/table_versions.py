@@ -19,11 +19,11 @@ from dynamic_tables.store.file_rows import FilePart, FileRows, file_name
 from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.port import Touched
+from dynamic_tables.store.port import Extent, Touched
 from dynamic_tables.store.relations import LOCAL_ROWS, SparkRelation, Workspace, bound
 from dynamic_tables.store.row_places import candidates, places
 from dynamic_tables.store.spark_errors import store_errors
-from dynamic_tables.store.touched import AddAction, touched_files
+from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows, touched_files
 from dynamic_tables.versions import SourceVersion
 
 if TYPE_CHECKING:
@@ -115,6 +115,21 @@ class TableVersions:
                 if together is not None:
                     return together
             return Touched(self._relation(table, rows, before), self._relation(table, rows, after))
+
+    def extent(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Extent | None:
+        """Returns how many rows the commits between two versions took out and put in, by Delta's statistics.
+
+        None where the log does not tell.
+        """
+        active = self.folder.active(table.name)
+        if active is None or not _read_alike(self.folder.log(table.name), start.version):
+            return None
+        try:
+            files = touched_files(self.folder.log(table.name), start.version, end.version)
+            touched = sum(_rows_touched(file) for file in files)
+            return Extent(touched, sum(map(live_rows, active.files.values())))
+        except KeyError:
+            return None
 
     def chosen(self, table: DynamicTable, row_ids: Sequence[str]) -> SparkRelation | None:
         """Returns the rows of the newest version with some row ids, read by position without Spark.
@@ -268,3 +283,12 @@ def _items(table: Stored, ids: bool) -> tuple[str, ...]:
 
 def _columns(table: Stored, ids: bool) -> Columns:
     return (*table.columns, (ROW_ID, STRING)) if ids else table.columns
+
+
+def _rows_touched(file: TouchedFile) -> int:
+    """Returns how many rows of a file are in one of its two states alone; of a rewritten file, all are.
+
+    Raises KeyError: if the log does not hold the number of its rows.
+    """
+    before, after = (0 if state is None else live_rows(state) for state in (file.before, file.after))
+    return abs(before - after)

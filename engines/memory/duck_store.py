@@ -40,6 +40,10 @@ class DuckRelation:
         with store_errors():
             return self.connection.execute(text).fetchall()
 
+    def last(self, count: int) -> Sequence[tuple[object, ...]]:
+        """Returns the values of the last columns of all rows."""
+        return [row[-count:] for row in self.rows()]
+
 
 @contextmanager
 def store_errors() -> Iterator[None]:

@@ -15,7 +15,7 @@ import duckdb
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
-from dynamic_tables.store.port import RefreshRecord, Relation, Touched
+from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
 from dynamic_tables.versions import SourceHistory, SourceVersion
 from engines.operation import Operation
 
@@ -147,6 +147,12 @@ class MemoryStore(ABC, Generic[Rows]):
         self, definition: BaseTable | DynamicTable, start: SourceVersion, end: SourceVersion
     ) -> Touched | None:
         """Returns None: whole versions are compared."""
+        return None
+
+    def extent(
+        self, definition: BaseTable | DynamicTable, start: SourceVersion, end: SourceVersion
+    ) -> Extent | None:
+        """Returns None: tables in memory are small."""
         return None
 
     def current(self, table: DynamicTable) -> Relation:

@@ -13,6 +13,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store import ledger
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
@@ -54,6 +55,19 @@ def test_frames_are_written_and_read_at_any_data_timestamp(account: Account, spa
     assert (rows(account, "r"), rows(account, "n")) == ([(9, "b")], [("b", 1)])
     assert rows(account, "r", 10) == rows(account, "r", 19) == [(0, "a"), (1, "a"), (2, "a")]
     assert rows(account, "n", 10) == [("a", 3)]
+
+
+def test_old_data_timestamps_are_read_by_a_process_that_begins_late(
+    account: Account, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "WHOLE_EVERY", 2)
+    for time in (20, 30, 40):
+        account.clock.set(time)  # type: ignore[attr-defined]
+        account.execute(f"INSERT INTO r VALUES ({time}, 'b')")
+    again = Account.open(str(tmp_path), spark, SimulatedClock(50))
+    assert [row[0] for row in rows(again, "r", 10)] == [0, 1, 2]
+    assert [row[0] for row in rows(again, "r", 35)] == [0, 1, 2, 20, 30]
+    again.store.close()  # type: ignore[attr-defined]
 
 
 def test_what_cannot_be_read_or_written_is_one_line(account: Account, spark: SparkSession) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
+from dynamic_tables.refresh import execute
 from dynamic_tables.schedule.clock import SimulatedClock, WallClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store import relations, small_merge, table_versions
@@ -54,6 +55,55 @@ def test_nan_is_found_in_what_the_engine_wrote(tmp_path: Path, spark: SparkSessi
     assert account.refresh("d")[-1].action is Action.INCREMENTAL
     above = spark.sql(f"SELECT k FROM delta.`{tmp_path}/d` WHERE x > 5").collect()
     assert [row[0] for row in above] == [2]
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def test_dates_that_python_does_not_have(tmp_path: Path, spark: SparkSession) -> None:
+    account = Account.open(str(tmp_path), spark, WallClock())
+    account.create_base_table("r", {"k": "INT", "d": "DATE"})
+    account.create_dynamic_table("same", "SELECT k, d FROM r")
+    account.create_dynamic_table("last", "SELECT k, MAX(d) AS d FROM r GROUP BY k")
+    for statement in (
+        "INSERT INTO r VALUES (1, DATE'-0044-03-15'), (2, DATE'2024-01-01')",
+        "UPDATE r SET d = DATE'+12345-06-07' WHERE k = 2",
+        "DELETE FROM r WHERE k = 1",
+    ):
+        account.execute(statement)
+        for name in ("same", "last"):
+            assert account.refresh(name)[-1].action is Action.INCREMENTAL
+    for name in ("same", "last"):
+        found = account.read(name).selectExpr("k", "CAST(d AS STRING)").collect()
+        assert [tuple(row) for row in found] == [(2, "+12345-06-07")]
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def test_a_refresh_that_most_rows_changed_for_is_full(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execute, "LEAST_FOR_FULL", 5)
+    account = Account.open(str(tmp_path), spark, WallClock())
+    account.create_base_table("r", {"k": "INT", "v": "INT"})
+    account.execute("INSERT INTO r VALUES " + ", ".join(f"({k}, 0)" for k in range(20)))
+    query = "SELECT v, COUNT(*) AS n FROM r GROUP BY v"
+    account.create_dynamic_table("auto", query)
+    account.create_dynamic_table("never", query, refresh_mode="INCREMENTAL")
+    account.create_dynamic_table("seldom", query, full_above=2)
+    account.create_dynamic_table("above", "SELECT n FROM auto")
+
+    def actions() -> list[Action]:
+        return [account.refresh(name)[-1].action for name in ("auto", "never", "seldom", "above")]
+
+    account.execute("UPDATE r SET v = 1 WHERE k < 2")
+    assert actions() == [Action.INCREMENTAL] * 4
+    account.execute("UPDATE r SET v = 2 WHERE k < 12")
+    assert actions() == [Action.FULL, Action.INCREMENTAL, Action.INCREMENTAL, Action.INCREMENTAL]
+    (reason,) = [each.reason for each in account.describe("auto").refreshes if each.action is Action.FULL]
+    assert reason == "120% of the rows of r were touched, more than 30% (full_above)"
+    account.execute("DELETE FROM r WHERE k = 1")
+    assert actions() == [Action.INCREMENTAL] * 4
+    for name in ("auto", "never", "seldom"):
+        assert sorted(map(tuple, account.read(name).collect())) == [(0, 8), (2, 11)]
+    assert sorted(map(tuple, account.read("above").collect())) == [(8,), (11,)]
     account.store.close()  # type: ignore[attr-defined]
 
 

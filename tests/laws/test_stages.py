@@ -1,0 +1,85 @@
+"""Law: a plan in stages has the rows of the plan, whatever the leaves hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import pytest
+
+from campaign.judging.lane import Lane
+from dynamic_tables.differentiate.registry import RULES, change_plan
+from dynamic_tables.explain import declare
+from dynamic_tables.plan.bind import bind_query
+from dynamic_tables.plan.nodes import Join, JoinKind, Leaf, Plan, SemiJoin, walk
+from dynamic_tables.plan.stages import Stages, stages
+from dynamic_tables.store.port import Relation
+from engines.memory.duck_store import DuckRelation, DuckStore
+from generators.generate import scenario_at
+from generators.profiles import QUICK
+from tests.in_memory import in_memory
+from workload.results import OutcomeClass
+
+WORLD = declare(["l(a INT, b INT)", "r(c INT, d INT)", "s(e INT)"])
+
+
+def staged(query: str, *few: str) -> Stages:
+    """The changes of a query in stages. `few`: the leaves with few rows."""
+    return stages(change_plan(bind_query(query, WORLD), RULES), few)
+
+
+def leaves(plan: Plan) -> set[str]:
+    return {node.name for node in walk(plan) if isinstance(node, Leaf)}
+
+
+def test_random_scenarios_pass_on_an_engine_that_runs_every_plan_in_stages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Stages] = []
+
+    def in_stages(self: DuckStore, plan: Plan, bound: Mapping[str, Relation]) -> DuckRelation:
+        few = {name for name in bound if name.endswith("@delta")}
+        made.append(stages(plan, few))
+        known = dict(bound)
+        for name, step in made[-1].steps:
+            known[name] = self.computed(self.query(step, known))
+        return self.computed(self.query(made[-1].last, known))
+
+    monkeypatch.setattr(DuckStore, "materialized", in_stages)
+    lane = Lane(engine=in_memory())
+    for index in range(80):
+        outcome = lane.judge(scenario_at(11, QUICK, index))
+        assert outcome.outcome is OutcomeClass.PASSED, (index, outcome.findings)
+    assert sum(len(each.steps) for each in made) > 50
+    assert any(len(each.steps) > 2 for each in made)
+
+
+def test_matched_rows_are_looked_up_once() -> None:
+    found = staged("SELECT a, d FROM l LEFT JOIN r ON a = c", "l@delta", "r@delta")
+    ((_, matched),) = found.steps
+    assert leaves(matched) == {"l@t0", "r@delta"}
+    assert "l@t0" not in leaves(found.last)
+
+
+def test_many_rows_are_reduced_to_those_that_few_rows_match() -> None:
+    found = staged("SELECT a, d FROM l LEFT JOIN r ON a = c", "l@delta")
+    joins = [node for node in walk(found.last) if isinstance(node, Join) and node.kind is JoinKind.LEFT]
+    assert any(isinstance(join.right, SemiJoin) and leaves(join.right.left) == {"r@t1"} for join in joins)
+
+
+def test_without_few_rows_nothing_is_run_first() -> None:
+    query = "SELECT a, d FROM l LEFT JOIN r ON a = c"
+    whole = change_plan(bind_query(query, WORLD), RULES)
+    assert stages(whole, ()) == Stages((), whole)
+
+
+def test_each_join_of_a_chain_adds_the_same_number_of_stages() -> None:
+    world = declare(f"t{i}(k INT, v{i} STRING)" for i in range(9))
+
+    def chain(joins: int) -> int:
+        joined = " ".join(f"FULL JOIN t{i} ON t{i - 1}.k = t{i}.k" for i in range(1, joins + 1))
+        plan = change_plan(bind_query(f"SELECT v0, v{joins} FROM t0 {joined}", world), RULES)
+        return len(stages(plan, {f"t{i}@delta" for i in range(9)}).steps)
+
+    counts = [chain(joins) for joins in range(1, 8)]
+    assert len({after - before for before, after in pairwise(counts[1:])}) == 1, counts
