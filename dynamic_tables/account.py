@@ -143,7 +143,7 @@ class Account:
         """Adds a dynamic table and initializes it; `target_lag` in microseconds, None for DOWNSTREAM.
 
         `full_above`: with refresh mode AUTO, a refresh for which more than this share of the rows of a source
-        was touched writes the table anew (and at least 100,000 rows, below which that saves nothing).
+        was touched writes the table anew (and more than 50,000 rows, below which that saves nothing).
 
         The initial data timestamp is the newest one that all upstream dynamic tables have and that lies
         within the target lag, else now (DVS paper, section 3.1.2). After an error nothing is stored.

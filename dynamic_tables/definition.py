@@ -31,7 +31,7 @@ class RefreshMode(Enum):
             raise DefinitionError(f"no refresh mode {mode!r}; there are: {known}") from None
 
 
-FULL_ABOVE = 0.3
+FULL_ABOVE = 0.02
 """The default of `DynamicTable.full_above`; docs/engine.md has the measurements behind it."""
 
 

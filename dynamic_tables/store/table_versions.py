@@ -20,10 +20,17 @@ from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import Extent, Touched
-from dynamic_tables.store.relations import LOCAL_ROWS, SparkRelation, Workspace, bound
+from dynamic_tables.store.relations import (
+    CHANGED_BYTES,
+    CHANGED_ROWS,
+    LOCAL_ROWS,
+    SparkRelation,
+    Workspace,
+    bound,
+)
 from dynamic_tables.store.row_places import candidates, places
 from dynamic_tables.store.spark_errors import store_errors
-from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows, touched_files
+from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows, records, touched_files
 from dynamic_tables.versions import SourceVersion
 
 if TYPE_CHECKING:
@@ -106,7 +113,7 @@ class TableVersions:
         rows = self._file_rows(table, ids=True)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
             before, after = rows.parts(files)
-            if _few([*before, *after], unknown=False):
+            if _at_hand([*before, *after]):
                 here = self._here(table, before, after)
                 if here is not None:
                     return here
@@ -272,6 +279,19 @@ def _few(parts: Sequence[FilePart], *, unknown: bool = True) -> bool:
         return sum(part.rows for part in parts) <= LOCAL_ROWS
     except KeyError:
         return unknown
+
+
+def _at_hand(parts: Sequence[FilePart]) -> bool:
+    """Tells whether changed rows in parts of files may be kept as literals; False if the log does not tell.
+
+    A row counts with its share of the file's bytes, times three, because files are compressed.
+    """
+    try:
+        rows = sum(part.rows for part in parts)
+        size = sum(3 * part.rows * int(part.file["size"]) // max(1, records(part.file)) for part in parts)
+    except KeyError:
+        return False
+    return rows <= CHANGED_ROWS and size <= CHANGED_BYTES
 
 
 def _items(table: Stored, ids: bool) -> tuple[str, ...]:

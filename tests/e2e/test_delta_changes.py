@@ -27,7 +27,8 @@ def test_changes_of_every_size_are_exact(
 ) -> None:
     """Rows here and there are looked up by position, hundreds are merged by Spark, most rows too."""
     for module in (relations, table_versions):
-        monkeypatch.setattr(module, "LOCAL_ROWS", 100)
+        for limit in ("LOCAL_ROWS", "CHANGED_ROWS"):
+            monkeypatch.setattr(module, limit, 100)
     account = Account.open(str(tmp_path), spark, WallClock())
     account.create_base_table("r", {"k": "INT", "v": "BIGINT"})
     rows = spark.sql("SELECT CAST(id AS INT) AS k, id % 7 AS v FROM RANGE(600)")
@@ -98,7 +99,7 @@ def test_a_refresh_that_most_rows_changed_for_is_full(
     account.execute("UPDATE r SET v = 2 WHERE k < 12")
     assert actions() == [Action.FULL, Action.INCREMENTAL, Action.INCREMENTAL, Action.INCREMENTAL]
     (reason,) = [each.reason for each in account.describe("auto").refreshes if each.action is Action.FULL]
-    assert reason == "120% of the rows of r were touched, more than 30% (full_above)"
+    assert reason == "120% of the rows of r were touched, more than 2% (full_above)"
     account.execute("DELETE FROM r WHERE k = 1")
     assert actions() == [Action.INCREMENTAL] * 4
     for name in ("auto", "never", "seldom"):
