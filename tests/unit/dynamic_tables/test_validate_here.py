@@ -7,7 +7,7 @@ from dynamic_tables.refresh.validate import validated_here
 
 
 def test_sizes_and_duplicates() -> None:
-    rows = [(1, INSERT, "a"), (2, INSERT, "b"), (1, DELETE, "b"), (3, INSERT, "a")]
+    rows = [(INSERT, "a"), (INSERT, "b"), (DELETE, "b"), (INSERT, "a")]
     validated = validated_here(rows)
     assert (validated.inserted, validated.deleted) == (3, 1)
     (violation,) = validated.violations
