@@ -20,7 +20,7 @@ from dynamic_tables.errors import NO_RULE
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
 
 LINEAR = "DVS paper, section 5.5"
-DIRECT = "DVS paper, section 5.5.1 (direct derivative)"
+ONE_SIDE = "ours: a derivative of one side at a time (paper: section 5.5.1, direct derivative)"
 WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
 
 STORED_ID = "base table: row-tracking id; dynamic table: stored id, or content and occurrence"
@@ -45,11 +45,11 @@ _RULES = (
     ("cross join", inner_join.state_inner_join, inner_join.delta_inner_join,
      "pair of ids", PAIR, LINEAR),
     ("left join", outer_join.state_outer_join, outer_join.delta_left_join,
-     PADDED, "affected left rows: join@t1 - join@t0", DIRECT),
+     PADDED, "dL left join R@t1 + L@t0 x dR + pads of matched L@t0: t1 - t0", ONE_SIDE),
     ("right join", outer_join.state_outer_join, outer_join.delta_right_join,
-     PADDED, "affected right rows: join@t1 - join@t0", DIRECT),
+     PADDED, "as the left join, the sides exchanged", ONE_SIDE),
     ("full join", outer_join.state_outer_join, outer_join.delta_full_join,
-     PADDED, "affected rows of both sides: join@t1 - join@t0", DIRECT),
+     PADDED, "as the left join + pads of dR and of matched R@t0: t1 - t0", ONE_SIDE),
     ("distinct", grouping.state_distinct, grouping.delta_distinct,
      "all values", "affected values: distinct@t1 - distinct@t0", WINDOWS),
     ("grouped aggregation", grouping.state_aggregate, grouping.delta_aggregate,
