@@ -42,9 +42,11 @@ class Computing:
         result = self._in_stages(plan, leaves, few=few)
         if result.local:
             # Tables that read the same interval of a source have the same plan over the same rows.
+            if result.large:
+                # Of those with many rows only the newest is kept.
+                self._drop([each for each, (kept, _) in self.results.items() if kept.large])
             self.results[key] = (result, tuple(leaves.values()))
-            while len(self.results) > KEPT_RESULTS:
-                self.workspace.release([self.results.pop(next(iter(self.results)))[0]], ())
+            self._drop(list(self.results)[:-KEPT_RESULTS])
         return result
 
     def kept(self) -> Sequence[SparkRelation]:
@@ -53,8 +55,10 @@ class Computing:
 
     def forget(self) -> None:
         """Drops the results that are kept."""
-        self.workspace.release(self.kept(), ())
-        self.results.clear()
+        self._drop(list(self.results))
+
+    def _drop(self, keys: Sequence[tuple[object, ...]]) -> None:
+        self.workspace.release([self.results.pop(key)[0] for key in keys], ())
 
     def _in_stages(self, plan: Plan, leaves: Mapping[str, Relation], *, few: bool) -> SparkRelation:
         literals = frozenset(name for name, relation in leaves.items() if relation.local)

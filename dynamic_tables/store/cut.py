@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 from itertools import takewhile
 
 from dynamic_tables.store.base_log import Stamp, stamp_of
@@ -22,12 +22,15 @@ def finished(logs: Mapping[str, TableLog], start: Start) -> Set[str]:
     }
 
 
-def cut(logs: Mapping[str, TableLog], start: Start, complete: Set[str]) -> Mapping[str, TableVersion]:
+def cut(
+    logs: Mapping[str, TableLog], start: Start, complete: Set[str], unreadable: Collection[str] = ()
+) -> Mapping[str, TableVersion]:
     """Returns, for each table, the newest version so that no transaction is torn.
 
     `start`: an earlier cut, which this one includes. `complete`: the transactions that are finished. The logs
     must have been read again after these were found: a log that was read before a transaction finished may
-    end before its part of it. A commit of another writer is a transaction of its own.
+    end before its part of it. A commit of another writer is a transaction of its own. `unreadable`: tables
+    that are there but have no log that can be read; no transaction with a part in one of them is in the cut.
     """
     ends = {name: log.newest.version for name, log in logs.items()}
     after = {name: list(stamped_after(log, start.get(name))) for name, log in logs.items()}
@@ -38,7 +41,9 @@ def cut(logs: Mapping[str, TableLog], start: Start, complete: Set[str]) -> Mappi
             for commit, stamp in commits:
                 if commit.version > ends[name]:
                     break
-                if stamp is not None and (stamp.transaction in torn or not _done(stamp, complete, logs)):
+                if stamp is not None and (
+                    stamp.transaction in torn or not _done(stamp, complete, logs, unreadable)
+                ):
                     ends[name] = commit.version - 1
                     break
         torn |= {
@@ -81,7 +86,12 @@ def stamped_after(log: TableLog, start: TableVersion | None) -> Iterator[tuple[L
         yield commit, stamp_of(log, commit)
 
 
-def _done(stamp: Stamp, complete: Set[str], logs: Mapping[str, TableLog]) -> bool:
+def _done(
+    stamp: Stamp, complete: Set[str], logs: Mapping[str, TableLog], unreadable: Collection[str]
+) -> bool:
+    if stamp.parts > 1 and not stamp.before.keys().isdisjoint(unreadable):
+        # Its part there cannot enter this cut, so its other parts must not.
+        return False
     # A table that was dropped takes its part along; the parts in other tables stay.
     dropped = not stamp.before.keys() <= logs.keys()
     return stamp.parts == 1 or dropped or stamp.transaction in complete

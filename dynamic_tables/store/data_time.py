@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,12 +19,14 @@ class DataTime:
 
     Vectors grow with the data timestamp, and a transaction is in a vector as a whole or not at all. `logs`:
     returns the logs of all base tables by name. `undo_abandoned`: undoes transactions of ended processes.
+    `unreadable`: names the folders of the account that cannot be read now.
     """
 
     clock: Clock
     ledger: Ledger
     logs: Callable[[], Mapping[str, TableLog]]
     undo_abandoned: Callable[[], None]
+    unreadable: Callable[[], Collection[str]] = tuple
 
     def earliest(self, now: int) -> int:
         """Returns the earliest data timestamp, not before `now`, for which versions can still be decided.
@@ -107,7 +109,7 @@ class DataTime:
         start = self.ledger.vector
         complete = finished(self._polled(), start)
         # Read again: what a finished transaction committed before its last part is in the logs now.
-        now = cut(self._polled(), start, complete)
+        now = cut(self._polled(), start, complete, self.unreadable())
         return {name: version for name, version in now.items() if start.get(name) != version}
 
     def _polled(self) -> Mapping[str, TableLog]:

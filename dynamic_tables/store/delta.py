@@ -101,6 +101,7 @@ class DeltaStore:
             ledger=self.ledger,
             logs=self._base_logs,
             undo_abandoned=self.transactions.undo_abandoned,
+            unreadable=lambda: self.folder.definitions().unreadable,
         )
 
     # Definitions

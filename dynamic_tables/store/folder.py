@@ -70,7 +70,7 @@ class Folder:
         """Returns the SQL text that names a table by its path."""
         return f"delta.{SPARK.identifier(self.path_of(name))}"
 
-    def definitions(self) -> Mapping[str, Definition]:
+    def definitions(self) -> Known:
         """Returns the definitions in the order of creation; folders that hold none are known as such."""
         names = {name for name in self.files.folders(self.path) if name[0] not in "._"}
         for dropped in self.entries.keys() - names:

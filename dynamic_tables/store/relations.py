@@ -39,13 +39,14 @@ _lock = Lock()
 class SparkRelation:
     """A data frame and the temporary view through which plans read it; both are made at the first use.
 
-    `local`: its rows are literals. `arrow`: the rows, where they are known without Spark. Only one thread at
-    a time may use it.
+    `local`: its rows are literals. `arrow`: the rows, where they are known without Spark. `count`: how many
+    rows, where that is known. Only one thread at a time may use it.
     """
 
     make: Callable[[], DataFrame]
     local: bool
     arrow: pa.Table | None = field(default=None, repr=False)
+    count: int | None = None
     made: DataFrame | None = field(default=None, init=False, repr=False)
     name: str = field(default="", init=False)
 
@@ -68,6 +69,11 @@ class SparkRelation:
                 (self.frame.coalesce(1) if self.local else self.frame).createOrReplaceTempView(name)
             self.name = name
         return self.name
+
+    @property
+    def large(self) -> bool:
+        """Whether it has more rows than a store keeps for long."""
+        return self.count is None or self.count > LOCAL_ROWS
 
     def table(self) -> pa.Table:
         """Returns all rows as an Arrow table. Raises StoreError."""
@@ -114,7 +120,7 @@ class Workspace:
             if rows.size() > most:
                 return None
             local = self.session._jsparkSession.createDataFrame(rows, java.schema())  # noqa: SLF001
-            return bound(type(frame)(local, self.session), local=True)
+            return bound(type(frame)(local, self.session), local=True, count=rows.size())
 
     def medium(self, frame: DataFrame) -> SparkRelation | None:
         """Returns computed rows as literals, or None for more than CHANGED_ROWS or CHANGED_BYTES."""
@@ -130,11 +136,13 @@ class Workspace:
         if not rows.num_rows:
             return self.nothing(columns)
         schema = ", ".join(f"{SPARK.identifier(name)} {type_}" for name, type_ in columns)
-        return SparkRelation(lambda: self.session.createDataFrame(rows, schema=schema), True, rows)
+        return SparkRelation(
+            lambda: self.session.createDataFrame(rows, schema=schema), True, rows, rows.num_rows
+        )
 
     def nothing(self, columns: Columns) -> SparkRelation:
         """Returns a relation without rows."""
-        return SparkRelation(lambda: no_rows(self.session, columns), True)
+        return SparkRelation(lambda: no_rows(self.session, columns), True, count=0)
 
     def materialized(self, text: str, leaves: Sequence[Relation], *, few: bool = False) -> SparkRelation:
         """Returns the rows of a query, computed exactly once however often they are read. Raises StoreError.
@@ -146,7 +154,7 @@ class Workspace:
         with store_errors():
             if all(isinstance(leaf, SparkRelation) and leaf.local for leaf in leaves):
                 with for_few_rows(self.session):
-                    small = self.small(self.session.sql(text), CHANGED_ROWS)
+                    small = self.small(self.session.sql(text), most_rows(leaves))
                 if small is not None:
                     return small
             frame = self.session.sql(text)
@@ -190,9 +198,16 @@ def for_few_rows(session: SparkSession) -> Iterator[None]:
                 session.conf.set(name, known)
 
 
-def bound(frame: DataFrame, *, local: bool) -> SparkRelation:
+def most_rows(leaves: Sequence[Relation]) -> int:
+    """Returns how many rows a query over literals may give as literals, so that they are no more bytes."""
+    tables = [leaf.table() for leaf in leaves if isinstance(leaf, SparkRelation) and leaf.large]
+    width = sum(table.nbytes // max(1, table.num_rows) for table in tables)
+    return CHANGED_ROWS if tables and width * CHANGED_ROWS <= 4 * CHANGED_BYTES else LOCAL_ROWS
+
+
+def bound(frame: DataFrame, *, local: bool, count: int | None = None) -> SparkRelation:
     """Returns a data frame as a relation; `local` if its rows are literals."""
-    return SparkRelation(lambda: frame, local)
+    return SparkRelation(lambda: frame, local, count=count)
 
 
 def view_names(leaves: Mapping[str, Relation]) -> Mapping[str, str]:

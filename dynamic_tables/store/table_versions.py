@@ -91,10 +91,13 @@ class TableVersions:
             return self.intervals[key]
         found = self._touched(table, start, end)
         if found is not None and found.before.local and found.after.local:
+            if _large(found):
+                # Of those with many rows only the newest is kept.
+                for other in [other for other, kept in self.intervals.items() if _large(kept)]:
+                    self._forget_interval(other)
             self.intervals[key] = found
             if len(self.intervals) > CACHED:
-                _, oldest = self.intervals.popitem(last=False)
-                self.workspace.release([oldest.before, oldest.after], ())
+                self._forget_interval(next(iter(self.intervals)))
         return found
 
     def _touched(self, table: Stored, start: SourceVersion, end: SourceVersion) -> Touched | None:
@@ -167,8 +170,11 @@ class TableVersions:
         for key in [key for key in self.snapshots if key[0] == name]:
             self.workspace.release([self.snapshots.pop(key)], ())
         for interval in [interval for interval in self.intervals if interval[0] == name]:
-            kept = self.intervals.pop(interval)
-            self.workspace.release([kept.before, kept.after], ())
+            self._forget_interval(interval)
+
+    def _forget_interval(self, key: tuple[object, ...]) -> None:
+        kept = self.intervals.pop(key)
+        self.workspace.release([kept.before, kept.after], ())
 
     def clear(self) -> None:
         """Drops what is kept of every table."""
@@ -279,6 +285,11 @@ def _few(parts: Sequence[FilePart], *, unknown: bool = True) -> bool:
         return sum(part.rows for part in parts) <= LOCAL_ROWS
     except KeyError:
         return unknown
+
+
+def _large(interval: Touched) -> bool:
+    ends = (interval.before, interval.after)
+    return any(isinstance(end, SparkRelation) and end.large for end in ends)
 
 
 def _at_hand(parts: Sequence[FilePart]) -> bool:

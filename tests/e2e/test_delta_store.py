@@ -393,6 +393,26 @@ def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, 
     assert sorted(str(row[0]) for row in rows) == ["2", "3", "4", "5"]
 
 
+def test_after_a_vacuum_below_its_frontier_a_table_starts_anew(shop: Shop) -> None:
+    shop.filled()
+    shop.account.create_dynamic_table("above", "SELECT v FROM g")
+    shop.at(20, "INSERT OVERWRITE r VALUES (7, 'x')")
+    check = "spark.databricks.delta.retentionDurationCheck.enabled"
+    shop.spark.conf.set(check, "false")
+    shop.spark.sql(f"VACUUM delta.`{shop.path}/r` RETAIN 0 HOURS")
+    shop.spark.conf.unset(check)
+    first, second = shop.reopened().account.refresh("above", 10), shop.account.refresh("above")
+    assert first == ()
+    assert [(each.action, each.record.reason) for each in second] == [
+        (Action.REINITIALIZE, "version 1 of r is no longer readable"),
+        (Action.INCREMENTAL, "changed: g"),
+    ]
+    assert shop.rows() == [("x", 1)]
+    assert [row[:1] for row in shop.rows("above")] == [("x",)]
+    shop.at(30, "INSERT INTO r VALUES (8, 'y')")
+    assert shop.refresh().action is Action.INCREMENTAL
+
+
 def test_what_is_no_table_of_the_account_concerns_nobody_else(shop: Shop) -> None:
     shop.filled()
     shop.account.create_dynamic_table("above", "SELECT v FROM g")

@@ -17,6 +17,7 @@ from dynamic_tables.errors import CorruptTable, StoreError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.base_log import Stamp
+from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.statements import Statement
 from dynamic_tables.store.transactions import Transactions
@@ -205,6 +206,25 @@ def test_what_others_built_on_is_not_undone_but_can_be_kept(
     assert len(office.mine.end_unfinished(keep=True)) == 1
     office.mine.refresh("d")
     assert office.rows("d") == office.rows("r") == [1, 2, 30]
+
+
+def test_a_transaction_with_a_part_in_a_table_that_cannot_be_read_is_not_torn(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office.mine.create_dynamic_table("over_r", "SELECT k FROM r")
+    with monkeypatch.context() as without:
+        without.setattr(DataTime, "add_write", lambda self: None)
+        office.mine.execute(*BOTH)
+    office.by_plain_spark("ALTER TABLE {s} ADD COLUMN (x ARRAY<INT>)")
+    other = office.another()
+    with pytest.raises(CorruptTable, match="column x is of type"):
+        other.read("s")
+    other.refresh("over_r")
+    assert office.rows("over_r") == [1, 2]
+    office.by_plain_spark("RESTORE TABLE {s} TO VERSION AS OF 2")
+    third = office.another()
+    third.refresh("over_r")
+    assert office.rows("over_r") == [1, 2, 3]
 
 
 def test_clocks_that_disagree_lose_no_commit(office: Office) -> None:
