@@ -32,7 +32,7 @@ class RefreshMode(Enum):
 
 
 FULL_ABOVE = 0.02
-"""The default of `DynamicTable.full_above`; docs/engine.md has the measurements behind it."""
+"""The default of `DynamicTable.full_above`; docs/results.md has the measurements behind it."""
 
 
 @dataclass(frozen=True, slots=True)

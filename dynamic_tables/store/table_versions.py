@@ -6,7 +6,6 @@ import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pyroaring import BitMap64
 
@@ -32,9 +31,6 @@ from dynamic_tables.store.row_places import candidates, places
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows, records, touched_files
 from dynamic_tables.versions import SourceVersion
-
-if TYPE_CHECKING:
-    pass
 
 CACHED = 64
 """How many small versions are kept for the next refresh."""
@@ -317,8 +313,9 @@ def _columns(table: Stored, ids: bool) -> Columns:
 
 
 def _rows_touched(file: TouchedFile) -> int:
-    """Returns how many rows of a file are in one of its two states alone; of a rewritten file, all are.
+    """Returns by how many rows the two states of a file differ in number; of an added or removed file, all.
 
+    It is a guess at what a refresh must read: rows that left for others that came back do not show.
     Raises KeyError: if the log does not hold the number of its rows.
     """
     before, after = (0 if state is None else live_rows(state) for state in (file.before, file.after))
