@@ -15,6 +15,7 @@ from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
 from engines.adapter import Capabilities, Notes, Record, RefreshFailed, SchedulingAdapter, Unsupported
+from engines.interleaving import interleaved, paused
 from workload.limits import NO_LIMITS
 from workload.scenario import DynamicTable
 from workload.schema import Column
@@ -78,6 +79,12 @@ class AccountAdapter(SchedulingAdapter):
         with _failures():
             self.account.refresh(name, timestamp, observe=self._observing(record))
 
+    @contextmanager
+    def interleaved(self, before: Callable[[int], None]) -> Iterator[None]:
+        """Calls `before` before each call of the account's store."""
+        with interleaved(self.account, before):
+            yield
+
     def stored(self, name: str, columns: Sequence[Column]) -> Iterable[StoredRow]:
         """Returns the newest rows of a dynamic table with their row ids."""
         version = self.newest(name)
@@ -95,7 +102,11 @@ class AccountAdapter(SchedulingAdapter):
         return [StoredRow(str(row[-1]), workload_row(row[:-1])) for row in rows]
 
     def _observing(self, record: Record) -> Callable[[RefreshResult], None]:
-        return lambda result: record(result.table, result.timestamp, self._notes(result))
+        def observe(result: RefreshResult) -> None:
+            with paused(self.account):
+                record(result.table, result.timestamp, self._notes(result))
+
+        return observe
 
     def _notes(self, result: RefreshResult) -> Notes:
         table = self.account.dynamic_table(result.table)

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from engines.errors import EngineError
 from workload.dml import Dml
 from workload.limits import Limits
-from workload.scenario import DynamicTable
+from workload.scenario import DynamicTable, Meanwhile
 from workload.schema import Column, Table
 from workload.sql import Dialect, dml_texts
 from workload.trace import Action, ChangeRow, Shown, StoredRow
@@ -103,6 +104,17 @@ class Notes:
 
 NOTHING_SHOWN = Notes()
 """The notes of an engine that shows nothing but contents."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherCommit:
+    """A transaction of another process. `parts`: commit its statements, in this order.
+
+    `written`: returns, after the last part, the version of each written table.
+    """
+
+    parts: Sequence[Callable[[], None]]
+    written: Callable[[], Mapping[str, int]]
 
 
 class Adapter(ABC):
@@ -213,6 +225,24 @@ class SchedulingAdapter(Adapter):
     @abstractmethod
     def full_reason(self, name: str) -> str:
         """Why a dynamic table is not maintained incrementally; empty where it is."""
+
+    def begin(self, transaction: Transaction, meanwhile: Meanwhile) -> OtherCommit | None:
+        """Returns a transaction of another process, to be committed part by part.
+
+        None: the engine takes no such commits, and `commit` is called in its place.
+        """
+        return None
+
+    @contextmanager
+    def interleaved(self, before: Callable[[int], None]) -> Iterator[None]:
+        """Calls `before` with 0, 1, ... before each call of the engine's storage inside the block.
+
+        Call 0 decides what the data timestamp stands for. What `before` raises ends the engine's work there.
+        """
+        yield
+
+    def restart(self) -> None:  # an engine whose calls are not reported is never killed
+        """Begins again as another process would: with what is stored, and nothing of what was in memory."""
 
     def refresh(self, table: str, timestamp: int) -> Notes | None:
         """Refreshes one table by `refresh_with_upstream`; returns the notes of that table's own refresh."""

@@ -5,7 +5,7 @@ All engines run through it: `engines.engine` calls it for campaigns, and the pyt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import assert_never
@@ -19,6 +19,7 @@ from engines.adapter import (
     Transaction,
     Unsupported,
 )
+from engines.other_process import Killed, Other, Processes, WriterFailed
 from workload.limits import Timestamps
 from workload.query import names_read
 from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
@@ -63,8 +64,8 @@ class Drive:
     """One run of a scenario.
 
     `versions`: the newest version of each table, counted here unless the engine shows it. `refused`: the
-    definitions that the engine refused. `commits`: the times of the transactions so far. `step`: the current
-    one.
+    definitions that the engine refused. `commits`: the times of the transactions so far. `others`: by step,
+    the commits that other processes have begun. `step`: the current one.
     """
 
     adapter: Adapter
@@ -74,6 +75,7 @@ class Drive:
     versions: dict[str, int] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     commits: list[int] = field(default_factory=list)
+    others: dict[int, Other] = field(default_factory=dict)
     step: int = 0
 
     @cached_property
@@ -103,8 +105,8 @@ class Drive:
                         break
                 case Create(at, name):
                     self._create(name, at)
-                case Refresh(at, table_name, timestamp):
-                    self._refresh(table_name, timestamp, at)
+                case Refresh():
+                    self._refresh(step)
                 case Read(_, reader, tables):
                     self._read(reader, tables)
                 case _:
@@ -114,9 +116,8 @@ class Drive:
     def _commit(self, commit: Commit) -> bool:
         """Applies a transaction; returns whether it committed. A failure is in the trace."""
         tables = {table.name: table for table in self.scenario.tables}
-        transaction = Transaction(commit.at, commit.statements, tables, self.adapter.capabilities.dialect)
         try:
-            written = self.adapter.commit(transaction)
+            written = self._written(commit)
         except RefreshFailed as error:
             # Tables that are maintained within the transaction failed with it.
             for table in self.scenario.dynamic_tables:
@@ -130,6 +131,52 @@ class Drive:
             rows = tuple(tuple(row) for row in self.adapter.rows(name, columns))
             self.events.append(SourceWritten(self.step, name, self.versions[name], columns, rows))
         return True
+
+    def _written(self, commit: Commit) -> Mapping[str, int] | None:
+        other = self.others.pop(self.step, None) or self._other(commit)
+        if other is None:
+            return self.adapter.commit(self._transaction(commit))
+        other.finish()
+        return other.commit.written()
+
+    def _transaction(self, commit: Commit) -> Transaction:
+        tables = {table.name: table for table in self.scenario.tables}
+        return Transaction(commit.at, commit.statements, tables, self.adapter.capabilities.dialect)
+
+    def _other(self, commit: Commit) -> Other | None:
+        """Returns the transaction of another process that makes a commit; None if no other one makes it."""
+        if commit.meanwhile is None or not isinstance(self.adapter, SchedulingAdapter):
+            return None
+        begun = self.adapter.begin(self._transaction(commit), commit.meanwhile)
+        return None if begun is None else Other(begun, commit.meanwhile)
+
+    def _beside(self) -> Other | None:
+        """Returns the next step, if another process makes this commit while the current step is under way."""
+        following = self.scenario.steps[self.step + 1 : self.step + 2]
+        if not following or not isinstance(following[0], Commit):
+            return None
+        other = self._other(following[0])
+        if other is not None:
+            self.others[self.step + 1] = other
+        return other
+
+    def _interleaved(self, adapter: SchedulingAdapter, work: Callable[[], None], killed: int | None) -> None:
+        """Runs the engine's work beside another process, and again in a new process if it is killed."""
+        other = self._beside()
+        if other is None and killed is None:
+            work()
+            return
+
+        processes = Processes(other, killed)
+        try:
+            with adapter.interleaved(processes.before):
+                work()
+        except Killed:
+            adapter.restart()
+            with adapter.interleaved(processes.before):
+                work()
+        except WriterFailed as failed:
+            raise failed.reason from failed
 
     def _read(self, reader: int, tables: tuple[str, ...]) -> None:
         if isinstance(self.adapter, SchedulingAdapter):
@@ -161,7 +208,11 @@ class Drive:
         match self.adapter, definition:
             case SchedulingAdapter() as adapter, DynamicTable():
                 self.events.append(Created(self.step, name, incremental, adapter.full_reason(name)))
-                self._guarded(name, at, lambda: adapter.initialize(name, self._record))
+                self._guarded(
+                    name,
+                    at,
+                    lambda: self._interleaved(adapter, lambda: adapter.initialize(name, self._record), None),
+                )
             case _:
                 self.events.append(Created(self.step, name, incremental, ""))
                 self._refresh_each(self.due[self.step], at)
@@ -173,14 +224,17 @@ class Drive:
         if missing and not isinstance(self.adapter, SchedulingAdapter):
             raise Unsupported(f"the query reads {missing[0]}, which the engine refused")
 
-    def _refresh(self, name: str, timestamp: int, at: int) -> None:
+    def _refresh(self, step: Refresh) -> None:
+        name, timestamp = step.table, step.timestamp
         match self.adapter:
             case SchedulingAdapter() as adapter:
-                self._guarded(
-                    name, timestamp, lambda: adapter.refresh_with_upstream(name, timestamp, self._record)
-                )
+
+                def work() -> None:
+                    adapter.refresh_with_upstream(name, timestamp, self._record)
+
+                self._guarded(name, timestamp, lambda: self._interleaved(adapter, work, step.killed))
             case _:
-                self._refresh_each(self.due[self.step], at)
+                self._refresh_each(self.due[self.step], step.at)
 
     def _refresh_each(self, refreshes: Sequence[Due], at: int) -> None:
         """Makes the refreshes that are due, those of upstream tables first."""

@@ -19,8 +19,10 @@ class InMemory(MemoryAdapter):
 
     def __init__(self, variant: Variant | None = None) -> None:
         self._resources = ExitStack()
+        known = variant or Variant()
         store = DuckStore(self._resources.enter_context(own_database()))
-        super().__init__(store, Applier(store.connection, store), variant or Variant())
+        store.version_rules = known.versions
+        super().__init__(store, Applier(store.connection, store), known)
 
     def interrupt(self) -> None:
         """Interrupts the query that DuckDB runs."""

@@ -22,12 +22,14 @@ from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.dead import answers
 from dynamic_tables.store.delta import DeltaStore
 from engines.account_adapter import AccountAdapter
-from engines.adapter import Transaction
+from engines.adapter import OtherCommit, Transaction
+from engines.delta_writers import DeltaWriters
 from engines.engine import Platform
 from engines.operation import Operation
 from engines.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from oracle.delta_reader import newest_version, read_rows
+from workload.scenario import Meanwhile
 from workload.schema import Column, Table
 from workload.sql import delta_texts
 from workload.trace import Action, StoredRow
@@ -57,11 +59,12 @@ class OnDelta(AccountAdapter):
         self.clock = SimulatedClock(BEFORE_ALL)
         self._resources = ExitStack()
         self._resources.callback(shutil.rmtree, path, ignore_errors=True)
-        strict = variant.protocol.validations
-        store = DeltaStore(str(path), spark, self.clock, strict_merge=strict, properties=PROPERTIES)
-        self._resources.callback(store.close)
+        self.variant = variant
+        self.account = self._opened()
+        self._resources.callback(lambda: self.store.close())
+        self.writers = DeltaWriters(path, spark, PROPERTIES, variant.versions, SimulatedClock(BEFORE_ALL))
+        self._resources.callback(self.writers.close)
         self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
-        self.account = Account(store=store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
         # The newest version of each base table after each commit, read from the log and not from the engine:
         # an engine that overlooks a version must not make the judge overlook it.
         self._written: dict[str, list[tuple[int, int]]] = {}
@@ -72,10 +75,43 @@ class OnDelta(AccountAdapter):
 
     def commit(self, transaction: Transaction) -> Mapping[str, int]:
         """Applies a transaction; returns the newest versions of its tables. Raises StoreError."""
-        texts = chain.from_iterable(
-            delta_texts(dml, transaction.tables[dml.table], self._restored) for dml in transaction.statements
+        self.account.execute(*self._texts(transaction))
+        return self._committed(transaction)
+
+    def begin(self, transaction: Transaction, meanwhile: Meanwhile) -> OtherCommit:
+        """Returns a transaction of another process, of which all statements are one part."""
+        texts = self._texts(transaction)
+        return OtherCommit(
+            [lambda: self.writers.commit(texts, transaction.at, meanwhile)],
+            lambda: self._committed(transaction),
         )
-        self.account.execute(*texts)
+
+    def restart(self) -> None:
+        """Opens the account anew, as another process."""
+        self.store.close()
+        self.account = self._opened()
+
+    def _opened(self) -> Account:
+        variant = self.variant
+        self.store = DeltaStore(
+            str(self.path),
+            self.spark,
+            self.clock,
+            strict_merge=variant.protocol.validations,
+            properties=PROPERTIES,
+            rules=variant.versions,
+        )
+        return Account(store=self.store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
+
+    def _texts(self, transaction: Transaction) -> tuple[str, ...]:
+        return tuple(
+            chain.from_iterable(
+                delta_texts(dml, transaction.tables[dml.table], self._restored)
+                for dml in transaction.statements
+            )
+        )
+
+    def _committed(self, transaction: Transaction) -> Mapping[str, int]:
         versions = {dml.table: self._last_version(dml.table) for dml in transaction.statements}
         for name, version in versions.items():
             self._written.setdefault(name, []).append((version, transaction.at))

@@ -37,6 +37,7 @@ class OnSpark(MemoryAdapter):
         connection = self._resources.enter_context(own_database())
         self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
         store = SparkStore(copy_of(spark))
+        store.version_rules = variant.versions
         self._resources.callback(store.close)
         super().__init__(store, Applier(connection, store), variant)
 

@@ -6,14 +6,16 @@ from dataclasses import dataclass, field
 
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
+from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The differentiation rules and the refresh protocol that the built-in engine runs with.
+    """What the built-in engine runs with: differentiation rules, refresh protocol, rules of versions.
 
-    A planted fault is a variant in which one rule or one step of the protocol is replaced.
+    A planted fault is a variant in which one rule or one step is replaced.
     """
 
     rules: Rules = field(default_factory=lambda: RULES)
     protocol: RefreshProtocol = field(default_factory=lambda: PROTOCOL)
+    versions: VersionRules = field(default_factory=lambda: VERSION_RULES)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from generators.builder import ScenarioBuilder
 from generators.choices import Choices, SeededChoices
+from generators.concurrency import with_other_processes
 from generators.fitting import fit
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
-from generators.profiles import GENERATOR_VERSION, Profile
+from generators.profiles import DRAWS_VERSION, Profile
 from workload.dml import Dml, Insert
 from workload.limits import NO_LIMITS
 from workload.scenario import Scenario
@@ -20,8 +21,8 @@ ATTEMPTS = 20
 def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
     """Scenario `index` of a campaign: a function of (seed, generator version, profile, index) alone.
 
-    The draws are seeded by the repr of these four values, so every field of the profile that is part of its
-    repr decides them.
+    The draws are seeded by the repr of these values, so every field of the profile that is part of its repr
+    decides them.
 
     >>> from generators.profiles import SMOKE
     >>> scenario_at(1, SMOKE, 0).name
@@ -29,7 +30,7 @@ def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
     >>> repr(scenario_at(1, SMOKE, 0)) == repr(scenario_at(1, SMOKE, 0)) != repr(scenario_at(2, SMOKE, 0))
     True
     """
-    choices = SeededChoices(seed, GENERATOR_VERSION, profile, index)
+    choices = SeededChoices(seed, DRAWS_VERSION, profile, index)
     return generate(choices, profile, f"{profile.name}-{seed}-{index}")
 
 
@@ -41,7 +42,7 @@ def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
     """
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
-        return scenario
+        return with_other_processes(choices, scenario, profile.concurrent_percent)
     for _ in range(ATTEMPTS):
         within = fit(scenario, profile.limits)
         if within.dynamic_tables:

@@ -14,8 +14,11 @@ from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 
-GENERATOR_VERSION = 5
+GENERATOR_VERSION = 6
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
+
+DRAWS_VERSION = 5
+"""Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class Profile:
     """Percent of refreshes at a data timestamp older than the newest commit."""
     reader_percent: int = 45
     """Percent of rounds that end with a reader transaction."""
+    concurrent_percent: int = field(default=25, repr=False)
+    """Percent of commits made by another process, often while a refresh is under way."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)

@@ -16,7 +16,18 @@ from sqlglot.errors import SqlglotError
 from workload.dml import Dml
 from workload.errors import WorkloadError
 from workload.query import Expr, Query
-from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    DynamicTable,
+    Meanwhile,
+    Read,
+    Refresh,
+    Scenario,
+    Step,
+    View,
+)
 from workload.schema import Column, Table
 from workload.sql import Dialect, create_table_text, delta_texts, render_expr, render_query
 
@@ -54,22 +65,40 @@ def timeline(scenario: Scenario) -> tuple[Entry, ...]:
 
 def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
     match step:
-        case Commit(at, statements):
+        case Commit(at, statements, meanwhile):
             columns = {table.name: table.columns for table in scenario.tables}
             touched = ", ".join(dict.fromkeys(statement.table for statement in statements)) or "nothing"
             count = "" if len(statements) == 1 else f", {len(statements)} statements in one transaction"
             texts = tuple(statement_sql(s, columns.get(s.table, ())) for s in statements)
-            return Entry(number, at, "commit", f"commit to {touched}{count}", texts)
+            beside = number > 0 and isinstance(scenario.steps[number - 1], Create | Refresh)
+            how = "" if meanwhile is None else f", {_by_another(meanwhile, len(statements), beside)}"
+            return Entry(number, at, "commit", f"commit to {touched}{count}{how}", texts)
         case Create(at, name):
             return Entry(number, at, "create", f"create {name}", (_creation(name, scenario),))
-        case Refresh(at, table, timestamp):
+        case Refresh(at, table, timestamp, killed):
             refresh = f"REFRESH DYNAMIC TABLE {table}"
-            return Entry(number, at, "refresh", f"refresh {table}", (refresh,), timestamp)
+            how = "" if killed is None else f", killed before its storage call {killed} and run again"
+            return Entry(number, at, "refresh", f"refresh {table}{how}", (refresh,), timestamp)
         case Read(at, reader, tables):
             title = f"reader {reader} reads {', '.join(tables)}"
             return Entry(number, at, "read", title, tuple(f"SELECT * FROM {table}" for table in tables))
         case _:
             assert_never(step)
+
+
+def _by_another(known: Meanwhile, statements: int, beside: bool) -> str:
+    """Says how another process makes a commit. `beside`: the step before is under way."""
+    words = ["by a foreign writer" if known.foreign else "by another process"]
+    if beside:
+        calls = f"before storage call {known.last} of the step before"
+        if statements > 1 and known.first != known.last and not known.foreign:
+            calls += f" (but for the last statement: before call {known.first})"
+        words.append(calls)
+    if known.clock:
+        words.append(f"whose clock is {abs(known.clock)} {'ahead' if known.clock > 0 else 'behind'}")
+    if known.abandoned:
+        words.append("after a third process, killed in its transaction, inserted the same rows")
+    return ", ".join(words)
 
 
 def _creation(name: str, scenario: Scenario) -> str:

@@ -33,7 +33,7 @@ def tidied(scenario: Scenario) -> Scenario:
                 useful = tuple(_useful(statements, at, written))
                 if useful:
                     steps.append(replace(step, statements=useful))
-            case Create(_, name) | Refresh(_, name, _):
+            case Create(_, name) | Refresh(_, name):
                 if name in names:
                     steps.append(step)
             case Read(tables=tables):

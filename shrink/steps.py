@@ -8,7 +8,7 @@ from dataclasses import replace
 from shrink.reduction import Reduction, chunks
 from shrink.rewrite import put_at, with_statements
 from workload.dml import Dml, Restore
-from workload.scenario import Commit, Create, Read, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Meanwhile, Read, Refresh, Scenario, Step
 
 
 def cut_tail(scenario: Scenario) -> Iterator[Scenario]:
@@ -109,6 +109,49 @@ def refresh_to_now(scenario: Scenario) -> Iterator[Scenario]:
         yield replace(scenario, steps=put_at(scenario.steps, number, refresh))
 
 
+def calm(scenario: Scenario) -> Iterator[Scenario]:
+    """Nothing beside the refreshes: no other process and no kill, in all steps and then in single ones."""
+    quiet = dict(enumerate(map(_quiet, scenario.steps)))
+    if tuple(quiet.values()) == scenario.steps:
+        return
+    yield replace(scenario, steps=tuple(quiet.values()))
+    for number, step in quiet.items():
+        if step != scenario.steps[number]:
+            yield replace(scenario, steps=put_at(scenario.steps, number, step))
+
+
+def _quiet(step: Step) -> Step:
+    match step:
+        case Commit():
+            return replace(step, meanwhile=None)
+        case Refresh():
+            return replace(step, killed=None)
+        case _:
+            return step
+
+
+def simpler_processes(scenario: Scenario) -> Iterator[Scenario]:
+    """Other processes that do less: no wrong clock, no abandoned transaction, earlier calls."""
+    for number, step in enumerate(scenario.steps):
+        match step:
+            case Commit(meanwhile=Meanwhile() as known):
+                for simpler in (
+                    replace(known, abandoned=False),
+                    replace(known, foreign=False),
+                    replace(known, clock=0),
+                    replace(known, first=1, last=1),
+                    replace(known, first=known.last),
+                ):
+                    commit = replace(step, meanwhile=simpler)
+                    yield replace(scenario, steps=put_at(scenario.steps, number, commit))
+            case Refresh(killed=int() as call):
+                for earlier in (0, 1, call // 2):
+                    refresh = replace(step, killed=earlier)
+                    yield replace(scenario, steps=put_at(scenario.steps, number, refresh))
+            case _:
+                pass
+
+
 def _without(scenario: Scenario, positions: frozenset[int]) -> Scenario:
     return replace(
         scenario, steps=tuple(step for number, step in enumerate(scenario.steps) if number not in positions)
@@ -121,10 +164,12 @@ REDUCTIONS = (
     Reduction("create later", create_later),
     Reduction("drop steps", drop_steps),
     Reduction("drop statements", drop_statements),
+    Reduction("calm", calm),
 )
 
 DETAILS = (
     Reduction("unite commits", unite_commits),
+    Reduction("simpler processes", simpler_processes),
     Reduction("refresh to now", refresh_to_now),
     Reduction("read less", read_less),
 )

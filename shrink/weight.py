@@ -26,7 +26,18 @@ from workload.dml import (
     statement_expressions,
 )
 from workload.query import children
-from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    DynamicTable,
+    Meanwhile,
+    Read,
+    Refresh,
+    Scenario,
+    Step,
+    View,
+)
 from workload.schema import Table
 
 JOIN_WEIGHTS: Mapping[ir.JoinKind, int] = {
@@ -93,16 +104,24 @@ def _definition(definition: Definition) -> int:
 
 def _step(step: Step, tables: Mapping[str, Table]) -> int:
     match step:
-        case Commit(_, statements):
-            return 30 + sum(_statement(statement, tables[statement.table]) for statement in statements)
+        case Commit(_, statements, meanwhile):
+            written = sum(_statement(statement, tables[statement.table]) for statement in statements)
+            return 30 + written + _meanwhile(meanwhile)
         case Create():
             return 50
         case Read(_, _, names):
             return 40 + 10 * len(names)
-        case Refresh(at, _, timestamp):
-            return 100 + 5 * (at != timestamp)
+        case Refresh(at, _, timestamp, killed):
+            return 100 + 5 * (at != timestamp) + (0 if killed is None else 40 + killed)
         case _:
             assert_never(step)
+
+
+def _meanwhile(known: Meanwhile | None) -> int:
+    if known is None:
+        return 0
+    calls = known.last + abs(known.last - known.first)
+    return 20 + calls + 5 * (known.clock != 0) + 8 * known.foreign + 10 * known.abandoned
 
 
 def _statement(statement: Dml, table: Table) -> int:

@@ -43,11 +43,37 @@ Definition = View | DynamicTable
 
 
 @dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """How a process commits that is another one than the process that refreshes.
+
+    What it commits, and at which logical time, is the same as without it; only an engine that confuses
+    versions shows other rows. If a creation or refresh is the step before, the commit is made while that step
+    is under way: counted in calls that the engine makes of its storage, from the one that decides the data
+    timestamp, the last statement is committed before call `last`, and those before it before call `first`
+    (0: before the data timestamp is decided).
+
+    `clock`: how far the clock of the process is ahead of logical time, in microseconds; negative: behind.
+    `foreign`: the process is no account of the engine, so each statement is a commit of its own. `abandoned`:
+    before it a third process inserts the same rows in a transaction and is killed before its end.
+    """
+
+    first: int = 1
+    last: int = 1
+    clock: int = 0
+    foreign: bool = False
+    abandoned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
-    """One transaction at logical time `at`: statements over one or several base tables."""
+    """One transaction at logical time `at`: statements over one or several base tables.
+
+    `meanwhile`: how another process makes it; None: nothing else is under way.
+    """
 
     at: int
     statements: tuple[Dml, ...]
+    meanwhile: Meanwhile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +86,16 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A manual refresh issued at time `at` for data timestamp `timestamp` <= `at`, upstreams first."""
+    """A manual refresh issued at time `at` for data timestamp `timestamp` <= `at`, upstreams first.
+
+    `killed`: the process is killed before that call of its storage, counted as in `Meanwhile`, and another
+    one refreshes again; None: it is not.
+    """
 
     at: int
     table: str
     timestamp: int
+    killed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

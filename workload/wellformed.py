@@ -67,6 +67,7 @@ def _check_steps(scenario: Scenario) -> None:
         last = step.at
         match step:
             case Commit(at, statements):
+                _check_meanwhile(step, where)
                 for statement in statements:
                     if statement.table not in tables:
                         raise WorkloadError(f"{where}: no base table named {statement.table}")
@@ -82,6 +83,22 @@ def _check_steps(scenario: Scenario) -> None:
                 assert_never(step)
 
 
+def _check_meanwhile(step: Commit, where: str) -> None:
+    known = step.meanwhile
+    if known is None:
+        return
+    if known.first < 0 or known.last < max(1, known.first):
+        raise WorkloadError(
+            f"{where}: statements before calls {known.first} and {known.last}; the last one is at least 1"
+        )
+    if known.abandoned and not all(isinstance(statement, Insert) for statement in step.statements):
+        raise WorkloadError(f"{where}: what is abandoned before a commit is INSERTs only")
+    if known.foreign and any(isinstance(statement, Replace) for statement in step.statements):
+        raise WorkloadError(f"{where}: a foreign process does not replace tables")
+    if known.foreign and known.first != known.last:
+        raise WorkloadError(f"{where}: the commits of a foreign process come one directly after the other")
+
+
 def _check_refresh(step: Refresh, dynamic: Set[str], where: str) -> None:
     if step.table not in dynamic:
         raise WorkloadError(f"{where}: refresh of {step.table}, which is no dynamic table created before")
@@ -89,6 +106,8 @@ def _check_refresh(step: Refresh, dynamic: Set[str], where: str) -> None:
         raise WorkloadError(
             f"{where}: data timestamp {step.timestamp} does not lie between 0 and the refresh, at {step.at}"
         )
+    if step.killed is not None and step.killed < 0:
+        raise WorkloadError(f"{where}: killed before call {step.killed}; calls are counted from 0")
 
 
 def _check_read(step: Read, tables: Set[str], where: str) -> None:

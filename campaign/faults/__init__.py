@@ -16,6 +16,7 @@ from campaign.faults import (
     protocol,
     recording,
     values,
+    versions,
 )
 from campaign.faults.fault import Fault, Subject
 
@@ -23,7 +24,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, groups, aggregates, from_contents),
-        *(changes, protocol, recording, values),
+        *(changes, protocol, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

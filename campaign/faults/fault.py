@@ -106,6 +106,16 @@ def in_protocol(**steps: Any) -> Plant:
     return plant
 
 
+def in_versions(**steps: Any) -> Plant:
+    """Replaces steps by which commits become versions of data timestamps (`VersionRules`)."""
+
+    def plant(subject: Subject) -> Subject:
+        versions = replace(subject.variant.versions, **steps)
+        return replace(subject, variant=replace(subject.variant, versions=versions))
+
+    return plant
+
+
 def in_recording(**parts: Any) -> Plant:
     """Replaces which events of a run are recorded (`Recording`)."""
     return lambda subject: replace(subject, recording=replace(subject.recording, **parts))

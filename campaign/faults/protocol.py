@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from campaign.faults.fault import in_protocol, part_fault
 from dynamic_tables.definition import BaseTable, DynamicTable
@@ -12,6 +13,7 @@ from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
+from engines.memory.base_logs import BaseLogs
 from workload.results import Check
 
 
@@ -57,6 +59,25 @@ def from_last_rewrite(before: Frontier, after: Frontier, source: str, store: Sto
         if start.version < version.version <= end.version and version.content < version.version
     ]
     return rewrites[-1] if rewrites else start
+
+
+def past_a_killed_attempt(before: Frontier, after: Frontier, source: str, store: Store) -> SourceVersion:
+    """A refresh notes how far it has read before it commits: one that was killed leaves its interval out."""
+    logs = getattr(store, "base_logs", None)
+    if not isinstance(logs, BaseLogs):
+        return before.sources[source]
+    noted, table = NOTED.setdefault(logs, {}), (after.definition, source)
+    start = max(before.sources[source], noted.get(table, before.sources[source]), key=_version)
+    noted[table] = after.sources[source]
+    return start
+
+
+NOTED: WeakKeyDictionary[BaseLogs, dict[tuple[str, str], SourceVersion]] = WeakKeyDictionary()
+"""For each database in memory what `past_a_killed_attempt` has noted of (table, source)."""
+
+
+def _version(version: SourceVersion) -> int:
+    return version.version
 
 
 def newest_versions(frontier: Frontier, store: Store) -> Frontier:
@@ -116,6 +137,7 @@ FAULTS = (
         core=True,
     ),
     _fault("shared-frontier", "interval_start", largest_frontier, Check.EQUALITY, core=True),
+    _fault("frontier-before-contents", "interval_start", past_a_killed_attempt, Check.EQUALITY),
     _fault("rewrite-resets-interval", "interval_start", from_last_rewrite, Check.EQUALITY),
     _fault("initialized-off-timestamp", "contents_at", newest_versions, Check.EQUALITY, Check.FRONTIER),
     _fault("read-latest-not-snapshot", "resolve", newest, Check.FRONTIER, Check.EQUALITY),

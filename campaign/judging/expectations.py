@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from generators.coverage import operators
-from workload.dml import Dml, Optimize, Replace, Update
+from workload.dml import Delete, Dml, Optimize, Replace, Update
 from workload.query import ColumnRef, Query, names_read
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
 from workload.trace import Action
@@ -60,11 +60,13 @@ class SourceHistory:
     """What happened to the base tables of a scenario, which decides the actions that are due.
 
     `written`: for each table, the times at which the platform made a new version of it. A statement without
-    any effect makes a version in memory and none on Delta; neither is wrong.
+    any effect makes a version in memory and none on Delta, unless it is a part of a larger transaction; none
+    is wrong. `without_effect`: the writes (table, time) that left the rows as they were.
     """
 
     scenario: Scenario
     written: Mapping[str, Collection[int]]
+    without_effect: Collection[tuple[str, int]] = ()
 
     def base_tables(self, name: str) -> frozenset[str]:
         """The base tables behind a relation, at any depth."""
@@ -119,10 +121,22 @@ class SourceHistory:
         if any(isinstance(s, Replace) for s in statements if s.table in bases):
             return frozenset({Action.REINITIALIZE if incremental else Action.FULL})
         due = {Action.INCREMENTAL if incremental else Action.FULL}
-        if not any(s.table in bases and not isinstance(s, Optimize) for s in statements):
-            # Changes may have died out in an upstream dynamic table.
+        if all(self._idle(source, previous, timestamp) for source in bases):
+            # Changes may have died out in an upstream dynamic table, or there were none.
             due.add(Action.NO_DATA)
         return frozenset(due)
+
+    def _idle(self, table: str, after: int, until: int) -> bool:
+        """Whether no commit in (after, until] gave a base table other rows, or other identities to them."""
+        times = (at for at in self.written.get(table, ()) if after < at <= until)
+        return all(
+            all(isinstance(s, Optimize) for s in statements)
+            or (
+                (table, at) in self.without_effect and all(isinstance(s, Update | Delete) for s in statements)
+            )
+            for at in times
+            if (statements := self.statements(frozenset({table}), at - 1, at))
+        )
 
 
 def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:

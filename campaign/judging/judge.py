@@ -17,13 +17,14 @@ from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.vote import Vote, count_votes
+from oracle.bag import Bag
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
 from oracle.errors import OracleQueryError
 from oracle.invariants import Circumstances, check_refresh, check_refused
 from workload.results import Check, Difference, Finding, Outcome, OutcomeClass
-from workload.scenario import DynamicTable, Scenario
+from workload.scenario import Commit, DynamicTable, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.trace import (
     Created,
@@ -46,6 +47,7 @@ class Judgement:
     `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
     oracle. `not_judged`: why a part of the run could not be judged. `unsupported`: the last definition that
     the engine refused, and why. `written`: for each base table the times at which it got a new version.
+    `without_effect`: those of these writes that left the rows as they were.
     `refused`: whether a refresh failed or a definition was refused, so that later refreshes may be missing.
     """
 
@@ -67,6 +69,7 @@ class Judgement:
     refused: bool = False
     versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, list[int]] = field(default_factory=dict)
+    without_effect: set[tuple[str, int]] = field(default_factory=set)
     readers: Counter[str] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)
 
@@ -96,7 +99,7 @@ class Judgement:
     @property
     def sources(self) -> SourceHistory:
         """What happened to the base tables so far."""
-        return SourceHistory(self.scenario, self.written)
+        return SourceHistory(self.scenario, self.written, self.without_effect)
 
     def _as_history(self) -> None:
         """Judges the versions that the run wrote, derived and read, whatever their contents."""
@@ -115,6 +118,9 @@ class Judgement:
             self.versions[event.table] = event.version
             self.written.setdefault(event.table, []).append(at)
         expected = self.truth.source_rows(event.table, at)
+        types = [column.type for column in event.columns]
+        if Bag.of(self.truth.source_rows(event.table, at - 1), types) == Bag.of(expected, types):
+            self.without_effect.add((event.table, at))
         difference = compare(event.columns, expected, event.columns, event.rows)
         if difference is not None:
             self.not_judged = f"{event.table} holds other rows after its commit than the oracle computes"
@@ -275,10 +281,16 @@ class Conclusion:
     reason: str = ""
 
 
+def _was_undone(judgement: Judgement, finding: Finding) -> bool:
+    """Tells whether the engine undid another transaction on a base table beside the commit of a finding."""
+    step = judgement.scenario.steps[finding.step]
+    return isinstance(step, Commit) and step.meanwhile is not None and step.meanwhile.abandoned
+
+
 def classify(judgement: Judgement) -> Conclusion:
     """Returns what a judgement means for the scenario; what could not be judged is never a pass."""
     findings = judgement.findings
-    if any(finding.check is Check.SOURCES for finding in findings):
+    if any(finding.check is Check.SOURCES and not _was_undone(judgement, finding) for finding in findings):
         return Conclusion(OutcomeClass.INFRASTRUCTURE_FAILURE, judgement.not_judged)
     if judgement.not_judged and not findings:
         return Conclusion(OutcomeClass.GENERATOR_INVALID, judgement.not_judged)

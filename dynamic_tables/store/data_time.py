@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from dynamic_tables.errors import StoreError
 from dynamic_tables.schedule.clock import Clock
-from dynamic_tables.store.cut import cut, finished
+from dynamic_tables.store.cut import finished
 from dynamic_tables.store.ledger import Ledger, TableVersion, Tick
 from dynamic_tables.store.log import TableLog
+from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,7 @@ class DataTime:
     ledger: Ledger
     logs: Callable[[], Mapping[str, TableLog]]
     undo_abandoned: Callable[[], None]
+    rules: VersionRules = VERSION_RULES
     unreadable: Callable[[], Collection[str]] = tuple
 
     def earliest(self, now: int) -> int:
@@ -109,7 +111,7 @@ class DataTime:
         start = self.ledger.vector
         complete = finished(self._polled(), start)
         # Read again: what a finished transaction committed before its last part is in the logs now.
-        now = cut(self._polled(), start, complete, self.unreadable())
+        now = self.rules.cut(self._polled(), start, complete, self.unreadable())
         return {name: version for name, version in now.items() if start.get(name) != version}
 
     def _polled(self) -> Mapping[str, TableLog]:

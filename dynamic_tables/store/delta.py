@@ -17,7 +17,7 @@ from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import Clock
-from dynamic_tables.store import base_log, refresh_log
+from dynamic_tables.store import refresh_log
 from dynamic_tables.store.base_log import Stamp
 from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES, DYNAMIC_TABLE_PROPERTIES, create_text
 from dynamic_tables.store.commit_settings import commit_settings
@@ -38,6 +38,8 @@ from dynamic_tables.store.statements import Statement, check_statement
 from dynamic_tables.store.table_versions import TableVersions
 from dynamic_tables.store.texts import columns_of_text, text_frame
 from dynamic_tables.store.transactions import Transactions
+from dynamic_tables.store.undoing import Undoing
+from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
 from dynamic_tables.versions import SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
@@ -76,10 +78,12 @@ class DeltaStore:
         *,
         strict_merge: bool = True,
         properties: Mapping[str, str] | None = None,
+        rules: VersionRules = VERSION_RULES,
     ) -> None:
         self.clock = clock
         self.strict_merge = strict_merge
         self.properties = dict(properties or {})
+        self.rules = rules
         self.caller = spark
         self.session = copy_of(spark)
         self.workspace = Workspace(self.session)
@@ -88,19 +92,16 @@ class DeltaStore:
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
         self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
         self.ledger = Ledger(self.folder.path, self.folder.files)
+        self.undoing = Undoing(folder=self.folder, logs=self._base_logs, ticked=self._ticked, rules=rules)
         self.transactions = Transactions(
-            session=self.session,
-            clock=clock,
-            folder=self.folder,
-            logs=self._base_logs,
-            ticked=self._ticked,
-            run_replace=self._replace,
+            session=self.session, clock=clock, undoing=self.undoing, run_replace=self._replace
         )
         self.time = DataTime(
             clock=clock,
             ledger=self.ledger,
             logs=self._base_logs,
-            undo_abandoned=self.transactions.undo_abandoned,
+            undo_abandoned=self.undoing.undo_abandoned,
+            rules=rules,
             unreadable=lambda: self.folder.definitions().unreadable,
         )
 
@@ -217,7 +218,7 @@ class DeltaStore:
             versions = refresh_log.versions(refresh_log.refreshes(log))
             return SourceHistory(definition.name, True, versions)
         self.ledger.poll()
-        return SourceHistory(definition.name, False, base_log.at_ticks(log, self.ledger.ticks))
+        return SourceHistory(definition.name, False, self.rules.at_ticks(log, self.ledger.ticks))
 
     def earliest(self, now: int) -> int:
         """Returns the earliest data timestamp, not before `now`, for which versions can still be decided."""

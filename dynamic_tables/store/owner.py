@@ -16,6 +16,11 @@ def this_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
 
 
+def dead_process() -> str:
+    """Returns the name of a process of this machine that has ended, for tests: none has so high a number."""
+    return f"{socket.gethostname()}:{1 << 30}:0"
+
+
 def is_gone(owner: str, last_commit_ms: int) -> bool:
     """Tells whether the owner of a transaction has ended, or has been silent for LEASE_MS.
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import StoreError
@@ -19,13 +19,10 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store.base_log import Stamp, stamp_of
 from dynamic_tables.store.commit_settings import commit_settings
-from dynamic_tables.store.cut import Start, unfinished
-from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.owner import is_gone, this_process
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement
-from dynamic_tables.store.undo import commit_text, inverse
+from dynamic_tables.store.undoing import Undoing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +31,7 @@ CONFLICTS = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "Concurrent", "Metada
 """Words in the errors by which Delta refuses a write because of another one that was faster."""
 
 ATTEMPTS = 12
-"""How often a statement is run again after another writer was faster, and how often an undo is."""
+"""How often a statement is run again after another writer was faster."""
 
 LONGEST_PAUSE_S = 1.0
 
@@ -43,36 +40,26 @@ LONGEST_PAUSE_S = 1.0
 class Transactions:
     """Writes to base tables.
 
-    `session`: its current database maps the names of tables to their folders. `logs`: returns the logs of
-    all base tables by name. `ticked`: returns their versions at the newest tick. `run_replace`: runs a
-    CREATE OR REPLACE TABLE.
+    `session`: its current database maps the names of tables to their folders. `undoing`: takes back what
+    failed or was abandoned. `run_replace`: runs a CREATE OR REPLACE TABLE.
     """
 
     session: SparkSession
     clock: Clock
-    folder: Folder
-    logs: Callable[[], Mapping[str, TableLog]]
-    ticked: Callable[[], Start]
+    undoing: Undoing
     run_replace: Callable[[Statement], None]
-    owner: str = field(default_factory=this_process)
-
-    def undo_abandoned(self) -> None:
-        """Undoes the transactions whose process has ended. Raises StoreError: if one cannot be undone."""
-        for stamp in unfinished(self._polled(), self.ticked()):
-            if stamp.owner != self.owner and is_gone(stamp.owner, self._last_commit_ms(stamp)):
-                self._undo(stamp)
 
     def end_unfinished(self, *, keep: bool) -> Sequence[int]:
         """Undoes every unfinished transaction, or keeps the parts that were committed; returns their times.
 
         It is for a process that knows that no other one writes.
         """
-        stamps = unfinished(self._polled(), self.ticked())
+        stamps = self.undoing.unfinished()
         for stamp in stamps:
             if keep:
                 self._close(stamp)
             else:
-                self._undo(stamp)
+                self.undoing.undo(stamp)
         return [stamp.timestamp for stamp in stamps]
 
     def write(self, statements: Sequence[Statement]) -> Mapping[str, int]:
@@ -83,45 +70,46 @@ class Transactions:
         """
         if not statements:
             return {}
-        self.undo_abandoned()
-        logs = self._polled()
-        targets = tuple(dict.fromkeys(statement.target for statement in statements))
-        stamp = Stamp(
-            transaction=uuid.uuid4().hex,
-            timestamp=self.clock.now(),
-            part=0,
-            parts=len(statements),
-            before={target: logs[target].newest.version for target in targets},
-            owner=self.owner,
-        )
+        self.undoing.undo_abandoned()
+        stamp = self.begin(dict.fromkeys(statement.target for statement in statements), len(statements))
         try:
             for part, statement in enumerate(statements, 1):
-                self._run_until_alone(statement, replace(stamp, part=part))
+                self.run_part(part, statement, stamp)
             self._close(stamp)
         except BaseException:
             self._undo_after_failure(stamp)
             raise
-        logs = self._polled()
-        return {target: self._last_own(logs[target], stamp) for target in targets}
+        logs = self.undoing.polled()
+        return {target: self._last_own(logs[target], stamp) for target in stamp.before}
+
+    def begin(self, targets: Iterable[str], parts: int) -> Stamp:
+        """Returns the stamp of a new transaction over some tables, of which nothing is committed yet."""
+        logs = self.undoing.polled()
+        return Stamp(
+            transaction=uuid.uuid4().hex,
+            timestamp=self.clock.now(),
+            part=0,
+            parts=parts,
+            before={target: logs[target].newest.version for target in targets},
+            owner=self.undoing.owner,
+        )
+
+    def run_part(self, part: int, statement: Statement, stamp: Stamp) -> None:
+        """Commits one statement of a transaction, again while another writer is faster. Raises StoreError."""
+        numbered = replace(stamp, part=part)
+        self.retried(lambda: self._run(statement, numbered))
 
     def write_one(self, name: str, session: SparkSession, write: Callable[[], object]) -> int:
         """Runs a write of one table as a transaction of its own in a session; returns its version."""
-        self.undo_abandoned()
-        stamp = Stamp(
-            transaction=uuid.uuid4().hex,
-            timestamp=self.clock.now(),
-            part=1,
-            parts=1,
-            before={name: self._polled()[name].newest.version},
-            owner=self.owner,
-        )
+        self.undoing.undo_abandoned()
+        stamp = replace(self.begin([name], 1), part=1)
 
         def run() -> None:
             with store_errors(name), commit_settings(session, json.dumps(stamp.to_metadata())):
                 write()
 
         self.retried(run)
-        return self._last_own(self._polled()[name], stamp)
+        return self._last_own(self.undoing.polled()[name], stamp)
 
     def retried(self, write: Callable[[], object]) -> None:
         """Runs a write, again while another writer is faster. Raises StoreError."""
@@ -133,9 +121,6 @@ class Transactions:
                 if attempt == ATTEMPTS or not any(word in str(error) for word in CONFLICTS):
                     raise
                 time.sleep(min(LONGEST_PAUSE_S, 0.02 * 2**attempt))
-
-    def _run_until_alone(self, statement: Statement, stamp: Stamp) -> None:
-        self.retried(lambda: self._run(statement, stamp))
 
     def _run(self, statement: Statement, stamp: Stamp) -> None:
         # A transaction of one part cannot be undone by another process, and needs no fence against it.
@@ -170,46 +155,10 @@ class Transactions:
     def _undo_after_failure(self, stamp: Stamp) -> None:
         own = self._own_stamps(stamp)
         if own and not any(known.part == stamp.parts for known in own):
-            self._undo(stamp)
-
-    def _undo(self, stamp: Stamp) -> None:
-        """Takes all commits of a transaction back. Raises StoreError: another writer built on one of them."""
-        last = list(stamp.before)[-1]
-        for name in stamp.before:
-            # The commit to the last table says that the whole transaction is done with.
-            part = stamp.parts if name == last else 0
-            self._undo_on(name, replace(stamp, part=part, closing=False, undone=True))
-
-    def _undo_on(self, name: str, stamp: Stamp) -> None:
-        metadata, fence = json.dumps(stamp.to_metadata()), (stamp.transaction, stamp.parts)
-        for _ in range(ATTEMPTS):
-            log = self.folder.polled(name)
-            after = [c.version for c in log.commits if c.version > stamp.before[name]]
-            own = [version for version in after if self._is_of(log, version, stamp)]
-            active = self.folder.active(name)
-            if active is None:
-                raise StoreError(f"{name}: its log was cleaned up; the transaction cannot be undone")
-            try:
-                actions = inverse(log, own, active)
-            except StoreError as error:
-                raise StoreError(
-                    f"the transaction at {stamp.timestamp} over {', '.join(stamp.before)} is unfinished and "
-                    f"cannot be undone: {error}; `account.end_unfinished(keep=True)` keeps what it committed"
-                ) from error
-            text = commit_text(log, metadata, fence, actions)
-            if self.folder.write_commit(name, log.newest.version + 1, text):
-                log.poll()
-                return
-        raise StoreError(f"{name}: other writers committed {ATTEMPTS} times during an undo; try again later")
-
-    def _is_of(self, log: TableLog, version: int, stamp: Stamp) -> bool:
-        commit = log.commit(version)
-        assert commit is not None
-        known = stamp_of(log, commit)
-        return known is not None and known.transaction == stamp.transaction
+            self.undoing.undo(stamp)
 
     def _own_stamps(self, stamp: Stamp) -> list[Stamp]:
-        logs = self._polled()
+        logs = self.undoing.polled()
         known = (
             stamp_of(logs[name], commit)
             for name, before in stamp.before.items()
@@ -220,21 +169,7 @@ class Transactions:
 
     def _last_own(self, log: TableLog, stamp: Stamp) -> int:
         before = stamp.before[log.name]
-        own = [c.version for c in log.commits if c.version > before and self._is_of(log, c.version, stamp)]
+        own = [
+            c.version for c in log.commits if c.version > before and self.undoing.is_of(log, c.version, stamp)
+        ]
         return own[-1] if own else before
-
-    def _last_commit_ms(self, stamp: Stamp) -> int:
-        logs = self._polled()
-        own = (
-            commit.in_commit_ms
-            for name in stamp.before
-            for commit in logs[name].commits
-            if self._is_of(logs[name], commit.version, stamp)
-        )
-        return max(own, default=0)
-
-    def _polled(self) -> Mapping[str, TableLog]:
-        logs = self.logs()
-        for log in logs.values():
-            log.poll()
-        return logs

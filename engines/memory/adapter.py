@@ -12,11 +12,11 @@ from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
 from engines.account_adapter import AccountAdapter, workload_row
-from engines.adapter import Transaction
+from engines.adapter import OtherCommit, Transaction
 from engines.memory.applier import Applier
 from engines.memory.store import MemoryStore
 from engines.variant import Variant
-from workload.scenario import Commit
+from workload.scenario import Commit, Meanwhile
 from workload.schema import Column, Table
 from workload.trace import Action, StoredRow
 from workload.types import Row
@@ -29,7 +29,8 @@ class MemoryAdapter(AccountAdapter):
         self.store = store
         self.applier = applier
         self.clock = SimulatedClock()
-        self.account = Account(store=store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
+        self.variant = variant
+        self.account = self._opened()
         # Per table the relation read last and its rows: a refresh without changes keeps the relation.
         self._rows_read: dict[str, tuple[object, tuple[StoredRow, ...]]] = {}
 
@@ -40,7 +41,24 @@ class MemoryAdapter(AccountAdapter):
     def commit(self, transaction: Transaction) -> Mapping[str, int]:
         """Applies a transaction, RESTORE, OPTIMIZE and REPLACE included; returns the versions it made."""
         written = self.applier.commit(Commit(transaction.at, transaction.statements))
-        return {name: self.applier.versions[name][-1].version for name in written}
+        return {name: self.applier.newest(name) for name in written}
+
+    def begin(self, transaction: Transaction, meanwhile: Meanwhile) -> OtherCommit:
+        """Returns a transaction of another process."""
+        commit = Commit(transaction.at, transaction.statements, meanwhile)
+        written = dict.fromkeys(statement.table for statement in transaction.statements)
+        return OtherCommit(
+            self.applier.parts(commit), lambda: {name: self.applier.newest(name) for name in written}
+        )
+
+    def restart(self) -> None:
+        """Opens the account anew, as another process."""
+        self.store.restart()
+        self.account = self._opened()
+
+    def _opened(self) -> Account:
+        variant = self.variant
+        return Account(store=self.store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
 
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the current rows of a base or dynamic table."""

@@ -2,11 +2,16 @@
 
 DuckDB runs the DML itself, on purpose: the oracle computes the same states with SELECTs only, and the two are
 compared. A row gets its id when it is inserted; UPDATE keeps it, an overwrite makes new ones, and RESTORE
-brings the old ones back.
+brings the old ones back. Each commit is logged as the engine logs it, so that the engine decides by its own
+code which commits a data timestamp stands for.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, assert_never
 
 import duckdb
@@ -14,10 +19,15 @@ import duckdb
 from dynamic_tables.definition import BaseTable, Columns
 from dynamic_tables.plan.typed import TYPES
 from dynamic_tables.plan.types import Type, decimal
-from dynamic_tables.versions import SourceVersion
+from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.base_log import Stamp
+from dynamic_tables.store.log import TableLog
+from dynamic_tables.store.owner import dead_process, this_process
+from dynamic_tables.store.undoing import Undoing
 from engines.memory.store import MemoryStore
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
-from workload.scenario import Commit
+from workload.scenario import Commit, Meanwhile
 from workload.schema import Table
 from workload.sql import Dialect, column_types, dml_texts, rows_text
 from workload.types import Kind, Row, SqlType
@@ -25,6 +35,15 @@ from workload.types import Kind, Row, SqlType
 ROW_ID = '"$ROW_ID"'
 ID = '"$id"'
 """The hidden column of ids; the versions in the store show `b` and the id as `$ROW_ID`."""
+
+KILLED = dead_process()
+"""The name of a process that has ended."""
+
+RUNNING = this_process()
+"""The name of this process, which stands for all that run."""
+
+BEFORE_ALL = -1
+"""The logical time at which base tables are created."""
 
 
 def engine_type(type_: SqlType) -> Type:
@@ -43,14 +62,25 @@ def engine_columns(table: Table) -> Columns:
 
 
 class Applier:
-    """Applies commits to base tables, and adds each version of each to the engine's store."""
+    """Applies commits to base tables, and adds each version of each to the engine's store.
+
+    It stands for all processes that write. `written`: for each table its versions, each with the logical
+    time of its commit.
+    """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, store: MemoryStore[Any]) -> None:
         self.connection = connection
         self.store = store
         self.tables: dict[str, Table] = {}
-        self.versions: dict[str, list[SourceVersion]] = {}
+        self.written: dict[str, list[tuple[int, int]]] = {}
         self.replaced: dict[str, int] = {}
+        self.inserted: dict[str, tuple[int, int]] = {}
+        self.transactions = 0
+        self.clock = SimulatedClock(BEFORE_ALL)
+        self.logs = store.base_logs
+        self.process = self.logs.process(self.clock, store.version_rules, self.undo_abandoned)
+        store.undo_abandoned = self.undo_abandoned
+        self.undoing = self._undoing()
         # In a schema of its own, so that a base table can have any name.
         self._run("CREATE SCHEMA hidden")
         self._run("CREATE SEQUENCE hidden.ids")
@@ -58,41 +88,172 @@ class Applier:
     def create(self, table: Table) -> None:
         """Creates an empty base table, whose first version is from before logical time 0."""
         self.tables[table.name] = table
-        self.versions[table.name] = []
+        self.written[table.name] = []
         self.store.create_base_table(BaseTable(table.name, engine_columns(table)))
         columns = column_types(table, Dialect.DUCKDB)
         self._run(f"CREATE TABLE {table.name} ({columns}, {ID} BIGINT DEFAULT nextval('hidden.ids'))")
-        self._snapshot(table, -1, changed=True)
+        self._log(table, (), BEFORE_ALL, None, new=True)
+        self.process.polled(table.name)
+        self.process.time.add_table(table.name)
 
     def commit(self, commit: Commit) -> tuple[str, ...]:
-        """Applies one transaction; returns the tables it wrote, each of which has one more version."""
-        written: dict[str, bool] = {}
+        """Applies one transaction; returns the tables it wrote."""
+        if commit.meanwhile is None:
+            self._together(commit)
+        else:
+            for part in self.parts(commit):
+                part()
+        return tuple(dict.fromkeys(statement.table for statement in commit.statements))
+
+    def _together(self, commit: Commit) -> None:
+        """Applies a transaction that meets no other one, with one version of each table that it writes."""
+        self.clock.set(max(self.clock.time, commit.at))
+        changes: dict[str, bool] = {}
+        replaced: set[str] = set()
         for statement in commit.statements:
             self._apply(statement, self.tables[statement.table])
-            changed = written.get(statement.table, False)
-            written[statement.table] = changed or not isinstance(statement, Optimize)
-        for name, changed in written.items():
-            self._snapshot(self.tables[name], commit.at, changed=changed)
-        return tuple(written)
+            name = statement.table
+            changes[name] = changes.get(name, False) or not isinstance(statement, Optimize)
+            if isinstance(statement, Replace):
+                replaced.add(name)
+        stamp = self._stamp(commit.at, changes, len(changes))
+        for part, (name, changed) in enumerate(changes.items(), 1):
+            actions = [_added(self._path(), changed)]
+            known = replace(stamp, part=part)
+            self._log(self.tables[name], actions, commit.at, known, new=name in replaced)
+        self.process.time.add_write()
+
+    # Commits of other processes, part by part
+
+    def parts(self, commit: Commit) -> Sequence[Callable[[], None]]:
+        """Returns the parts of a transaction of another process, one for each statement, to be run in order.
+
+        After the last one the transaction is in a tick, as it is when any process has finished its own.
+        """
+        known = commit.meanwhile
+        assert known is not None
+        names = dict.fromkeys(statement.table for statement in commit.statements)
+        stamps: list[Stamp] = []
+
+        def run(part: int, statement: Dml) -> None:
+            if part == 1 and known.abandoned:
+                self._abandon(commit, known)
+            if not stamps:
+                stamps.append(self._stamp(commit.at + known.clock, names, len(commit.statements)))
+            stamp = None if known.foreign else replace(stamps[0], part=part)
+            self._statement(statement, commit.at + known.clock, stamp, commit.at)
+            if part == len(commit.statements):
+                self._end(commit.at, known)
+
+        return [partial(run, part, statement) for part, statement in enumerate(commit.statements, 1)]
+
+    def _end(self, at: int, known: Meanwhile) -> None:
+        self.clock.set(max(self.clock.time, at))
+        if known.foreign:
+            # A foreign writer adds no tick; another process of the engine looks before the next step.
+            self.process.time.decide(at)
+        else:
+            self.process.time.add_write()
+
+    def _abandon(self, commit: Commit, known: Meanwhile) -> None:
+        """Runs the same inserts in a transaction whose process is killed before its last part."""
+        names = dict.fromkeys(statement.table for statement in commit.statements)
+        stamp = self._stamp(commit.at + known.clock, names, len(commit.statements) + 1, KILLED)
+        for part, statement in enumerate(commit.statements, 1):
+            self._statement(statement, commit.at + known.clock, replace(stamp, part=part), commit.at)
+
+    def _statement(self, statement: Dml, clock: int, stamp: Stamp | None, at: int) -> None:
+        """Commits one statement as a version of its own; the file of inserted rows is known by its path."""
+        table = self.tables[statement.table]
+        first = self._next_id()
+        self._apply(statement, table)
+        path = self._path()
+        if isinstance(statement, Insert):
+            self.inserted[path] = (first, self._next_id())
+        changes = not isinstance(statement, Optimize)
+        is_new = isinstance(statement, Replace)
+        self._log(table, [_added(path, changes)], clock, stamp, new=is_new, at=at)
+
+    def undo_abandoned(self) -> None:
+        """Undoes, by the engine's own code, the transactions of processes that were killed."""
+        self.undoing.undo_abandoned()
+
+    def _undoing(self) -> Undoing:
+        process = self.logs.process(self.clock, self.store.version_rules)
+        return Undoing(
+            folder=_Folder(process, self._write_undo),
+            logs=process.logs,
+            ticked=process.ticked,
+            rules=self.store.version_rules,
+        )
+
+    def _write_undo(self, name: str, text: str) -> None:
+        """Takes the rows of removed files away, and logs the commit that removes them."""
+        actions = [json.loads(line) for line in text.splitlines()]
+        for action in actions:
+            if "remove" in action:
+                first, end = self.inserted[action["remove"]["path"]]
+                self._run(f"DELETE FROM {name} WHERE {ID} >= {first} AND {ID} < {end}")
+        self.written[name].append((self._add_rows(self.tables[name]), self.written[name][-1][1]))
+        self.logs.put(name, text)
+
+    # Versions
 
     def rows(self, name: str) -> tuple[Row, ...]:
         """Returns the current rows of a base table, without their ids."""
         return tuple(self.connection.execute(f"SELECT {_names(self.tables[name])} FROM {name}").fetchall())
 
-    def _snapshot(self, table: Table, at: int, *, changed: bool) -> None:
-        versions = self.versions[table.name]
-        number = len(versions)
+    def newest(self, name: str) -> int:
+        """Returns the number of a table's newest version."""
+        return self.written[name][-1][0]
+
+    def _log(
+        self,
+        table: Table,
+        actions: Sequence[Mapping[str, Mapping[str, object]]],
+        clock: int,
+        stamp: Stamp | None,
+        *,
+        new: bool,
+        at: int | None = None,
+    ) -> None:
+        """Adds the current rows as a version. `clock`: what the writer's clock shows; `at`: logical time."""
+        number = self._add_rows(table)
+        self.written[table.name].append((number, clock if at is None else at))
+        identity = f"{table.name}#{self.replaced.get(table.name, 0)}" if new else None
+        self.logs.commit(table.name, actions, at=clock, stamp=stamp, identity=identity)
+
+    def _add_rows(self, table: Table) -> int:
+        number = len(self.store.tables[table.name].rows)
+        name = _snapshot_name(table.name, number)
         self._run(
-            f'CREATE TEMP TABLE "{_snapshot_name(table.name, number)}" AS '
+            f'CREATE TEMP TABLE "{name}" AS '
             f"SELECT {_names(table)}, 'b' || {ID} AS {ROW_ID} FROM {table.name}"
         )
-        content = number if changed or not versions else versions[-1].content
-        identity = f"{table.name}#{self.replaced.get(table.name, 0)}"
-        versions.append(SourceVersion(number, at, content, identity))
-        rows = self.store.from_duckdb(
-            self.connection, _snapshot_name(table.name, number), engine_columns(table)
+        rows = self.store.from_duckdb(self.connection, name, engine_columns(table))
+        return self.store.add_rows(table.name, rows)
+
+    def _stamp(self, clock: int, names: Iterable[str], parts: int, owner: str = RUNNING) -> Stamp:
+        self.transactions += 1
+        before = {name: self.logs.versions[name] - 1 for name in names}
+        return Stamp(
+            transaction=str(self.transactions),
+            timestamp=clock,
+            part=0,
+            parts=parts,
+            before=before,
+            owner=owner,
         )
-        self.store.add_version(table.name, rows, versions[-1])
+
+    def _path(self) -> str:
+        return f"file {sum(self.logs.versions.values())}"
+
+    def _next_id(self) -> int:
+        row = self.connection.execute("SELECT nextval('hidden.ids')").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    # Statements
 
     def _apply(self, statement: Dml, table: Table) -> None:
         match statement:
@@ -120,7 +281,7 @@ class Applier:
             self._run(f"INSERT INTO {table.name} ({_names(table)}) VALUES {values}")
 
     def _restore(self, table: Table, to: int) -> None:
-        number = max(version.version for version in self.versions[table.name] if version.timestamp <= to)
+        number = max(version for version, at in self.written[table.name] if at <= to)
         names = _names(table)
         self._run(f"DELETE FROM {table.name}")
         self._run(
@@ -131,6 +292,30 @@ class Applier:
 
     def _run(self, text: str) -> None:
         self.connection.execute(text).fetchall()
+
+
+class _Folder:
+    """The logs of a process as an undo reads and writes them."""
+
+    def __init__(self, process: Any, write: Callable[[str, str], None]) -> None:
+        self.process = process
+        self.write = write
+
+    def polled(self, name: str) -> TableLog:
+        log: TableLog = self.process.polled(name)
+        return log
+
+    def active(self, name: str) -> ActiveFiles | None:
+        active: ActiveFiles = self.process.active(name)
+        return active
+
+    def write_commit(self, name: str, version: int, text: str) -> bool:
+        self.write(name, text)
+        return True
+
+
+def _added(path: str, changed: bool) -> Mapping[str, Mapping[str, object]]:
+    return {"add": {"path": path, "dataChange": changed}}
 
 
 def _snapshot_name(table: str, version: int) -> str:

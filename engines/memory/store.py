@@ -6,7 +6,7 @@ It keeps every version of every table, so that reading an old one costs nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -15,8 +15,11 @@ import duckdb
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
+from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
 from dynamic_tables.versions import SourceHistory, SourceVersion
+from engines.memory.base_logs import BaseLogs, LogProcess
 from engines.operation import Operation
 
 Rows = TypeVar("Rows", bound=Relation)
@@ -27,7 +30,8 @@ Rows = TypeVar("Rows", bound=Relation)
 class StoredTable(Generic[Rows]):
     """The versions of one table: rows, number and time of each, and the refreshes that made them.
 
-    `operations`: the storage operation of each refresh. `identity`: see `SourceVersion`.
+    `operations`: the storage operation of each refresh. `identity`: see `SourceVersion`. The versions of base
+    tables are in `BaseLogs`.
     """
 
     rows: list[Rows] = field(default_factory=list)
@@ -43,11 +47,17 @@ class MemoryStore(ABC, Generic[Rows]):
 
     `known`: every table and view by name. `tables`: the versions of the tables. `shared_results`: the rows of
     every plan that was computed with `once`, by the plan and its input relations. Tables that read the same
-    interval of a source use the same rows.
+    interval of a source use the same rows. `base_logs`: what the versions of base tables are decided by, by
+    the rules `version_rules`. `undo_abandoned`: undoes what killed processes have left, as `Applier` does it.
+    `process`: what the refreshing process has read of the logs.
     """
 
     known: dict[str, Definition] = field(default_factory=dict, init=False)
     tables: dict[str, StoredTable[Rows]] = field(default_factory=dict, init=False)
+    base_logs: BaseLogs = field(default_factory=BaseLogs, init=False)
+    version_rules: VersionRules = field(default=VERSION_RULES, init=False)
+    undo_abandoned: Callable[[], None] = field(default=lambda: None, init=False)
+    process: LogProcess | None = field(default=None, init=False)
     shared_results: dict[tuple[Plan, frozenset[tuple[str, Relation]]], Rows] = field(
         default_factory=dict, init=False
     )
@@ -115,16 +125,30 @@ class MemoryStore(ABC, Generic[Rows]):
         self.tables.pop(definition.name, None)
 
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
-        """Returns the versions of a base or dynamic table, oldest first."""
-        versions = self.tables[definition.name].versions
-        return SourceHistory(definition.name, isinstance(definition, DynamicTable), versions)
+        """Returns the versions of a base table that ticks name, or those of a dynamic table, oldest first."""
+        if isinstance(definition, BaseTable):
+            return SourceHistory(definition.name, False, self.reader.versions(definition.name))
+        return SourceHistory(definition.name, True, self.tables[definition.name].versions)
+
+    @property
+    def reader(self) -> LogProcess:
+        """What the process that refreshes knows of the base tables' logs."""
+        if self.process is None:
+            self.process = self.base_logs.process(SimulatedClock(), self.version_rules, self.undo_abandoned)
+        return self.process
+
+    def restart(self) -> None:
+        """Forgets what is in the memory of the refreshing process, as its end would."""
+        self.process = None
+        self.shared_results.clear()
 
     def earliest(self, now: int) -> int:
-        """Returns `now`: the owner of the clock sets the time."""
-        return now
+        """Returns the earliest data timestamp that can still be decided: `now`, in simulated time."""
+        return self.reader.time.earliest(now)
 
     def decide(self, timestamp: int) -> None:
-        """Does nothing: one process writes, and the times of its commits decide what a time stands for."""
+        """Decides, once for all, which version of each base table a data timestamp stands for."""
+        self.reader.time.decide(timestamp)
 
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Returns True for every version that exists: nothing is vacuumed in memory."""
@@ -180,11 +204,11 @@ class MemoryStore(ABC, Generic[Rows]):
         """Adds a version with the rows of the newest one; returns its number."""
         return self._commit(table, self.tables[table.name].rows[-1], record, Operation.TOUCH)
 
-    def add_version(self, name: str, rows: Rows, version: SourceVersion) -> None:
-        """Adds a version of a table with its rows."""
+    def add_rows(self, name: str, rows: Rows) -> int:
+        """Adds the rows of a new version of a table; returns its number."""
         stored = self.tables[name]
         stored.rows.append(rows)
-        stored.versions.append(version)
+        return len(stored.rows) - 1
 
     def _commit(self, table: DynamicTable, rows: Rows, record: RefreshRecord, operation: Operation) -> int:
         stored = self.tables[table.name]
@@ -192,7 +216,8 @@ class MemoryStore(ABC, Generic[Rows]):
         # A refresh that changed no row keeps the `content` of the version before.
         content = number if record.changed or not stored.versions else stored.versions[-1].content
         version = SourceVersion(number, record.frontier.timestamp, content, stored.identity)
-        self.add_version(table.name, rows, version)
+        self.add_rows(table.name, rows)
+        stored.versions.append(version)
         stored.records.append(record)
         stored.operations.append(operation)
         return number

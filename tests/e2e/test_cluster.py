@@ -103,7 +103,7 @@ def cluster(tmp_path: Path) -> Iterator[Standalone]:
 
 
 def fuzz(out: Path, *words: str) -> list[str]:
-    options = ("--seed", "5", "--profile", "quick", "--json", "--out", str(out))
+    options = ("--seed", "5", "--profile", "smoke", "--json", "--out", str(out))
     return [str(DVS), "fuzz", *options, *words]
 
 

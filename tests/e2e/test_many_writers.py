@@ -112,7 +112,7 @@ def die_before(monkeypatch: pytest.MonkeyPatch, part: int, beforehand: Callable[
 def dying_writer(office: Office) -> Account:
     account = office.another()
     assert isinstance(account.store, DeltaStore)
-    account.store.transactions.owner = DEAD
+    account.store.undoing.owner = DEAD
     return account
 
 

@@ -14,7 +14,7 @@ from workload.scenario import Commit, Refresh, Scenario
 from workload.types import Row
 
 SCENARIOS_PER_CHUNK = 25
-CHUNKS = 16
+CHUNKS = 10
 
 
 def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple[Row, ...]]]]:

@@ -78,13 +78,14 @@ def _check_shape(first: Scenario, other: Scenario) -> None:
 
 
 def _outline(step: Step) -> object:
-    return ("commit", step.at) if isinstance(step, Commit) else step
+    return replace(step, statements=()) if isinstance(step, Commit) else step
 
 
 def _step(number: int, worlds: Sequence[Scenario]) -> Step:
     steps = [world.steps[number] for world in worlds]
-    if not isinstance(steps[0], Commit):
-        return steps[0]
+    first = steps[0]
+    if not isinstance(first, Commit):
+        return first
     transactions = [step.statements for step in steps if isinstance(step, Commit)]
     one_by_one = (
         restricted
@@ -92,7 +93,12 @@ def _step(number: int, worlds: Sequence[Scenario]) -> Step:
         for statement in statements
         for restricted in _restricted(statement, world)
     )
-    return Commit(steps[0].at, _together(transactions) or tuple(one_by_one))
+    statements = _together(transactions) or tuple(one_by_one)
+    inserts = all(isinstance(statement, Insert) for statement in statements)
+    meanwhile = first.meanwhile
+    if meanwhile is not None and meanwhile.abandoned and not inserts:
+        meanwhile = replace(meanwhile, abandoned=False)
+    return replace(first, statements=statements, meanwhile=meanwhile)
 
 
 def _together(transactions: Sequence[tuple[Dml, ...]]) -> tuple[Dml, ...] | None:
@@ -162,7 +168,7 @@ def _with_worlds(steps: tuple[Step, ...], count: int) -> tuple[Step, ...]:
     born = Insert(WORLDS.name, tuple((world,) for world in range(count)))
     first = steps[0]
     if isinstance(first, Commit):
-        return (Commit(first.at, (born, *first.statements)), *steps[1:])
+        return (replace(first, statements=(born, *first.statements)), *steps[1:])
     if first.at == 0:
         raise _Apart("there is no time before the first step for the table of all worlds")
     return (Commit(first.at - 1, (born,)), *steps)
