@@ -48,9 +48,15 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
 
     Raises CorruptTable: for a stamp that cannot be read.
     """
-    data = commit.metadata
-    if data is None:
+    if commit.metadata is None:
         return None
+    known = log.decoded.get(commit.version)
+    if not isinstance(known, Stamp):
+        known = log.decoded[commit.version] = _decoded(log, commit, commit.metadata)
+    return known
+
+
+def _decoded(log: TableLog, commit: LoggedCommit, data: Mapping[str, object]) -> Stamp:
     with decoding(f"{log.name}: the stamp of version {commit.version}"):
         tables = data["tables"]
         if not isinstance(tables, Mapping):

@@ -60,6 +60,8 @@ class TableLog:
     files: Files
     metadata_at: Callable[[str, int], TableMetadata]
     commits: list[LoggedCommit] = field(default_factory=list)
+    decoded: dict[int, object] = field(default_factory=dict)
+    """By version what readers of the log have decoded from a commit's metadata."""
 
     @property
     def log_folder(self) -> str:

@@ -1,40 +1,33 @@
-"""Writes the base tables of the tiers `rules` and `spark`: DuckDB tables with a hidden column of row ids.
+"""Commits of all processes that write base tables, for the tiers `rules` and `spark`.
 
-DuckDB runs the DML itself, on purpose: the oracle computes the same states with SELECTs only, and the two are
-compared. A row gets its id when it is inserted; UPDATE keeps it, an overwrite makes new ones, and RESTORE
-brings the old ones back. Each commit is logged as the engine logs it, so that the engine decides by its own
-code which commits a data timestamp stands for.
+Each commit is logged as the engine logs it, so that the engine decides by its own code which commits a data
+timestamp stands for.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
 import duckdb
 
-from dynamic_tables.definition import BaseTable, Columns
-from dynamic_tables.plan.typed import TYPES
-from dynamic_tables.plan.types import Type, decimal
+from dynamic_tables.definition import BaseTable
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.base_log import Stamp
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.owner import dead_process, this_process
 from dynamic_tables.store.undoing import Undoing
+from engines.memory.base_rows import BaseRows, engine_columns
 from engines.memory.store import MemoryStore
-from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
+from workload.dml import Dml, Optimize, Replace, Restore
 from workload.scenario import Commit, Meanwhile
 from workload.schema import Table
-from workload.sql import Dialect, column_types, dml_texts, rows_text
-from workload.types import Kind, Row, SqlType
-
-ROW_ID = '"$ROW_ID"'
-ID = '"$id"'
-"""The hidden column of ids; the versions in the store show `b` and the id as `$ROW_ID`."""
+from workload.types import Row
 
 KILLED = dead_process()
 """The name of a process that has ended."""
@@ -44,21 +37,6 @@ RUNNING = this_process()
 
 BEFORE_ALL = -1
 """The logical time at which base tables are created."""
-
-
-def engine_type(type_: SqlType) -> Type:
-    """Returns the engine's type for a type of the workload."""
-    if type_.kind is Kind.DECIMAL:
-        exact = decimal(type_.precision, type_.scale)
-        assert exact is not None
-        return exact
-    aliases = {Kind.STRING: "TEXT", Kind.TIMESTAMP_NTZ: "TIMESTAMPNTZ"}
-    return TYPES[aliases.get(type_.kind, type_.kind.value)]
-
-
-def engine_columns(table: Table) -> Columns:
-    """Returns the columns of a base table with the engine's types."""
-    return tuple((column.name, engine_type(column.type)) for column in table.columns)
 
 
 class Applier:
@@ -81,17 +59,14 @@ class Applier:
         self.process = self.logs.process(self.clock, store.version_rules, self.undo_abandoned)
         store.undo_abandoned = self.undo_abandoned
         self.undoing = self._undoing()
-        # In a schema of its own, so that a base table can have any name.
-        self._run("CREATE SCHEMA hidden")
-        self._run("CREATE SEQUENCE hidden.ids")
+        self.base_rows = BaseRows(connection)
 
     def create(self, table: Table) -> None:
         """Creates an empty base table, whose first version is from before logical time 0."""
         self.tables[table.name] = table
         self.written[table.name] = []
         self.store.create_base_table(BaseTable(table.name, engine_columns(table)))
-        columns = column_types(table, Dialect.DUCKDB)
-        self._run(f"CREATE TABLE {table.name} ({columns}, {ID} BIGINT DEFAULT nextval('hidden.ids'))")
+        self.base_rows.create(table)
         self._log(table, (), BEFORE_ALL, None, new=True)
         self.process.polled(table.name)
         self.process.time.add_table(table.name)
@@ -111,7 +86,7 @@ class Applier:
         changes: dict[str, bool] = {}
         replaced: set[str] = set()
         for statement in commit.statements:
-            self._apply(statement, self.tables[statement.table])
+            self._apply(statement)
             name = statement.table
             changes[name] = changes.get(name, False) or not isinstance(statement, Optimize)
             if isinstance(statement, Replace):
@@ -141,7 +116,8 @@ class Applier:
             if not stamps:
                 stamps.append(self._stamp(commit.at + known.clock, names, len(commit.statements)))
             stamp = None if known.foreign else replace(stamps[0], part=part)
-            self._statement(statement, commit.at + known.clock, stamp, commit.at)
+            with self._noting_ids(known):
+                self._statement(statement, commit.at + known.clock, stamp, commit.at)
             if part == len(commit.statements):
                 self._end(commit.at, known)
 
@@ -160,19 +136,25 @@ class Applier:
         names = dict.fromkeys(statement.table for statement in commit.statements)
         stamp = self._stamp(commit.at + known.clock, names, len(commit.statements) + 1, KILLED)
         for part, statement in enumerate(commit.statements, 1):
-            self._statement(statement, commit.at + known.clock, replace(stamp, part=part), commit.at)
+            with self._noting_ids(known):
+                self._statement(statement, commit.at + known.clock, replace(stamp, part=part), commit.at)
+
+    @contextmanager
+    def _noting_ids(self, known: Meanwhile) -> Iterator[None]:
+        """Notes which rows a statement inserts into which file, where an undo may have to take them away."""
+        if not known.abandoned:
+            yield
+            return
+        path, first = self._path(), self.base_rows.next_id()
+        yield
+        self.inserted[path] = (first, self.base_rows.next_id())
 
     def _statement(self, statement: Dml, clock: int, stamp: Stamp | None, at: int) -> None:
-        """Commits one statement as a version of its own; the file of inserted rows is known by its path."""
-        table = self.tables[statement.table]
-        first = self._next_id()
-        self._apply(statement, table)
-        path = self._path()
-        if isinstance(statement, Insert):
-            self.inserted[path] = (first, self._next_id())
-        changes = not isinstance(statement, Optimize)
+        """Commits one statement as a version of its own."""
+        self._apply(statement)
+        actions = [_added(self._path(), not isinstance(statement, Optimize))]
         is_new = isinstance(statement, Replace)
-        self._log(table, [_added(path, changes)], clock, stamp, new=is_new, at=at)
+        self._log(self.tables[statement.table], actions, clock, stamp, new=is_new, at=at)
 
     def undo_abandoned(self) -> None:
         """Undoes, by the engine's own code, the transactions of processes that were killed."""
@@ -193,7 +175,7 @@ class Applier:
         for action in actions:
             if "remove" in action:
                 first, end = self.inserted[action["remove"]["path"]]
-                self._run(f"DELETE FROM {name} WHERE {ID} >= {first} AND {ID} < {end}")
+                self.base_rows.delete_between(name, first, end)
         self.written[name].append((self._add_rows(self.tables[name]), self.written[name][-1][1]))
         self.logs.put(name, text)
 
@@ -201,7 +183,7 @@ class Applier:
 
     def rows(self, name: str) -> tuple[Row, ...]:
         """Returns the current rows of a base table, without their ids."""
-        return tuple(self.connection.execute(f"SELECT {_names(self.tables[name])} FROM {name}").fetchall())
+        return self.base_rows.current(self.tables[name])
 
     def newest(self, name: str) -> int:
         """Returns the number of a table's newest version."""
@@ -224,12 +206,7 @@ class Applier:
         self.logs.commit(table.name, actions, at=clock, stamp=stamp, identity=identity)
 
     def _add_rows(self, table: Table) -> int:
-        number = len(self.store.tables[table.name].rows)
-        name = _snapshot_name(table.name, number)
-        self._run(
-            f'CREATE TEMP TABLE "{name}" AS '
-            f"SELECT {_names(table)}, 'b' || {ID} AS {ROW_ID} FROM {table.name}"
-        )
+        name = self.base_rows.snapshot(table, len(self.store.tables[table.name].rows))
         rows = self.store.from_duckdb(self.connection, name, engine_columns(table))
         return self.store.add_rows(table.name, rows)
 
@@ -248,50 +225,13 @@ class Applier:
     def _path(self) -> str:
         return f"file {sum(self.logs.versions.values())}"
 
-    def _next_id(self) -> int:
-        row = self.connection.execute("SELECT nextval('hidden.ids')").fetchone()
-        assert row is not None
-        return int(row[0])
-
-    # Statements
-
-    def _apply(self, statement: Dml, table: Table) -> None:
-        match statement:
-            case Insert(_, rows):
-                self._insert(table, rows)
-            case Overwrite(_, rows) | Replace(_, rows):
-                self._run(f"DELETE FROM {table.name}")
-                self._insert(table, rows)
-                if isinstance(statement, Replace):
-                    self.replaced[table.name] = self.replaced.get(table.name, 0) + 1
-            case Update() | Delete() | Merge() | Truncate():
-                for text in dml_texts(statement, table, Dialect.DUCKDB):
-                    self._run(text)
-            case Restore(_, to):
-                self._restore(table, to)
-            case Optimize():
-                pass
-            case _:
-                assert_never(statement)
-
-    def _insert(self, table: Table, rows: tuple[Row, ...]) -> None:
-        # The columns are named, so that the hidden column of ids takes its default value.
-        if rows:
-            values = rows_text(table, rows, Dialect.DUCKDB)
-            self._run(f"INSERT INTO {table.name} ({_names(table)}) VALUES {values}")
-
-    def _restore(self, table: Table, to: int) -> None:
-        number = max(version for version, at in self.written[table.name] if at <= to)
-        names = _names(table)
-        self._run(f"DELETE FROM {table.name}")
-        self._run(
-            f"INSERT INTO {table.name} ({names}, {ID}) "
-            f"SELECT {names}, CAST(substring({ROW_ID}, 2) AS BIGINT) "
-            f'FROM "{_snapshot_name(table.name, number)}"'
-        )
-
-    def _run(self, text: str) -> None:
-        self.connection.execute(text).fetchall()
+    def _apply(self, statement: Dml) -> None:
+        name, restored = statement.table, 0
+        if isinstance(statement, Restore):
+            restored = max(version for version, at in self.written[name] if at <= statement.to)
+        self.base_rows.apply(statement, self.tables[name], restored)
+        if isinstance(statement, Replace):
+            self.replaced[name] = self.replaced.get(name, 0) + 1
 
 
 class _Folder:
@@ -316,11 +256,3 @@ class _Folder:
 
 def _added(path: str, changed: bool) -> Mapping[str, Mapping[str, object]]:
     return {"add": {"path": path, "dataChange": changed}}
-
-
-def _snapshot_name(table: str, version: int) -> str:
-    return f"{table}@{version}"
-
-
-def _names(table: Table) -> str:
-    return ", ".join(column.name for column in table.columns)
