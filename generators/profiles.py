@@ -132,6 +132,11 @@ FLOORS: Mapping[str, int] = {
     "state: reader of dynamic and base tables": 50,
     "state: reader with several statements": 50,
     "state: reader that saw skew": 20,
+    "state: commit during a refresh": 200,
+    "state: commit by a wrong clock": 300,
+    "state: commit by a foreign writer": 100,
+    "state: abandoned transaction": 50,
+    "state: refresh killed": 100,
 }
 
 SMOKE = Profile(name="smoke", floors=FLOORS)

@@ -24,6 +24,14 @@ READER_STATES = (
     "reader that saw skew",
 )
 
+PROCESS_STATES = (
+    "commit during a refresh",
+    "commit by a wrong clock",
+    "commit by a foreign writer",
+    "abandoned transaction",
+    "refresh killed",
+)
+
 STATES = (
     "retraction",
     "row updated",
@@ -40,6 +48,7 @@ STATES = (
     "null key born",
     "null key vanished",
     *READER_STATES,
+    *PROCESS_STATES,
 )
 """Every state that the judge counts (see campaign.judging)."""
 
@@ -120,6 +129,8 @@ def _state(profile: Profile, name: str) -> str:
         return f"there is no state {name!r}, there are {', '.join(STATES)}"
     if name in READER_STATES and not profile.reader_percent:
         return "reader_percent is 0"
+    if name in PROCESS_STATES and not profile.concurrent_percent:
+        return "concurrent_percent is 0"
     return ""
 
 
@@ -132,6 +143,7 @@ INTERVALS_NEVER_REACH = (
     "state: reader",
     "state: group refilled",
     "state: old data timestamp",
+    *(f"state: {name}" for name in PROCESS_STATES),
 )
 """Beginnings of the floors that a run with lifted intervals cannot meet: it refreshes each world once."""
 

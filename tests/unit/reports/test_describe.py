@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import duckdb
@@ -14,9 +15,10 @@ from oracle.delayed_view import DelayedView
 from reports.describe import formatted_sql, lag_text, query_sql, statement_sql, timeline
 from reports.values import cell
 from tests.unit.reports import sample
+from tests.unit.workload.shop import SHOP
 from workload.dml import Dml, Insert, Merge, Overwrite, Replace, Restore
 from workload.query import Call, Item, Literal, Named, Select
-from workload.scenario import Commit
+from workload.scenario import Commit, Meanwhile
 from workload.sql import Dialect, render_query
 from workload.types import BOOLEAN, INT, Value
 
@@ -144,3 +146,20 @@ def test_target_lags() -> None:
         "'96 seconds'",
         "'5 microseconds'",
     ]
+
+
+SHOP_INSERTS = (Insert("customer", ()),)
+
+
+def test_what_other_processes_do_is_in_the_title_of_a_step() -> None:
+    titles = {entry.at: entry.title for entry in timeline(SHOP)}
+    assert titles[20] == (
+        "commit to purchase, customer, 2 statements in one transaction, by another process, before storage "
+        "call 2 of the step before (but for the last statement: before call 0), whose clock is 15 behind"
+    )
+    assert titles[30].endswith("in one transaction, by a foreign writer")
+    assert titles[41] == "refresh names, killed before its storage call 3 and run again"
+    abandoned = replace(SHOP, steps=(Commit(0, SHOP_INSERTS, Meanwhile(abandoned=True)),))
+    assert timeline(abandoned)[0].title.endswith(
+        "by another process, after a third process, killed in its transaction, inserted the same rows"
+    )

@@ -37,7 +37,17 @@ from workload.dml import (
     Update,
 )
 from workload.query import Expr, JoinKind, Query
-from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, RefreshMode, Scenario, View
+from workload.scenario import (
+    Commit,
+    Create,
+    DynamicTable,
+    Meanwhile,
+    Read,
+    Refresh,
+    RefreshMode,
+    Scenario,
+    View,
+)
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, decimal
 
 PRICE = decimal(10, 2)
@@ -121,11 +131,11 @@ SHOP = Scenario(
             ),
         ),
         Refresh(12, "spending", 10),
-        Commit(20, (Truncate("purchase"), Optimize("customer"))),
-        Commit(30, (Overwrite("purchase", ORDERS[1:2]), Restore("customer", 0))),
+        Commit(20, (Truncate("purchase"), Optimize("customer")), Meanwhile(0, 2, clock=-15)),
+        Commit(30, (Overwrite("purchase", ORDERS[1:2]), Restore("customer", 0)), Meanwhile(foreign=True)),
         Commit(31, (Replace("customer", ()),)),
         Create(40, "everyone"),
-        Refresh(41, "names", 35),
+        Refresh(41, "names", 35, killed=3),
         Read(42, 1, ("names", "purchase")),
     ),
     intents=("empty source", "no-op"),
