@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,13 +21,14 @@ from dynamic_tables.definition import (
     fingerprint,
 )
 from dynamic_tables.differentiate.registry import RULES, Rules
-from dynamic_tables.errors import DefinitionError, RefreshFailed, StoreError
+from dynamic_tables.errors import DefinitionError, RefreshFailed, SlowCapture, StoreError
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.initial import initialization_timestamp
+from dynamic_tables.store.attached import what_is_missing
 from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, WritableStore
 from dynamic_tables.store.statements import column_type
 
@@ -97,6 +99,24 @@ class Account:
             self._writable().create_base_table(table)
             return table
 
+    def attach(self, name: str, path_or_name: str) -> BaseTable:
+        """Makes a Delta table a base table of the account, where it lies, and returns its definition.
+
+        `path_or_name`: the folder of the table, or its name in Spark's catalog. Whoever writes it goes on;
+        what is committed enters with the next data timestamp. `drop` detaches the table and touches no file.
+        Without Delta's row tracking each refresh compares whole versions; a SlowCapture warning names the
+        statement that adds it.
+
+        Raises DefinitionError: for a name that is refused, no such Delta table, or columns of a type that
+        dynamic tables do not hold.
+
+        Example: `account.attach("sales", "/data/sales")`.
+        """
+        with self.lock:
+            table = self._frames().attach(self._new_name(name), path_or_name)
+            _warn_of(table)
+            return table
+
     def execute(self, *statements: str) -> Mapping[str, int]:
         """Runs DML on base tables as one transaction with the commit timestamp `clock.now()`.
 
@@ -161,6 +181,9 @@ class Account:
                 name, query, self.store, self.rules, target_lag=target_lag, mode=mode, full_above=full_above
             )
             self.store.create_dynamic_table(table)
+            definitions = self.store.definitions()
+            for source in table.sources if table.incremental else ():
+                _warn_of(definitions[source])
             if initialize:
                 try:
                     self.initialize(table.name)
@@ -277,7 +300,7 @@ class Account:
             sources[source] = definition
         # A view or the columns of a source may have changed since the table was created: the query is bound
         # once per state of these.
-        state_of_sources = (*(source.columns for source in sources.values()), table.columns)
+        state_of_sources = (*sources.values(), table.columns)
         below = (read_text(table.text, definitions).texts, state_of_sources)
         known, bound = self.bound.get(table.name, (None, None))
         if known != below:
@@ -286,7 +309,7 @@ class Account:
             bound = read_query(table.text, definitions, self.rules).bound
             self.bound[table.name] = (below, bound)
         columns = table.columns if bound is None else bound.schema
-        expanded = fingerprint(below[0], columns)
+        expanded = fingerprint(below[0], columns, sources.values())
         state = hidden_columns(bound, self.rules) if table.incremental else ()
         return Refreshing(
             table=replace(table, columns=columns, expanded=expanded, state=state),
@@ -378,3 +401,10 @@ class Account:
         if name.lower() in self.store.definitions():
             raise DefinitionError(f"{name} exists already; drop it first or take another name")
         return name.lower()
+
+
+def _warn_of(table: Definition) -> None:
+    """Warns the caller of the account's method where a base table lacks what makes refreshes quick."""
+    missing = what_is_missing(table) if isinstance(table, BaseTable) else ""
+    if missing:
+        warnings.warn(missing, SlowCapture, stacklevel=3)

@@ -64,7 +64,8 @@ def define(
         )
     if not full_above >= 0:
         raise DefinitionError(f"full_above of {name} is {full_above}; give a share of the rows, such as 0.3")
-    read = read_query(query, store.definitions(), rules)
+    definitions = store.definitions()
+    read = read_query(query, definitions, rules)
     unsupported = read.plan if isinstance(read.plan, UnsupportedError) else None
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(
@@ -76,6 +77,7 @@ def define(
         if column.startswith("$"):
             raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
     incremental = unsupported is None and mode is not RefreshMode.FULL
+    sources = read.text.sources if read.bound is None else read.bound.sources
     return DynamicTable(
         name=name,
         text=query,
@@ -84,8 +86,8 @@ def define(
         reason="refresh mode FULL was asked for" if mode is RefreshMode.FULL else reason,
         target_lag=target_lag,
         columns=columns,
-        sources=read.text.sources if read.bound is None else read.bound.sources,
-        expanded=fingerprint(read.text.texts, columns),
+        sources=sources,
+        expanded=fingerprint(read.text.texts, columns, map(definitions.__getitem__, sources)),
         state=hidden_columns(read.bound, rules) if incremental else (),
         full_above=full_above,
     )

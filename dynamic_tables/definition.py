@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -37,7 +38,14 @@ FULL_ABOVE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class BaseTable(StoredRelation):
-    """A table that users write."""
+    """A table that users write.
+
+    `path`: the folder of a table that is attached where it lies; empty for one in the account's folder.
+    `row_ids`: whether each row has an id that survives rewrites (Delta's row tracking).
+    """
+
+    path: str = ""
+    row_ids: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +83,16 @@ STORED_FORMAT = "row ids 2, state 1"
 the hidden columns."""
 
 
-def fingerprint(texts: tuple[str, ...], columns: Columns) -> str:
+def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[object]) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
-    They change with the stored format too, so that a table of an older format is reinitialized.
+    They change with the stored format too, so that a table of an older format is reinitialized, and when a
+    source gets row ids or loses them, because the ids of the rows above it change then.
     """
     shown = (f"{name} {type_}" for name, type_ in columns)
-    return hashlib.sha256("\x00".join((STORED_FORMAT, *texts, *shown)).encode()).hexdigest()[:16]
+    without = (
+        f"no row ids: {source.name}"
+        for source in sources
+        if isinstance(source, BaseTable) and not source.row_ids
+    )
+    return hashlib.sha256("\x00".join((STORED_FORMAT, *texts, *shown, *without)).encode()).hexdigest()[:16]

@@ -71,5 +71,9 @@ class StoreError(DynamicTablesError):
     """
 
 
+class SlowCapture(UserWarning):
+    """A base table without row ids: its changes are found by comparing whole versions. It is a warning."""
+
+
 class ChangeDoesNotFit(StoreError):
     """A change set with a DELETE of a row that is not stored, or an INSERT of one that is."""

@@ -291,7 +291,7 @@ class Refreshing:
 
     def _bind_end(self, leaves: dict[str, Relation], name: str, version: int, at: At, ids: bool) -> None:
         definition, leaf = self.definitions[name], leaf_name(name, at)
-        has_ids = isinstance(definition, BaseTable) or definition.incremental
+        has_ids = definition.row_ids if isinstance(definition, BaseTable) else definition.incremental
         if has_ids or not ids:
             leaves[leaf] = self._scratch(self.store.snapshot(name, version, ids=ids))
             return

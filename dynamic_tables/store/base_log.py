@@ -48,7 +48,8 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
 
     Raises CorruptTable: for a stamp that cannot be read.
     """
-    if commit.metadata is None:
+    # A table that is attached may have commits of another account's refreshes.
+    if commit.metadata is None or "transaction" not in commit.metadata:
         return None
     known = log.decoded.get(commit.version)
     if not isinstance(known, Stamp):

@@ -21,6 +21,7 @@ from dynamic_tables.store.log import TableMetadata, decoding
 
 DEFINITION = "dvs.definition"
 ORDER = "dvs.order"
+ATTACHED = "attached table"
 
 BASE_TABLE_PROPERTIES: Mapping[str, str] = {
     "delta.enableRowTracking": "true",
@@ -99,10 +100,42 @@ def from_metadata(name: str, metadata: TableMetadata) -> tuple[int, Definition]:
         return int(metadata.properties.get(ORDER, "0")), _definition(name, json.loads(text), metadata)
 
 
+def attached_place(metadata: TableMetadata) -> str:
+    """Returns the folder of the attached table that a pointer stands for; empty if it is no pointer."""
+    text = metadata.properties.get(DEFINITION, "{}")
+    with decoding(f"the {DEFINITION} of a table"):
+        data = json.loads(text)
+        return str(data["path"]) if data.get("kind") == ATTACHED else ""
+
+
+def attached(name: str, place: str, metadata: TableMetadata) -> BaseTable:
+    """Returns the definition of an attached table by Delta's description of it.
+
+    Raises CorruptTable: it has a column that dynamic tables cannot hold.
+    """
+    with decoding(f"{name}, attached at {place}"):
+        return BaseTable(name, _columns(_schema(metadata)), place, row_ids=_has_row_ids(metadata))
+
+
+def pointer_properties(place: str, order: int) -> dict[str, str]:
+    """Returns the properties of a table without rows that stands for an attached one."""
+    return {DEFINITION: json.dumps({"kind": ATTACHED, "path": place}), ORDER: str(order)}
+
+
+def order_of(metadata: TableMetadata) -> int:
+    """Returns the place in the order of creation."""
+    with decoding(f"the {ORDER} of a table"):
+        return int(metadata.properties.get(ORDER, "0"))
+
+
+def _has_row_ids(metadata: TableMetadata) -> bool:
+    return metadata.properties.get("delta.enableRowTracking", "false").lower() == "true"
+
+
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:
     match data["kind"]:
         case "base table":
-            return BaseTable(name, _columns(_schema(metadata)))
+            return BaseTable(name, _columns(_schema(metadata)), row_ids=_has_row_ids(metadata))
         case "view":
             return View(name, str(data["text"]))
         case "dynamic table":

@@ -90,13 +90,13 @@ class DataTime:
             self.ledger.append(make)
 
     def add_table(self, name: str) -> None:
-        """Adds a tick with a table that was just created.
+        """Adds a tick with a table that was just created or attached.
 
         No refresh can have read the table, so it may enter a data timestamp that is decided already.
         """
 
         def make() -> Tick:
-            commit = self.logs()[name].commits[0]
+            commit = self.logs()[name].newest
             newest, timestamp = self.ledger.newest, self.earliest(self.clock.now())
             if newest is not None:
                 timestamp = max(timestamp, newest.timestamp)

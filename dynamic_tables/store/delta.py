@@ -18,6 +18,7 @@ from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store import refresh_log
+from dynamic_tables.store.attached import place_of
 from dynamic_tables.store.base_log import Stamp
 from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES, DYNAMIC_TABLE_PROPERTIES, create_text
 from dynamic_tables.store.commit_settings import commit_settings
@@ -120,6 +121,12 @@ class DeltaStore:
         with commit_settings(self.session, json.dumps(stamp.to_metadata())):
             self.folder.create(table, table.columns, properties)
         self.time.add_table(table.name)
+
+    def attach(self, name: str, path_or_name: str) -> BaseTable:
+        """Adds a Delta table that lies elsewhere as a base table. Raises DefinitionError."""
+        table = self.folder.attach(name, place_of(self.caller, path_or_name))
+        self.time.add_table(name)
+        return table
 
     def create_view(self, view: View) -> None:
         """Adds a view, as a Delta table without rows whose properties hold it. Raises DefinitionError."""
@@ -231,7 +238,7 @@ class DeltaStore:
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Tells whether log and files still hold a version, as far as `store.readable` checks."""
         with store_errors(name):
-            return is_readable(self.folder.polled(name), self.folder.files, version.version)
+            return is_readable(self.folder.polled(name), self.folder.files_of(name), version.version)
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refresh history from the log, oldest first; see `store.port`."""

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.types import INT
 from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.catalog import create_text, from_metadata, to_properties
-from dynamic_tables.store.files import Files
+from dynamic_tables.store.catalog import (
+    attached,
+    attached_place,
+    create_text,
+    from_metadata,
+    order_of,
+    pointer_properties,
+    to_properties,
+)
+from dynamic_tables.store.files import Files, files_of
 from dynamic_tables.store.known import Known
 from dynamic_tables.store.log import TableLog, TableMetadata
 from dynamic_tables.store.log_store import create_once
@@ -24,12 +33,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A table or view as it was read last: its log, Delta's description, place in the order of creation."""
+    """A table or view as it was read last: its log, Delta's description, place in the order of creation.
+
+    `place`: the folder of an attached table, to which the log belongs; empty for any other.
+    """
 
     log: TableLog
     table: TableMetadata
     order: int
     definition: Definition
+    place: str = ""
 
 
 class Folder:
@@ -59,11 +72,19 @@ class Folder:
             self.session.sql("USE default")
             self.session.sql(f"DROP DATABASE {self.database}")
             for name in self.entries:
-                self._forget_in_delta(name)
+                self._forget_in_delta(self._own_place(name))
         self.registered.clear()
 
     def path_of(self, name: str) -> str:
-        """Returns the path of a table's folder."""
+        """Returns the path of a table's folder, which is elsewhere for an attached table."""
+        entry = self.entries.get(name)
+        return entry.place if entry is not None and entry.place else self._own_place(name)
+
+    def files_of(self, name: str) -> Files:
+        """Returns the file operations for a table's folder."""
+        return self.log(name).files
+
+    def _own_place(self, name: str) -> str:
         return f"{self.path}/{name}"
 
     def sql_name(self, name: str) -> str:
@@ -102,16 +123,31 @@ class Folder:
     def polled(self, name: str) -> TableLog:
         """Returns the log of a table, read up to its end, and updates the table's definition from it."""
         entry = self.entries.get(name)
-        log = entry.log if entry else TableLog(name, self.path_of(name), self.files, self._metadata_at)
+        log = entry.log if entry else TableLog(name, self._own_place(name), self.files, self._metadata_at)
         log.poll()
         if entry is None or entry.table is not log.newest.table:
-            self._define(name, log)
+            log = self._define(name, log)
         return log
 
-    def _define(self, name: str, log: TableLog) -> None:
-        table = log.newest.table
+    def _define(self, name: str, log: TableLog) -> TableLog:
+        """Makes the entry of a table by its newest description; returns its log."""
+        table, known = log.newest.table, self.entries.get(name)
+        if known is not None and known.place:
+            self.entries[name] = replace(known, table=table, definition=attached(name, known.place, table))
+            return log
+        place = attached_place(table)
+        if place:
+            return self._define_attached(name, place, order_of(table))
         order, definition = from_metadata(name, table)
         self.entries[name] = Entry(log, table, order, definition)
+        return log
+
+    def _define_attached(self, name: str, place: str, order: int) -> TableLog:
+        log = TableLog(name, place, files_of(place, self.session), self._metadata_at)
+        log.poll()
+        definition = attached(name, place, log.newest.table)
+        self.entries[name] = Entry(log, log.newest.table, order, definition, place)
+        return log
 
     def active(self, name: str) -> ActiveFiles | None:
         """Returns the data files of a table, up to date; None if the log no longer holds all its commits."""
@@ -127,8 +163,7 @@ class Folder:
         Raises DefinitionError: if Spark or Delta cannot create it.
         """
         name = definition.name
-        order = max((entry.order for entry in self.entries.values()), default=0) + 1
-        properties = {**properties, **to_properties(definition, order)}
+        properties = {**properties, **to_properties(definition, self._next_order())}
         place = self.path_of(name)
         base = isinstance(definition, BaseTable)
         target = f"{self.database}.{SPARK.identifier(name)}" if base else self.sql_name(name)
@@ -141,14 +176,48 @@ class Folder:
             self.registered.add(name)
         self.polled(name)
 
+    def attach(self, name: str, place: str) -> BaseTable:
+        """Adds a pointer to the table in another folder; returns its definition.
+
+        Raises DefinitionError: the table cannot be one of the account, or Spark cannot write the pointer.
+        """
+        log = TableLog(name, place, files_of(place, self.session), self._metadata_at)
+        try:
+            log.poll()
+            table = attached(name, place, log.newest.table)
+        except CorruptTable as error:
+            raise DefinitionError(f"{name} cannot be attached: {error}") from error
+        for column, _ in table.columns:
+            if column.startswith("$"):
+                raise DefinitionError(
+                    f"{place} has a column {column}: it is a dynamic table of an account; read it through a "
+                    "table that holds its own columns only"
+                )
+        properties = pointer_properties(place, self._next_order())
+        try:
+            with store_errors(name):
+                own = f"delta.{SPARK.identifier(self._own_place(name))}"
+                self.session.sql(create_text(own, (("pointer", INT),), properties))
+        except StoreError as error:
+            raise DefinitionError(f"{name} cannot be stored: {error}") from error
+        self.polled(name)
+        return table
+
+    def _next_order(self) -> int:
+        return max((entry.order for entry in self.entries.values()), default=0) + 1
+
     def remove(self, name: str) -> None:
-        """Removes a table with its folder, its name in Spark's catalog and its log in Delta's cache."""
+        """Removes a table with its folder, its name in Spark's catalog and its log in Delta's cache.
+
+        Of an attached table it removes the pointer, and touches no file of the table itself.
+        """
+        own = self._own_place(name)
         with store_errors(name):
             if name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
-            self.files.remove(self.path_of(name))
-            self._forget_in_delta(name)
+            self.files.remove(own)
+            self._forget_in_delta(own)
         self.entries.pop(name, None)
         self._active.pop(name, None)
 
@@ -183,15 +252,15 @@ class Folder:
         with store_errors(name):
             return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, self.path_of(name))
 
-    def _forget_in_delta(self, name: str) -> None:
+    def _forget_in_delta(self, place: str) -> None:
         # Delta caches logs by path; a new table in the same folder would get the old log. The cache has no
         # Python interface.
         jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-        path = jvm.org.apache.hadoop.fs.Path(self.path_of(name))
+        path = jvm.org.apache.hadoop.fs.Path(place)
         jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(self.session._jsparkSession, path)  # noqa: SLF001
 
     def _is_leftover(self, name: str) -> bool:
-        place = self.path_of(name)
+        place = self._own_place(name)
         folders = self.files.folders(place)
         if self.files.files(place) or [folder for folder in folders if folder != "_delta_log"]:
             return False
@@ -206,4 +275,10 @@ class Folder:
             metadata = log.getSnapshotAt(version, nothing, nothing, False).metadata()
             properties = jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.configuration())
             schema = str(metadata.schemaString())
-            return TableMetadata(id=str(metadata.id()), properties=dict(properties), schema=schema)
+            partitions = jvm.scala.jdk.javaapi.CollectionConverters.asJava(metadata.partitionColumns())
+            return TableMetadata(
+                id=str(metadata.id()),
+                properties=dict(properties),
+                schema=schema,
+                partitions=tuple(map(str, partitions)),
+            )

@@ -18,11 +18,15 @@ CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\..*parquet$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMetadata:
-    """Delta's description of a table: its id, its properties, and its schema as Delta's JSON."""
+    """Delta's description of a table: its id, its properties, and its schema as Delta's JSON.
+
+    `partitions`: the columns whose values are not in the data files.
+    """
 
     id: str
     properties: Mapping[str, str]
     schema: str
+    partitions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +179,15 @@ def _table(body: Mapping[str, object]) -> TableMetadata:
     properties = body.get("configuration") or {}
     if not isinstance(properties, dict):
         raise TypeError("configuration is no object")
-    return TableMetadata(id=str(body["id"]), properties=properties, schema=str(body["schemaString"]))
+    partitions = body.get("partitionColumns") or []
+    if not isinstance(partitions, list):
+        raise TypeError("partitionColumns is no list")
+    return TableMetadata(
+        id=str(body["id"]),
+        properties=properties,
+        schema=str(body["schemaString"]),
+        partitions=tuple(map(str, partitions)),
+    )
 
 
 def _features(body: Mapping[str, object]) -> frozenset[str]:

@@ -187,6 +187,9 @@ class FrameStore(WritableStore, Protocol):
     def read(self, name: str, version: int) -> DataFrame:
         """Returns the rows of a version as a data frame, not read yet."""
 
+    def attach(self, name: str, path_or_name: str) -> BaseTable:
+        """Adds a Delta table that lies elsewhere as a base table. Raises DefinitionError."""
+
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
 

@@ -100,7 +100,7 @@ class TableVersions:
         log = self.folder.log(table.name)
         if not _read_alike(log, start.version) or not _read_alike(log, end.version):
             return None
-        if isinstance(table, DynamicTable) and not table.incremental:
+        if not (table.row_ids if isinstance(table, BaseTable) else table.incremental):
             return None
         files = touched_files(log, start.version, end.version)
         states = [state for file in files for state in (file.before, file.after) if state is not None]
@@ -145,7 +145,7 @@ class TableVersions:
         active = self.folder.active(table.name)
         if active is None or any("stats" not in file for file in active.files.values()):
             return None
-        folder, files = self.folder.path_of(table.name), self.folder.files
+        folder, files = self.folder.path_of(table.name), self.folder.files_of(table.name)
         if not isinstance(files, LocalFiles):
             return None
         stored = places(folder, files, candidates(active.files.values(), row_ids), row_ids)
@@ -215,7 +215,7 @@ class TableVersions:
 
     def _file_rows(self, table: Stored, *, ids: bool) -> FileRows:
         folder = self.folder.path_of(table.name)
-        return FileRows(self.workspace.session, self.folder.files, folder, _items(table, ids))
+        return FileRows(self.workspace.session, self.folder.files_of(table.name), folder, _items(table, ids))
 
     def _here(self, table: Stored, before: Sequence[FilePart], after: Sequence[FilePart]) -> Touched | None:
         """Returns few rows of both ends, read without Spark; None where only Spark can read them."""
@@ -226,17 +226,16 @@ class TableVersions:
 
     def _literal(self, table: Stored, parts: Sequence[FilePart]) -> SparkRelation | None:
         """Returns few rows with their ids, read without Spark; None where only Spark can read them."""
-        if not isinstance(self.folder.files, LocalFiles):
+        files = self.folder.files_of(table.name)
+        if not isinstance(files, LocalFiles):
             return None
         properties = self.folder.log(table.name).newest.table.properties
-        if properties.get("delta.columnMapping.mode", "none") != "none":
-            return None
         materialized = None
         if isinstance(table, BaseTable):
             materialized = properties.get("delta.rowTracking.materializedRowIdColumnName", "")
         rows = ArrowRows(
             folder=self.folder.path_of(table.name),
-            files=self.folder.files,
+            files=files,
             columns=table.columns,
             materialized=materialized,
         )
@@ -271,6 +270,10 @@ def _read_alike(log: TableLog, version: int) -> bool:
     """Tells whether files of a version mean the same when they are read as files of the newest version."""
     then, now = log.commit(version), log.newest
     if then is None or then.features is None:
+        return False
+    mapped = now.table.properties.get("delta.columnMapping.mode", "none") != "none"
+    # Then files lack columns, or have other names for them.
+    if mapped or now.table.partitions or then.table.partitions:
         return False
     return (then.table.id, then.table.schema, then.features) == (now.table.id, now.table.schema, now.features)
 

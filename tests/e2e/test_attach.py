@@ -1,0 +1,147 @@
+"""Delta tables that exist already, as base tables of an account."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
+from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, SlowCapture
+from dynamic_tables.schedule.clock import WallClock
+from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store.port import Action
+
+pytestmark = pytest.mark.spark
+
+TRACKED = "TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
+VALUES = "SELECT CAST(id AS INT) AS k, CAST(id % 3 AS STRING) AS v FROM RANGE(0, 6, 1, 1)"
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return open_session(settings=Settings.TUNED)
+
+
+@pytest.fixture
+def account(tmp_path: Path, spark: SparkSession) -> Iterator[Account]:
+    account = Account.open(str(tmp_path / "account"), spark, WallClock())
+    yield account
+    account.store.close()  # type: ignore[attr-defined]
+
+
+def rows(account: Account, name: str) -> list[tuple[object, ...]]:
+    return sorted(map(tuple, account.read(name).collect()), key=repr)
+
+
+def test_a_table_is_read_where_it_lies_and_left_there(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    sales = f"delta.`{tmp_path}/my sales`"
+    spark.sql(f"CREATE TABLE {sales} USING delta {TRACKED} AS {VALUES}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = account.attach("Sales", f"{tmp_path}/my sales")
+        account.create_dynamic_table("counts", "SELECT v, COUNT(*) AS n FROM sales GROUP BY v")
+    assert (table.name, [name for name, _ in table.columns], table.row_ids) == ("sales", ["k", "v"], True)
+    spark.sql(f"DELETE FROM {sales} WHERE k = 0")
+    account.execute("INSERT INTO sales VALUES (7, '9')", "UPDATE sales SET v = '2' WHERE k = 1")
+    (refreshed,) = account.refresh("counts")
+    assert refreshed.action is Action.INCREMENTAL
+    assert rows(account, "counts") == [("0", 1), ("1", 1), ("2", 3), ("9", 1)]
+    assert spark.sql(f"SELECT * FROM {sales}").count() == 6
+
+    again = Account.open(str(tmp_path / "account"), spark, WallClock())
+    spark.sql(f"ALTER TABLE {sales} ADD COLUMN w INT")
+    spark.sql(f"INSERT INTO {sales} VALUES (8, '9', 5)")
+    assert again.refresh("counts")[0].action is Action.INCREMENTAL
+    assert ("9", 2) in rows(again, "counts")
+    with pytest.raises(DefinitionError, match="sales is read by counts"):
+        again.drop("sales")
+    again.drop("counts")
+    again.drop("sales")
+    assert list(again.store.definitions()) == []
+    assert spark.sql(f"SELECT * FROM {sales}").count() == 7
+    again.store.close()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["USING delta", "USING delta PARTITIONED BY (v)", "USING delta " + TRACKED[:-1] + ", {mapped})"],
+    ids=["plain", "partitioned", "columns mapped by name"],
+)
+def test_tables_of_other_forms_are_maintained_too(
+    account: Account, tmp_path: Path, spark: SparkSession, form: str
+) -> None:
+    mapped = "'delta.columnMapping.mode' = 'name'"
+    sales = f"delta.`{tmp_path}/sales`"
+    spark.sql(f"CREATE TABLE {sales} {form.replace('{mapped}', mapped)} AS {VALUES}")
+    if "mapped" in form:
+        spark.sql(f"ALTER TABLE {sales} RENAME COLUMN k TO key")
+        spark.sql(f"ALTER TABLE {sales} RENAME COLUMN key TO k")
+    if TRACKED[:-1] in form:
+        account.attach("sales", f"{tmp_path}/sales")
+    else:
+        with pytest.warns(SlowCapture, match="has no row tracking.*ALTER TABLE delta") as caught:
+            account.attach("sales", f"{tmp_path}/sales")
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowCapture)
+        account.create_dynamic_table("odd", "SELECT k, v FROM sales WHERE k % 2 = 1")
+    spark.sql(f"UPDATE {sales} SET v = 'x' WHERE k >= 4")
+    spark.sql(f"INSERT INTO {sales} VALUES (9, '0'), (9, '0')")
+    assert account.refresh("odd")[0].action is Action.INCREMENTAL
+    expected = [(1, "1"), (3, "0"), (5, "x"), (9, "0"), (9, "0")]
+    assert rows(account, "odd") == expected
+    if "delta.enableRowTracking" not in form:
+        # The statement that the warning names.
+        spark.sql(f"ALTER TABLE {sales} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+        assert account.refresh("odd")[0].action is Action.REINITIALIZE
+        spark.sql(f"DELETE FROM {sales} WHERE k = 9")
+        assert account.refresh("odd")[0].action is Action.INCREMENTAL
+        assert rows(account, "odd") == expected[:3]
+
+
+def test_what_cannot_be_attached_is_refused_in_one_line(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    spark.sql(VALUES).write.parquet(f"{tmp_path}/parquet")
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/arrays` USING delta AS SELECT array(1) AS a")
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/ids` USING delta AS SELECT 'x' AS `$ROW_ID`")
+    for place, message in (
+        (f"{tmp_path}/nothing", "nothing cannot be attached: there is no such Delta table"),
+        ("no_such_table", "no_such_table cannot be attached: there is no such Delta table"),
+        (f"{tmp_path}/parquet", "parquet cannot be attached"),
+        (f"{tmp_path}/arrays", "column a is of type .*array.*, which dynamic tables do not hold"),
+        (f"{tmp_path}/ids", "it is a dynamic table of an account"),
+    ):
+        with pytest.raises(DefinitionError, match=message) as caught:
+            account.attach("sales", place)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(DefinitionError, match="'a b' is no name"):
+        account.attach("a b", f"{tmp_path}/arrays")
+    assert list(account.store.definitions()) == []
+
+
+def test_a_table_of_the_catalog_that_goes_away_concerns_itself_alone(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    spark.sql(f"CREATE TABLE named USING delta LOCATION '{tmp_path}/named' {TRACKED} AS {VALUES}")
+    account.attach("sales", "named")
+    account.create_base_table("r", {"k": "INT"})
+    account.create_dynamic_table("d", "SELECT k FROM r")
+    account.create_dynamic_table("above", "SELECT k FROM sales")
+    assert len(rows(account, "above")) == 6
+    spark.sql("DROP TABLE named")
+    (tmp_path / "named").rename(tmp_path / "gone")
+    fresh = Account.open(str(tmp_path / "account"), spark, WallClock())
+    fresh.execute("INSERT INTO r VALUES (1)")
+    assert fresh.refresh("d")[0].action is Action.INCREMENTAL
+    with pytest.raises((CorruptTable, RefreshFailed), match=r"sales.*named is no Delta table"):
+        fresh.refresh("above")
+    (tmp_path / "gone").rename(tmp_path / "named")
+    assert fresh.refresh("above")[0].action is Action.NO_DATA
+    fresh.store.close()  # type: ignore[attr-defined]
