@@ -145,22 +145,20 @@ class RefreshCommits:
     ) -> int:
         """Commits actions without Spark and returns the version. Raises StoreError: nothing was committed."""
         log = self.folder.polled(table.name)
+        number = self._number(table, log, record)
         own = OwnCommit(
             operation=operation,
-            metadata=json.dumps(refresh_log.to_metadata(record)),
+            metadata=json.dumps(refresh_log.to_metadata(record, number)),
             application=log.newest.table.id,
-            version=record.frontier.timestamp,
+            version=number,
         )
 
         def check() -> None:
-            self._ensure_newest(table, log)
+            self._number(table, log, record)
             newest = f"{log.log_folder}/{log.newest.version:020d}.json"
             replaced = log.newest.table.id != own.application or not self.folder.files.exists(newest)
             if replaced or not writable(log):
                 raise StoreError(f"{table.name} was altered during this refresh; refresh it again")
-            committed = (commit.transactions.get(own.application, -1) for commit in log.commits)
-            if max(committed, default=-1) >= own.version:
-                raise _already(table, record)
 
         with store_errors(table.name):
             version = own_commit(
@@ -180,38 +178,46 @@ class RefreshCommits:
     def _by_spark(self, table: DynamicTable, record: RefreshRecord, write: Callable[[], object]) -> int:
         """Runs a write and returns the version of its commit. Raises StoreError: nothing was committed."""
         log = self.folder.polled(table.name)
-        self._ensure_newest(table, log)
-        metadata = refresh_log.to_metadata(record)
+        number = self._number(table, log, record)
+        metadata = refresh_log.to_metadata(record, number)
         with (
             store_errors(table.name),
             commit_settings(
                 self.folder.session,
                 json.dumps(metadata),
-                (log.newest.table.id, record.frontier.timestamp),
+                (log.newest.table.id, number),
             ),
         ):
             write()
-        # Delta skips a pair (table id, data timestamp) that is already committed without an error, so the
-        # commit is looked up by its nonce.
+        # Delta skips, without an error, a write whose number another refresh has taken since the number was
+        # chosen. So the commit is looked up by its nonce.
         for commit in reversed(log.poll()):
             if commit.metadata is not None and commit.metadata.get("nonce") == metadata["nonce"]:
                 return commit.version
-        raise _already(table, record)
+        raise _outrun(table, log.newest.version)
 
-    def _ensure_newest(self, table: DynamicTable, log: TableLog) -> None:
+    def _number(self, table: DynamicTable, log: TableLog, record: RefreshRecord) -> int:
+        """Returns the number of a refresh that follows the newest one that was seen when it began.
+
+        Only one commit can have it, so of two refreshes that began with the same contents one is refused,
+        however they are written. Raises StoreError: another refresh is committed already.
+        """
         logged = refresh_log.refreshes(log, edited=True)
         newest = logged[-1].version if logged else -1
         if newest != self.seen.get(table.name, newest):
+            raise _outrun(table, newest)
+        if logged and logged[-1].record.frontier.timestamp >= record.frontier.timestamp:
             raise StoreError(
-                f"another process refreshed {table.name} during this refresh, in version {newest}; "
-                "refresh the table again"
+                f"{table.name} already has a refresh at data timestamp {record.frontier.timestamp} or "
+                "later; refresh the table to a later time"
             )
+        return logged[-1].number + 1 if logged else 1
 
 
-def _already(table: DynamicTable, record: RefreshRecord) -> StoreError:
+def _outrun(table: DynamicTable, version: int) -> StoreError:
     return StoreError(
-        f"{table.name} already has a refresh at data timestamp {record.frontier.timestamp} or later; "
-        "refresh the table to a later time"
+        f"another process refreshed {table.name} during this refresh, in version {version}; "
+        "refresh the table again"
     )
 
 

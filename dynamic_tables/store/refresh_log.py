@@ -17,15 +17,19 @@ WRITTEN_ANEW = (Action.INITIALIZE, Action.FULL, Action.REINITIALIZE)
 
 @dataclass(frozen=True, slots=True)
 class LoggedRefresh:
-    """A refresh, and the Delta version and the table id of the commit that holds it."""
+    """A refresh, and the Delta version and the table id of the commit that holds it; see `to_metadata`."""
 
     version: int
     record: RefreshRecord
     table_id: str
+    number: int
 
 
-def to_metadata(record: RefreshRecord) -> dict[str, object]:
-    """Returns the metadata of a refresh's commit; the random `nonce` identifies this commit."""
+def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
+    """Returns the metadata of a refresh's commit; the random `nonce` identifies this commit.
+
+    `number`: the version in the commit's txn action, greater than in any refresh before.
+    """
     refresh = {
         "action": record.action.value,
         "reason": record.reason,
@@ -35,7 +39,13 @@ def to_metadata(record: RefreshRecord) -> dict[str, object]:
         "seconds": dict(record.seconds),
         "frontier": record.frontier.to_json(),
     }
-    return {"dvs": 1, "nonce": uuid.uuid4().hex, "timestamp": record.frontier.timestamp, "refresh": refresh}
+    return {
+        "dvs": 1,
+        "nonce": uuid.uuid4().hex,
+        "timestamp": record.frontier.timestamp,
+        "number": number,
+        "refresh": refresh,
+    }
 
 
 def refreshes(log: TableLog, *, edited: bool = False) -> Sequence[LoggedRefresh]:
@@ -66,14 +76,15 @@ def refreshes(log: TableLog, *, edited: bool = False) -> Sequence[LoggedRefresh]
 def _logged(name: str, commit: LoggedCommit, refresh: Mapping[str, object]) -> LoggedRefresh:
     with decoding(f"{name}: the refresh in version {commit.version}"):
         record = _record(refresh)
-    # The txn action of a refresh is (table id, data timestamp); Delta lets each pair commit only once.
+        # Older versions of this engine numbered refreshes by their data timestamps.
+        number = int(str((commit.metadata or {}).get("number", record.frontier.timestamp)))
+    # The txn action of a refresh is (table id, number); Delta lets each pair commit only once.
     fence = commit.transactions.get(commit.table.id)
-    if fence != record.frontier.timestamp:
+    if fence != number:
         raise CorruptTable(
-            f"{name}: version {commit.version} says data timestamp {record.frontier.timestamp}, "
-            f"its txn says {fence}"
+            f"{name}: version {commit.version} says that it is refresh {number}, its txn says {fence}"
         )
-    return LoggedRefresh(commit.version, record, commit.table.id)
+    return LoggedRefresh(commit.version, record, commit.table.id, number)
 
 
 def _record(refresh: Mapping[str, object]) -> RefreshRecord:

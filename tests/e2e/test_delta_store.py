@@ -131,7 +131,7 @@ def test_a_refresh_without_changes_is_a_commit_with_its_frontier_and_fence(shop:
     assert result.action is Action.NO_DATA
     actions = shop.log("g", result.version)
     table_id = shop.log("g", 0)["metaData"][0]["id"]
-    assert [(txn["appId"], txn["version"]) for txn in actions["txn"]] == [(table_id, 20)]
+    assert [(txn["appId"], txn["version"]) for txn in actions["txn"]] == [(table_id, 2)]
     metadata = json.loads(str(actions["commitInfo"][0]["userMetadata"]))
     assert metadata["refresh"]["frontier"]["timestamp"] == 20
     assert "remove" not in actions

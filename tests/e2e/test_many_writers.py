@@ -7,18 +7,22 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
-from dynamic_tables.errors import CorruptTable, StoreError
+from dynamic_tables.errors import CorruptTable, RefreshFailed, StoreError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store import refresh_commits
 from dynamic_tables.store.base_log import Stamp
+from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.port import Action
+from dynamic_tables.store.refresh_commits import RefreshCommits
 from dynamic_tables.store.statements import Statement
 from dynamic_tables.store.transactions import Transactions
 
@@ -280,3 +284,29 @@ def test_a_tick_that_was_cut_is_named_and_can_be_written_anew(office: Office) ->
     later.execute("INSERT INTO r VALUES (3)")
     later.refresh("d")
     assert office.rows("d") == [1, 2, 3]
+
+
+def test_a_merge_by_spark_that_another_refresh_outran_is_refused(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other refresh, to an earlier time, commits after this one has looked and before Spark does."""
+    office.mine.create_dynamic_table("d", "SELECT k FROM r")
+    other = office.another()
+    office.by_plain_spark("INSERT INTO {r} VALUES (3)")
+    earlier = WallClock().now()
+    other.store.decide(earlier)
+    office.by_plain_spark("INSERT INTO {r} VALUES (4)")
+    monkeypatch.setattr(RefreshCommits, "_active", lambda self, table: None)
+    outrun = [lambda: other.refresh("d", earlier)]
+
+    def late(*given: Any) -> Any:
+        while outrun:
+            outrun.pop()()
+        return commit_settings(*given)
+
+    monkeypatch.setattr(refresh_commits, "commit_settings", late)
+    with pytest.raises(RefreshFailed, match="another process refreshed d during this refresh"):
+        office.mine.refresh("d")
+    assert office.rows("d") == [1, 2, 3]
+    assert [each.action for each in office.mine.refresh("d")] == [Action.INCREMENTAL]
+    assert office.rows("d") == [1, 2, 3, 4]
