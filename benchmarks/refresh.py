@@ -1,8 +1,9 @@
 """What a refresh costs, incremental beside full: `python -m benchmarks.refresh --rows 3000000`.
 
 A fact table of some rows in eight files and a dimension of 10,000 rows; one dynamic table of each kind twice,
-once INCREMENTAL and once FULL. In each round some fact rows are updated, in one place or here and there, and
-both are refreshed one after the other. Printed: the best of the rounds after the first, in seconds.
+once INCREMENTAL and once FULL. In each round some rows change, and both are refreshed one after the other; so
+is, with `--by-hand`, a table that a MERGE from the change feed maintains. Printed: the best of the rounds
+after the first, in seconds. `ratio`: incremental / the column before.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from benchmarks.by_hand import TEXTS, ByHand
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.session import open_session
@@ -31,7 +33,16 @@ QUERIES: Mapping[str, str] = {
     "least": "SELECT f.k, MIN(f.v) AS least FROM fact AS f GROUP BY f.k",
     "distinct": "SELECT DISTINCT f.k, f.v FROM fact AS f",
     "union": "SELECT f.k, f.v FROM fact AS f UNION ALL SELECT d.k, CAST(d.k AS BIGINT) AS v FROM dim AS d",
+    "three levels": "SELECT n, COUNT(*) AS groups FROM {below} WHERE s > 0 GROUP BY n",
 }
+BELOW: Mapping[str, tuple[str, ...]] = {
+    "three levels": (
+        "SELECT f.id, d.name, f.v FROM fact AS f JOIN dim AS d ON f.k = d.k WHERE f.v > 10",
+        "SELECT name, COUNT(*) AS n, SUM(v) AS s FROM {below} GROUP BY name",
+    ),
+}
+"""The dynamic tables below a kind's own, lowest first."""
+
 KEYS = 10_000
 
 
@@ -57,28 +68,65 @@ def load(spark: SparkSession, path: str, rows: int) -> Account:
     return account
 
 
-def update_text(rows: int, changed: int, number: int, *, scattered: bool) -> str:
-    """Returns the UPDATE of a round."""
-    if scattered:
+def update_text(rows: int, changed: int, number: int, how: str) -> str:
+    """Returns the statement of a round. `how`: one of CHANGES."""
+    if how == "dimension":
+        return f"UPDATE dim SET name = CONCAT(name, 'x') WHERE k BETWEEN {number} AND {number + changed - 1}"
+    if how == "append":
+        first = rows + number * changed
+        columns = f"id, CAST(id % {KEYS} AS INT) AS k, (id * 7) % 1000 AS v"
+        return f"INSERT INTO fact SELECT {columns} FROM RANGE({first}, {first + changed}, 1, 1)"
+    if how == "scattered":
         return f"UPDATE fact SET v = v + 1 WHERE id % {max(1, rows // changed)} = {number}"
     start = number * changed * 5
     return f"UPDATE fact SET v = v + 1 WHERE id BETWEEN {start} AND {start + changed - 1}"
 
 
 def refreshed(account: Account, name: str) -> Cost:
-    """Refreshes one table and returns what it cost."""
-    seconds = account.refresh(name)[-1].record.seconds
-    commit, total = seconds.get("commit", 0.0), sum(seconds.values())
+    """Refreshes a table and those below it, and returns what that cost."""
+    seconds = [result.record.seconds for result in account.refresh(name)]
+    commit, total = (
+        sum(each.get("commit", 0.0) for each in seconds),
+        sum(sum(each.values()) for each in seconds),
+    )
     return Cost(total - commit, commit, total)
+
+
+def create(account: Account, kind: str, mode: str) -> str:
+    """Creates the dynamic tables of a kind in a refresh mode; returns the name of the topmost one."""
+    name, below = f"{kind.replace(' ', '_')}_{mode.lower()}", ""
+    for level, query in enumerate(BELOW.get(kind, ())):
+        account.create_dynamic_table(f"{name}_{level}", query.format(below=below), refresh_mode=mode)
+        below = f"{name}_{level}"
+    account.create_dynamic_table(name, QUERIES[kind].format(below=below), refresh_mode=mode)
+    return name
+
+
+CHANGES: Mapping[str, str] = {
+    "local": "rows updated in one place",
+    "scattered": "rows updated here and there",
+    "append": "rows appended",
+    "dimension": "rows of the dimension updated",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round cost: incremental, full, and in seconds by hand, if there is a text for it."""
+
+    incremental: Cost
+    full: Cost
+    by_hand: float | None
 
 
 @click.command()
 @click.option("--rows", default=3_000_000, show_default=True, help="Of the fact table.")
-@click.option("--changed", default=1_000, show_default=True, help="Fact rows updated in each round.")
-@click.option("--scattered", is_flag=True, help="Update rows here and there, not in one place.")
+@click.option("--changed", default=1_000, show_default=True, help="Rows changed in each round.")
+@click.option("--change", type=click.Choice(list(CHANGES)), default="local", show_default=True)
 @click.option("--rounds", default=4, show_default=True)
+@click.option("--by-hand", is_flag=True, help="Measure a MERGE from the change feed, too.")
 @click.option("--only", default=",".join(QUERIES), help="Kinds, separated by commas.  [default: all]")
-def main(rows: int, changed: int, scattered: bool, rounds: int, only: str) -> None:
+def main(rows: int, changed: int, change: str, rounds: int, by_hand: bool, only: str) -> None:
     """Compares incremental refreshes with full ones on tables of a given size."""
     kinds = [kind.strip() for kind in only.split(",")]
     unknown = [kind for kind in kinds if kind not in QUERIES]
@@ -86,29 +134,43 @@ def main(rows: int, changed: int, scattered: bool, rounds: int, only: str) -> No
         raise click.BadParameter(
             f"no kind {unknown[0]!r}; there are: {', '.join(QUERIES)}", param_hint="--only"
         )
+    if by_hand and change == "dimension":
+        raise click.BadParameter("the texts by hand follow changes of the fact table only")
     folder = tempfile.mkdtemp(prefix="refresh-")
     try:
-        account = load(open_session(), f"{folder}/account", rows)
-        names = {kind: kind.replace(" ", "_") for kind in kinds}
-        for kind, name in names.items():
-            for mode in ("INCREMENTAL", "FULL"):
-                account.create_dynamic_table(f"{name}_{mode.lower()}", QUERIES[kind], refresh_mode=mode)
-        costs: dict[str, list[tuple[Cost, Cost]]] = {kind: [] for kind in kinds}
+        spark = open_session()
+        account = load(spark, f"{folder}/account", rows)
+        names = {
+            kind: (create(account, kind, "INCREMENTAL"), create(account, kind, "FULL")) for kind in kinds
+        }
+        hand = ByHand(spark, f"{folder}/account")
+        with_text = [kind for kind in kinds if by_hand and kind in TEXTS]
+        for kind in with_text:
+            hand.create(kind, QUERIES[kind])
+        costs: dict[str, list[Round]] = {kind: [] for kind in kinds}
         for number in range(rounds):
-            account.execute(update_text(rows, changed, number, scattered=scattered))
-            for kind, name in names.items():
-                pair = refreshed(account, f"{name}_incremental"), refreshed(account, f"{name}_full")
-                costs[kind].append(pair)
-        place = "here and there" if scattered else "in one place"
-        click.echo(f"{rows:,} rows, {changed:,} updated {place}; best of {rounds - 1} rounds, in seconds")
-        click.echo(f"{'':14} {'changes':>8} {'commit':>8} {'total':>8}    {'full':>8}   incremental / full")
-        for kind, pairs in costs.items():
-            mine, full = (min(side, key=lambda cost: cost.total) for side in zip(*pairs[1:], strict=True))
-            ratio = mine.total / full.total
-            parts = f"{mine.compute:8.2f} {mine.commit:8.2f} {mine.total:8.2f}"
-            click.echo(f"{kind:14} {parts}    {full.total:8.2f} {ratio:10.2f}")
+            hand.seen()
+            account.execute(update_text(rows, changed, number, change))
+            for kind, (mine, full) in names.items():
+                taken = hand.refresh(kind) if kind in with_text else None
+                costs[kind].append(Round(refreshed(account, mine), refreshed(account, full), taken))
+        click.echo(f"{rows:,} rows, {changed:,} {CHANGES[change]}; best of {rounds - 1} rounds, in seconds")
+        show(costs)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def show(costs: Mapping[str, list[Round]]) -> None:
+    """Prints the best of the rounds after the first."""
+    head = f"{'':14} {'changes':>8} {'commit':>8} {'total':>8} {'full':>8} {'ratio':>8}"
+    click.echo(f"{head} {'by hand':>8} {'ratio':>8}")
+    for kind, rounds in costs.items():
+        mine = min((each.incremental for each in rounds[1:]), key=lambda cost: cost.total)
+        full = min(each.full.total for each in rounds[1:])
+        hand = min((each.by_hand for each in rounds[1:] if each.by_hand is not None), default=None)
+        line = f"{kind:14} {mine.compute:8.2f} {mine.commit:8.2f} {mine.total:8.2f} {full:8.2f}"
+        line += f" {mine.total / full:8.2f}"
+        click.echo(line if hand is None else f"{line} {hand:8.2f} {mine.total / hand:8.2f}")
 
 
 if __name__ == "__main__":
