@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.parse import SparkText, ensure_admitted
+from dynamic_tables.plan.parse import SparkText, ensure_admitted, function_name
 from dynamic_tables.plan.text import ADMITTED
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.catalog import parse_type
@@ -51,6 +51,9 @@ class Statement:
 def check_statement(text: str, definitions: Mapping[str, Definition]) -> Statement:
     """Returns a statement that writes one base table of the account and reads only its base tables.
 
+    An INSERT may read other relations too: a table of Spark's catalog by its qualified name, files by their
+    format and path, and RANGE.
+
     Raises DefinitionError: for every other statement; the text says what is refused and why.
     """
     for pattern in (RESTORE, OPTIMIZE):
@@ -64,10 +67,11 @@ def check_statement(text: str, definitions: Mapping[str, Definition]) -> Stateme
         return _replacing(tree, text, definitions)
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     target = _target(tree)
-    names = [_plain_name(table) for table in tree.find_all(exp.Table)]
+    loads = isinstance(tree, exp.Insert)
+    names = [_plain_name(table) for table in tree.find_all(exp.Table) if not (loads and _is_outside(table))]
     read = (name for name in names if name not in ctes or name == target)
     reads = tuple(_base_table(name, definitions) for name in read)
-    ensure_admitted(tree, ADMITTED)
+    ensure_admitted(tree, ADMITTED | {"range"} if loads else ADMITTED)
     target = _base_table(target, definitions)
     if isinstance(tree, exp.TruncateTable):
         # Delta has no TRUNCATE.
@@ -115,6 +119,13 @@ def _plain_name(table: exp.Table) -> str:
             "by their plain names"
         )
     return name
+
+
+def _is_outside(table: exp.Table) -> bool:
+    """Tells whether what an INSERT reads is no relation of the account; its target is never outside."""
+    is_target = isinstance(table.parent, exp.Insert | exp.Schema)
+    is_range = isinstance(table.this, exp.Func) and function_name(table.this) == "range"
+    return not is_target and (table.args.get("db") is not None or is_range)
 
 
 def _base_table(name: str, definitions: Mapping[str, Definition]) -> str:

@@ -145,3 +145,25 @@ def test_a_table_of_the_catalog_that_goes_away_concerns_itself_alone(
     (tmp_path / "gone").rename(tmp_path / "named")
     assert fresh.refresh("above")[0].action is Action.NO_DATA
     fresh.store.close()  # type: ignore[attr-defined]
+
+
+def test_an_insert_reads_any_relation(account: Account, tmp_path: Path, spark: SparkSession) -> None:
+    account.create_base_table("r", {"k": "INT", "v": "STRING"})
+    spark.sql(VALUES).write.parquet(f"{tmp_path}/parquet")
+    spark.sql(f"CREATE TABLE listed USING delta LOCATION '{tmp_path}/listed' AS {VALUES}")
+    try:
+        account.execute("INSERT INTO r SELECT CAST(id AS INT), 'range' FROM RANGE(2)")
+        account.execute(f"INSERT INTO r SELECT k, 'path' FROM delta.`{tmp_path}/listed` WHERE k < 1")
+        account.execute(f"INSERT INTO r SELECT k, 'parquet' FROM parquet.`{tmp_path}/parquet` WHERE k < 1")
+        account.execute(
+            "INSERT INTO r SELECT l.k, 'catalog' FROM default.listed AS l JOIN r ON l.k = r.k + 5"
+        )
+    finally:
+        spark.sql("DROP TABLE listed")
+    assert rows(account, "r") == [
+        (0, "parquet"),
+        (0, "path"),
+        (0, "range"),
+        (1, "range"),
+        *[(5, "catalog")] * 3,
+    ]
