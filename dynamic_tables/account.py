@@ -113,9 +113,9 @@ class Account:
         Example: `account.attach("sales", "/data/sales")`.
         """
         with self.lock:
-            table = self._frames().attach(self._new_name(name), path_or_name)
-            _warn_of(table)
-            return table
+            return self._frames().attach(
+                self._new_name(name), path_or_name, lambda table: _warn_of(table, depth=6)
+            )
 
     def execute(self, *statements: str) -> Mapping[str, int]:
         """Runs DML on base tables as one transaction with the commit timestamp `clock.now()`.
@@ -181,15 +181,15 @@ class Account:
                 name, query, self.store, self.rules, target_lag=target_lag, mode=mode, full_above=full_above
             )
             self.store.create_dynamic_table(table)
-            definitions = self.store.definitions()
-            for source in table.sources if table.incremental else ():
-                _warn_of(definitions[source])
             if initialize:
                 try:
                     self.initialize(table.name)
                 except BaseException:
                     self.store.drop(table)
                     raise
+            definitions = self.store.definitions()
+            for source in table.sources if table.incremental else ():
+                _warn_of(definitions[source])
             return table
 
     def initialize(self, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
@@ -336,15 +336,21 @@ class Account:
     def drop(self, name: str) -> None:
         """Removes a table or view. Raises DefinitionError while another definition reads it."""
         with self.lock:
+            if isinstance(self.store, FrameStore) and self.store.is_lost(name.lower()):
+                self._ensure_unread(name.lower())
+                self.store.detach(name.lower())
+                return
             definition = self._existing(name)
-            for other in self.store.definitions().values():
-                if isinstance(other, BaseTable):
-                    continue
-                if definition.name in names_in(other.text):
-                    raise DefinitionError(f"{definition.name} is read by {other.name}; drop that first")
+            self._ensure_unread(definition.name)
             self.bound.pop(definition.name, None)
             self.plans.forget()
             self.store.drop(definition)
+
+    def _ensure_unread(self, name: str) -> None:
+        """Raises DefinitionError if a view or dynamic table reads a table or view."""
+        for other in self.store.definitions().values():
+            if not isinstance(other, BaseTable) and name in names_in(other.text):
+                raise DefinitionError(f"{name} is read by {other.name}; drop that first")
 
     def dynamic_table(self, name: str) -> DynamicTable:
         """Returns the definition of a dynamic table. Raises DefinitionError: no such dynamic table."""
@@ -403,8 +409,8 @@ class Account:
         return name.lower()
 
 
-def _warn_of(table: Definition) -> None:
-    """Warns the caller of the account's method where a base table lacks what makes refreshes quick."""
+def _warn_of(table: Definition, depth: int = 3) -> None:
+    """Warns the caller of the account's method, `depth` calls above, of what makes refreshes slow."""
     missing = what_is_missing(table) if isinstance(table, BaseTable) else ""
     if missing:
-        warnings.warn(missing, SlowCapture, stacklevel=3)
+        warnings.warn(missing, SlowCapture, stacklevel=depth)

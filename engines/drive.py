@@ -30,6 +30,7 @@ from workload.trace import (
     Action,
     Created,
     Declared,
+    Disturbance,
     Event,
     ReadDone,
     Refreshed,
@@ -65,7 +66,7 @@ class Drive:
 
     `versions`: the newest version of each table, counted here unless the engine shows it. `refused`: the
     definitions that the engine refused. `commits`: the times of the transactions so far. `others`: by step,
-    the commits that other processes have begun. `step`: the current one.
+    the commits that other processes have begun. `disturbed`: see `Trace`. `step`: the current one.
     """
 
     adapter: Adapter
@@ -76,6 +77,7 @@ class Drive:
     refused: set[str] = field(default_factory=set)
     commits: list[int] = field(default_factory=list)
     others: dict[int, Other] = field(default_factory=dict)
+    disturbed: list[Disturbance] = field(default_factory=list)
     step: int = 0
 
     @cached_property
@@ -111,7 +113,7 @@ class Drive:
                     self._read(reader, tables)
                 case _:
                     assert_never(step)
-        return Trace(tuple(self.events), adapter.capabilities.shown)
+        return Trace(tuple(self.events), adapter.capabilities.shown, tuple(self.disturbed))
 
     def _commit(self, commit: Commit) -> bool:
         """Applies a transaction; returns whether it committed. A failure is in the trace."""
@@ -169,14 +171,25 @@ class Drive:
 
         processes = Processes(other, killed)
         try:
-            with adapter.interleaved(processes.before):
-                work()
-        except Killed:
-            adapter.restart()
-            with adapter.interleaved(processes.before):
-                work()
+            self._again_if_killed(adapter, work, processes)
         except WriterFailed as failed:
             raise failed.reason from failed
+        finally:
+            if other is not None and other.done:
+                self.disturbed.append(Disturbance.COMMIT)
+
+    def _again_if_killed(
+        self, adapter: SchedulingAdapter, work: Callable[[], None], processes: Processes
+    ) -> None:
+        try:
+            with adapter.interleaved(processes.before):
+                work()
+            return
+        except Killed:
+            self.disturbed.append(Disturbance.KILL)
+        adapter.restart()
+        with adapter.interleaved(processes.before):
+            work()
 
     def _read(self, reader: int, tables: tuple[str, ...]) -> None:
         if isinstance(self.adapter, SchedulingAdapter):

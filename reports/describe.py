@@ -91,8 +91,8 @@ def _by_another(known: Meanwhile, statements: int, beside: bool) -> str:
     words = ["by a foreign writer" if known.foreign else "by another process"]
     if beside:
         calls = f"before storage call {known.last} of the step before"
-        if statements > 1 and known.first != known.last and not known.foreign:
-            calls += f" (but for the last statement: before call {known.first})"
+        if statements > 1 and known.first != known.last:
+            calls = f"its last statement {calls}, the others before call {known.first}"
         words.append(calls)
     if known.clock:
         words.append(f"whose clock is {abs(known.clock)} {'ahead' if known.clock > 0 else 'behind'}")

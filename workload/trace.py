@@ -152,15 +152,24 @@ class Shown(Enum):
 EVERYTHING = frozenset(Shown)
 
 
+class Disturbance(Enum):
+    """What really happened between two calls of the engine's storage."""
+
+    COMMIT = "commit during a refresh"
+    KILL = "refresh killed"
+
+
 @dataclass(frozen=True, slots=True)
 class Trace:
     """The events of a run of one scenario. `shown`: which parts of its refreshes come from the engine.
 
     The other parts are filled in by the code that ran the scenario, and prove nothing about the engine.
+    `disturbed`: the steps in which another process committed, or in which the process was killed.
     """
 
     events: tuple[Event, ...]
     shown: frozenset[Shown] = EVERYTHING
+    disturbed: tuple[Disturbance, ...] = ()
 
     @property
     def refreshes(self) -> tuple[Refreshed, ...]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from campaign.faults.fault import in_versions, part_fault
 from dynamic_tables.errors import StoreError
 from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.base_log import at_ticks, versions
+from dynamic_tables.store.base_log import at_ticks, stamp_of, versions
 from dynamic_tables.store.cut import Start
 from dynamic_tables.store.ledger import TableVersion, Tick
 from dynamic_tables.store.log import TableLog
@@ -44,7 +44,8 @@ def _by_clock(
 
 def refused_by_clock(log: TableLog, ticks: Sequence[Tick]) -> tuple[SourceVersion, ...]:
     """A table with a commit whose writer's clock was behind the one before cannot be read any more."""
-    known = [version for version in versions(log) if version.version > 0]
+    undone = {c.version for c in log.commits if (stamp := stamp_of(log, c)) is not None and stamp.undone}
+    known = [version for version in versions(log) if version.version > 0 and version.version not in undone]
     for before, after in pairwise(known):
         if after.timestamp < before.timestamp:
             raise StoreError(

@@ -290,7 +290,9 @@ def _was_undone(judgement: Judgement, finding: Finding) -> bool:
 def classify(judgement: Judgement) -> Conclusion:
     """Returns what a judgement means for the scenario; what could not be judged is never a pass."""
     findings = judgement.findings
-    if any(finding.check is Check.SOURCES and not _was_undone(judgement, finding) for finding in findings):
+    # What follows a wrong table is wrong, too: the first finding of each table tells whose fault it is.
+    first_wrong = {finding.table: finding for finding in reversed(findings) if finding.check is Check.SOURCES}
+    if not all(_was_undone(judgement, finding) for finding in first_wrong.values()):
         return Conclusion(OutcomeClass.INFRASTRUCTURE_FAILURE, judgement.not_judged)
     if judgement.not_judged and not findings:
         return Conclusion(OutcomeClass.GENERATOR_INVALID, judgement.not_judged)

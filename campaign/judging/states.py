@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from campaign.judging.probes import Probe
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
 from workload.query import Join, Named, Query, Relation, Select, blocks, relations_of
-from workload.scenario import Commit, Create, Meanwhile, Refresh, Scenario
+from workload.scenario import Commit, Meanwhile, Scenario
 from workload.trace import Action, ChangeAction, Refreshed, Trace
 from workload.types import Row
 
@@ -22,6 +21,7 @@ from workload.types import Row
 def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequence[Probe]) -> Counter[str]:
     """Returns how many refreshes reached each state. `truth` evaluates the scenario with its probes."""
     states = Counter(_of_other_processes(scenario))
+    states.update(disturbance.value for disturbance in trace.disturbed)
     previous: dict[str, int] = {}
     keys = {table.name: _Keys() for table in scenario.dynamic_tables}
     commits = [step.at for step in scenario.steps if isinstance(step, Commit)]
@@ -50,19 +50,15 @@ def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequen
 
 def _of_other_processes(scenario: Scenario) -> Iterator[str]:
     """What other processes did beside the refreshes."""
-    for before, step in pairwise((None, *scenario.steps)):
+    for step in scenario.steps:
         match step:
             case Commit(meanwhile=Meanwhile() as known):
-                if isinstance(before, Create | Refresh):
-                    yield "commit during a refresh"
                 if known.clock:
                     yield "commit by a wrong clock"
                 if known.foreign:
                     yield "commit by a foreign writer"
                 if known.abandoned:
                     yield "abandoned transaction"
-            case Refresh(killed=int()):
-                yield "refresh killed"
             case _:
                 pass
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlparse
 
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError, StoreError
@@ -35,16 +35,16 @@ def place_of(spark: SparkSession, path_or_name: str) -> str:
         ) from error
     if detail["format"] != "delta":
         raise DefinitionError(
-            f"{path_or_name} cannot be attached: its format is {detail['format']}, only Delta tables have "
-            f"versions; CONVERT TO DELTA makes it one"
+            f"{path_or_name} cannot be attached: it is no Delta table; CONVERT TO DELTA makes it one"
         )
-    parsed = urlparse(str(detail["location"]))
-    return unquote(parsed.path) if parsed.scheme == "file" else str(detail["location"])
+    # Delta writes a path of this machine as file:/path, without any encoding.
+    location = str(detail["location"])
+    return re.sub(r"^file:/+", "/", location)
 
 
 def what_is_missing(table: BaseTable) -> str:
     """Returns what an attached table lacks, and the statement that adds it; empty if nothing is missing."""
-    if table.row_ids:
+    if table.row_ids or not table.path:
         return ""
     return (
         f"{table.name} has no row tracking, so each refresh of a table over it compares whole versions; "

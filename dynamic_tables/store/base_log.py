@@ -16,7 +16,8 @@ class Stamp:
 
     A transaction is complete when its last part is committed. `before`: the version of each of its tables
     before the transaction. `closing`: the commit changes no row. `undone`: the commit takes earlier parts
-    back. `owner`: the process that runs it, as `owner.this_process` names it.
+    back. `owner`: the process that runs it, as `owner.this_process` names it. `account`: the id of its
+    account, because an attached table may be a table of several.
     """
 
     transaction: str
@@ -27,6 +28,7 @@ class Stamp:
     closing: bool = False
     undone: bool = False
     owner: str = ""
+    account: str = ""
 
     def to_metadata(self) -> dict[str, object]:
         """Returns the metadata of the commit."""
@@ -40,11 +42,12 @@ class Stamp:
             "closing": self.closing,
             "undone": self.undone,
             "owner": self.owner,
+            "account": self.account,
         }
 
 
 def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
-    """Returns the stamp of a commit; None for a commit of another writer.
+    """Returns the stamp of a commit; None for a commit of another writer, or of another account.
 
     Raises CorruptTable: for a stamp that cannot be read.
     """
@@ -54,7 +57,7 @@ def stamp_of(log: TableLog, commit: LoggedCommit) -> Stamp | None:
     known = log.decoded.get(commit.version)
     if not isinstance(known, Stamp):
         known = log.decoded[commit.version] = _decoded(log, commit, commit.metadata)
-    return known
+    return None if log.account and known.account != log.account else known
 
 
 def _decoded(log: TableLog, commit: LoggedCommit, data: Mapping[str, object]) -> Stamp:
@@ -71,6 +74,7 @@ def _decoded(log: TableLog, commit: LoggedCommit, data: Mapping[str, object]) ->
             closing=bool(data["closing"]),
             undone=bool(data.get("undone")),
             owner=str(data.get("owner", "")),
+            account=str(data.get("account", "")),
         )
 
 

@@ -100,12 +100,18 @@ def from_metadata(name: str, metadata: TableMetadata) -> tuple[int, Definition]:
         return int(metadata.properties.get(ORDER, "0")), _definition(name, json.loads(text), metadata)
 
 
+def kind_of(metadata: TableMetadata) -> str:
+    """Returns what a definition says that it defines; empty for a table without a definition."""
+    with decoding(f"the {DEFINITION} of a table"):
+        return str(json.loads(metadata.properties.get(DEFINITION, "{}")).get("kind", ""))
+
+
 def attached_place(metadata: TableMetadata) -> str:
     """Returns the folder of the attached table that a pointer stands for; empty if it is no pointer."""
-    text = metadata.properties.get(DEFINITION, "{}")
+    if kind_of(metadata) != ATTACHED:
+        return ""
     with decoding(f"the {DEFINITION} of a table"):
-        data = json.loads(text)
-        return str(data["path"]) if data.get("kind") == ATTACHED else ""
+        return str(json.loads(metadata.properties[DEFINITION])["path"])
 
 
 def attached(name: str, place: str, metadata: TableMetadata) -> BaseTable:

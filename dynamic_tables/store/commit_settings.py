@@ -21,8 +21,9 @@ def commit_settings(
     """Gives every Delta commit of the block `metadata` and, if given, `txn` (application id, version).
 
     Delta silently skips a write to a table that has the pair `txn` already: it fences off a second refresh
-    of one data timestamp. Both are settings of the session that stay until they are unset; one left behind
-    would swallow a later write, so they are unset even after an error.
+    from the same contents, and a part of a transaction that was undone. Both are settings of the session that
+    stay until they are unset; one left behind would swallow a later write, so they are unset even after an
+    error.
     """
     settings = {USER_METADATA: metadata}
     if txn is not None:

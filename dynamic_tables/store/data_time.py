@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dynamic_tables.errors import StoreError
+from dynamic_tables.errors import CorruptTable, StoreError
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store.cut import finished
 from dynamic_tables.store.ledger import Ledger, TableVersion, Tick
@@ -111,11 +111,16 @@ class DataTime:
         start = self.ledger.vector
         complete = finished(self._polled(), start)
         # Read again: what a finished transaction committed before its last part is in the logs now.
-        now = self.rules.cut(self._polled(), start, complete, self.unreadable())
+        logs = self._polled()
+        lost = {*self.unreadable(), *(self.logs().keys() - logs.keys())}
+        now = self.rules.cut(logs, start, complete, lost)
         return {name: version for name, version in now.items() if start.get(name) != version}
 
     def _polled(self) -> Mapping[str, TableLog]:
-        logs = self.logs()
-        for log in logs.values():
-            log.poll()
-        return logs
+        """Returns the logs that can be read, up to their ends; one that cannot concerns only who names it."""
+        readable = {}
+        for name, log in self.logs().items():
+            with suppress(CorruptTable):
+                log.poll()
+                readable[name] = log
+        return readable

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.differentiate.apply import OPERATION
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.plan.dialects import SPARK, Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
@@ -93,7 +94,14 @@ class DeltaStore:
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
         self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
         self.ledger = Ledger(self.folder.path, self.folder.files)
-        self.undoing = Undoing(folder=self.folder, logs=self._base_logs, ticked=self._ticked, rules=rules)
+        self.folder.account_id = self.ledger.account_id
+        self.undoing = Undoing(
+            folder=self.folder,
+            logs=self._base_logs,
+            ticked=self._ticked,
+            rules=rules,
+            account=self.ledger.account_id,
+        )
         self.transactions = Transactions(
             session=self.session, clock=clock, undoing=self.undoing, run_replace=self._replace
         )
@@ -117,16 +125,32 @@ class DeltaStore:
         if not table.columns:
             raise DefinitionError(f"base table {table.name} has no columns; give it at least one")
         properties = {**BASE_TABLE_PROPERTIES, **self.properties}
-        stamp = Stamp(transaction=uuid.uuid4().hex, timestamp=self.clock.now(), part=1, parts=1, before={})
+        stamp = Stamp(
+            transaction=uuid.uuid4().hex,
+            timestamp=self.clock.now(),
+            part=1,
+            parts=1,
+            before={},
+            account=self.ledger.account_id(),
+        )
         with commit_settings(self.session, json.dumps(stamp.to_metadata())):
             self.folder.create(table, table.columns, properties)
         self.time.add_table(table.name)
 
-    def attach(self, name: str, path_or_name: str) -> BaseTable:
-        """Adds a Delta table that lies elsewhere as a base table. Raises DefinitionError."""
-        table = self.folder.attach(name, place_of(self.caller, path_or_name))
+    def attach(self, name: str, path_or_name: str, before: Callable[[BaseTable], None]) -> BaseTable:
+        """Adds a Delta table that lies elsewhere; see `store.port`. Raises DefinitionError."""
+        table = self.folder.attach(name, place_of(self.caller, path_or_name), before)
         self.time.add_table(name)
         return table
+
+    def is_lost(self, name: str) -> bool:
+        """Tells whether an attached table cannot be read where it lay."""
+        return name in self.folder.definitions().unreadable and self.folder.is_pointer(name)
+
+    def detach(self, name: str) -> None:
+        """Removes an attached table from the account, also a lost one; touches none of its files."""
+        self.folder.remove(name)
+        self.versions.forget(name)
 
     def create_view(self, view: View) -> None:
         """Adds a view, as a Delta table without rows whose properties hold it. Raises DefinitionError."""
@@ -203,8 +227,13 @@ class DeltaStore:
         return self.ledger.vector
 
     def _base_logs(self) -> Mapping[str, TableLog]:
-        definitions = self.definitions().values()
-        return {base.name: self.folder.log(base.name) for base in definitions if isinstance(base, BaseTable)}
+        logs: dict[str, TableLog] = {}
+        for base in self.definitions().values():
+            if isinstance(base, BaseTable):
+                # What lies at the place of an attached table may have become another table, or none.
+                with suppress(CorruptTable):
+                    logs[base.name] = (self.folder.polled if base.path else self.folder.log)(base.name)
+        return logs
 
     def _replace(self, statement: Statement) -> None:
         assert statement.columns is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,27 +105,30 @@ class HadoopFiles(Files):
         return [name for name, is_folder in self._entries(folder) if not is_folder]
 
     def read(self, file: str) -> str | None:
-        path = self._path(file)
-        system = path.getFileSystem(self.conf)
-        if not system.exists(path):
-            return None
-        stream = system.open(path)
-        try:
-            return str(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-        finally:
-            stream.close()
+        with java_errors(file):
+            path = self._path(file)
+            system = path.getFileSystem(self.conf)
+            if not system.exists(path):
+                return None
+            stream = system.open(path)
+            try:
+                return str(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            finally:
+                stream.close()
 
     def read_bytes(self, file: str) -> bytes:
-        path = self._path(file)
-        stream = path.getFileSystem(self.conf).open(path)
-        try:
-            return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
-        finally:
-            stream.close()
+        with java_errors(file):
+            path = self._path(file)
+            stream = path.getFileSystem(self.conf).open(path)
+            try:
+                return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            finally:
+                stream.close()
 
     def exists(self, path: str) -> bool:
-        place = self._path(path)
-        return bool(place.getFileSystem(self.conf).exists(place))
+        with java_errors(path):
+            place = self._path(path)
+            return bool(place.getFileSystem(self.conf).exists(place))
 
     def put(self, file: str, text: str) -> bool:
         path = self._path(file)
@@ -141,15 +145,27 @@ class HadoopFiles(Files):
         system.delete(hidden, True)
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
-        path = self._path(folder)
-        system = path.getFileSystem(self.conf)
-        if not system.exists(path):
-            return []
-        statuses = system.listStatus(path)
-        return [(str(status.getPath().getName()), bool(status.isDirectory())) for status in statuses]
+        with java_errors(folder):
+            path = self._path(folder)
+            system = path.getFileSystem(self.conf)
+            if not system.exists(path):
+                return []
+            statuses = system.listStatus(path)
+            return [(str(status.getPath().getName()), bool(status.isDirectory())) for status in statuses]
 
     def _path(self, text: str) -> Any:
         return self.jvm.org.apache.hadoop.fs.Path(text)
+
+
+@contextmanager
+def java_errors(path: str) -> Iterator[None]:
+    """Turns errors of Hadoop's file systems into OSError, as for files of this machine."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as error:
+        raise OSError(f"{path}: {str(error).splitlines()[0]}") from error
 
 
 def files_of(path: str, spark: SparkSession) -> Files:

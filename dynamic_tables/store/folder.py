@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,12 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import INT
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import (
+    ATTACHED,
     attached,
     attached_place,
     create_text,
     from_metadata,
+    kind_of,
     order_of,
     pointer_properties,
     to_properties,
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 class Entry:
     """A table or view as it was read last: its log, Delta's description, place in the order of creation.
 
-    `place`: the folder of an attached table, to which the log belongs; empty for any other.
+    `place`: the folder of an attached table, to which the log belongs; empty for any other. `pointer`: the
+    text by which the account's own folder points to it. `last`: number and text of the newest commit there.
     """
 
     log: TableLog
@@ -43,6 +46,8 @@ class Entry:
     order: int
     definition: Definition
     place: str = ""
+    pointer: str | None = None
+    last: tuple[int, str | None] = (-1, None)
 
 
 class Folder:
@@ -59,6 +64,7 @@ class Folder:
         self.entries: dict[str, Entry] = {}
         self.registered: set[str] = set()
         self._active: dict[str, ActiveFiles] = {}
+        self.account_id: Callable[[], str] = str
         self.database = f"dvs_{uuid.uuid4().hex}"
         with store_errors(path):
             session.sql(f"CREATE DATABASE {self.database}")
@@ -123,8 +129,11 @@ class Folder:
     def polled(self, name: str) -> TableLog:
         """Returns the log of a table, read up to its end, and updates the table's definition from it."""
         entry = self.entries.get(name)
+        if entry is not None and entry.place and self._is_other(name, entry):
+            return self._read_anew(name)
         log = entry.log if entry else TableLog(name, self._own_place(name), self.files, self._metadata_at)
-        log.poll()
+        if log.poll() and entry is not None and entry.place:
+            self.entries[name] = replace(entry, last=_newest(log))
         if entry is None or entry.table is not log.newest.table:
             log = self._define(name, log)
         return log
@@ -143,11 +152,56 @@ class Folder:
         return log
 
     def _define_attached(self, name: str, place: str, order: int) -> TableLog:
-        log = TableLog(name, place, files_of(place, self.session), self._metadata_at)
-        log.poll()
-        definition = attached(name, place, log.newest.table)
-        self.entries[name] = Entry(log, log.newest.table, order, definition, place)
+        log = TableLog(
+            name, place, files_of(place, self.session), self._metadata_at, account=self.account_id()
+        )
+        if not log.files.exists(log.log_folder):
+            raise CorruptTable(
+                f"{name}: the table attached from {place} is not there any more; "
+                f'`account.drop("{name}")` detaches it'
+            )
+        try:
+            log.poll()
+            definition = attached(name, place, log.newest.table)
+        except CorruptTable as error:
+            raise CorruptTable(f'{error}; `account.drop("{name}")` detaches the table') from error
+        table, pointer = log.newest.table, self._pointer(name)
+        self.entries[name] = Entry(log, table, order, definition, place, pointer, _newest(log))
         return log
+
+    def is_pointer(self, name: str) -> bool:
+        """Tells whether a folder of the account stands for an attached table."""
+        log = TableLog(name, self._own_place(name), self.files, self._metadata_at)
+        try:
+            log.poll()
+            return bool(attached_place(log.newest.table))
+        except CorruptTable:
+            return False
+
+    def _is_other(self, name: str, entry: Entry) -> bool:
+        """Tells whether an attached table was made anew, or another one was attached under its name."""
+        return self._pointer(name) != entry.pointer or _text(entry.log, entry.last[0]) != entry.last[1]
+
+    def _pointer(self, name: str) -> str | None:
+        return self.files.read(f"{self._own_place(name)}/_delta_log/{0:020d}.json")
+
+    def _read_anew(self, name: str) -> TableLog:
+        """Reads an attached table as if for the first time; its plain name stands for what is there now."""
+        registered = name in self.registered
+        self._forget(name)
+        log = self.polled(name)
+        if registered:
+            self.register(name)
+        return log
+
+    def _forget(self, name: str) -> None:
+        entry = self.entries.pop(name)
+        self._active.pop(name, None)
+        with store_errors(name):
+            if name in self.registered:
+                self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
+                self.registered.discard(name)
+            self._forget_in_delta(entry.place)
 
     def active(self, name: str) -> ActiveFiles | None:
         """Returns the data files of a table, up to date; None if the log no longer holds all its commits."""
@@ -176,9 +230,10 @@ class Folder:
             self.registered.add(name)
         self.polled(name)
 
-    def attach(self, name: str, place: str) -> BaseTable:
+    def attach(self, name: str, place: str, before: Callable[[BaseTable], None]) -> BaseTable:
         """Adds a pointer to the table in another folder; returns its definition.
 
+        `before`: receives the definition before the pointer is written.
         Raises DefinitionError: the table cannot be one of the account, or Spark cannot write the pointer.
         """
         log = TableLog(name, place, files_of(place, self.session), self._metadata_at)
@@ -187,12 +242,8 @@ class Folder:
             table = attached(name, place, log.newest.table)
         except CorruptTable as error:
             raise DefinitionError(f"{name} cannot be attached: {error}") from error
-        for column, _ in table.columns:
-            if column.startswith("$"):
-                raise DefinitionError(
-                    f"{place} has a column {column}: it is a dynamic table of an account; read it through a "
-                    "table that holds its own columns only"
-                )
+        _ensure_attachable(name, place, table, log.newest.table)
+        before(table)
         properties = pointer_properties(place, self._next_order())
         try:
             with store_errors(name):
@@ -282,3 +333,25 @@ class Folder:
                 schema=schema,
                 partitions=tuple(map(str, partitions)),
             )
+
+
+def _newest(log: TableLog) -> tuple[int, str | None]:
+    return log.newest.version, _text(log, log.newest.version)
+
+
+def _text(log: TableLog, version: int) -> str | None:
+    return log.files.read(f"{log.log_folder}/{version:020d}.json")
+
+
+def _ensure_attachable(name: str, place: str, table: BaseTable, metadata: TableMetadata) -> None:
+    """Raises DefinitionError for a table that an account has made for itself, or with reserved columns."""
+    if kind_of(metadata) in ("view", ATTACHED):
+        kind = "a view" if kind_of(metadata) == "view" else "an attached table"
+        raise DefinitionError(f"{name} cannot be attached: {place} is no table, it is {kind} of an account")
+    for column, _ in table.columns:
+        if column.startswith("$"):
+            raise DefinitionError(
+                f"{name} cannot be attached: {place} is a dynamic table of an account, by its column {column}"
+            )
+        if column.lower() == "_metadata":
+            raise DefinitionError(f"{name} cannot be attached: the column name {column} is reserved")

@@ -8,6 +8,7 @@ only one process can create. A commit that is not in a tick is not in its data t
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -73,6 +74,19 @@ class Ledger:
     first: int | None = None
     ticks: list[Tick] = field(default_factory=list)
     vector: dict[str, TableVersion] = field(default_factory=dict)
+    id: str = ""
+
+    def account_id(self) -> str:
+        """Returns the id of the account, which stays the same wherever its folder is moved.
+
+        Raises StoreError: it cannot be written.
+        """
+        if not self.id:
+            path = f"{self.account}/{FOLDER}/account"
+            with store_errors(path):
+                self._put(path, uuid.uuid4().hex)
+                self.id = (self.files.read(path) or "").strip()
+        return self.id
 
     @property
     def newest(self) -> Tick | None:

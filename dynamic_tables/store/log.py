@@ -64,6 +64,10 @@ class TableLog:
     files: Files
     metadata_at: Callable[[str, int], TableMetadata]
     commits: list[LoggedCommit] = field(default_factory=list)
+    account: str = ""
+    """The id of the account that an attached table belongs to here; what other accounts say in its log counts
+    as a foreign writer's. Empty for a table in the account's own folder."""
+
     decoded: dict[int, object] = field(default_factory=dict)
     """By version what readers of the log have decoded from a commit's metadata."""
 
@@ -109,7 +113,9 @@ class TableLog:
         return any(first - 1 <= checkpoint <= version for checkpoint in checkpoints)
 
     def _first(self) -> int:
-        versions = [int(match[1]) for match in map(COMMIT.match, self.files.files(self.log_folder)) if match]
+        with decoding(f"{self.name}: its Delta log in {self.log_folder}"):
+            names = self.files.files(self.log_folder)
+        versions = [int(match[1]) for match in map(COMMIT.match, names) if match]
         if not versions:
             raise CorruptTable(
                 f"{self.name}: {self.folder} is no Delta table, its log holds no commit; remove the folder"

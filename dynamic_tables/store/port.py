@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -187,8 +187,17 @@ class FrameStore(WritableStore, Protocol):
     def read(self, name: str, version: int) -> DataFrame:
         """Returns the rows of a version as a data frame, not read yet."""
 
-    def attach(self, name: str, path_or_name: str) -> BaseTable:
-        """Adds a Delta table that lies elsewhere as a base table. Raises DefinitionError."""
+    def attach(self, name: str, path_or_name: str, before: Callable[[BaseTable], None]) -> BaseTable:
+        """Adds a Delta table that lies elsewhere as a base table. Raises DefinitionError.
+
+        `before`: receives the definition before anything is stored.
+        """
+
+    def is_lost(self, name: str) -> bool:
+        """Tells whether an attached table cannot be read where it lay."""
+
+    def detach(self, name: str) -> None:
+        """Removes an attached table from the account, also a lost one; touches none of its files."""
 
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""

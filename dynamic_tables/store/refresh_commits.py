@@ -211,7 +211,11 @@ class RefreshCommits:
                 f"{table.name} already has a refresh at data timestamp {record.frontier.timestamp} or "
                 "later; refresh the table to a later time"
             )
-        return logged[-1].number + 1 if logged else 1
+        if logged:
+            return logged[-1].number + 1
+        # Where log cleanup has removed every refresh, Delta still knows the greatest number. It is smaller
+        # than this: numbers grow by one for each refresh, and a microsecond is shorter than any refresh.
+        return 1 if log.commits[0].version == 0 else record.frontier.timestamp
 
 
 def _outrun(table: DynamicTable, version: int) -> StoreError:

@@ -71,6 +71,8 @@ class Transactions:
         if not statements:
             return {}
         self.undoing.undo_abandoned()
+        if len(statements) > 1:
+            self.undoing.ensure_possible(dict.fromkeys(statement.target for statement in statements))
         stamp = self.begin(dict.fromkeys(statement.target for statement in statements), len(statements))
         try:
             for part, statement in enumerate(statements, 1):
@@ -92,6 +94,7 @@ class Transactions:
             parts=parts,
             before={target: logs[target].newest.version for target in targets},
             owner=self.undoing.owner,
+            account=self.undoing.account(),
         )
 
     def run_part(self, part: int, statement: Statement, stamp: Stamp) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -38,6 +38,7 @@ class Undoing:
     """Takes back what unfinished transactions committed to base tables.
 
     `logs`: returns the logs of all base tables by name. `ticked`: returns their versions at the newest tick.
+    `account`: returns the id of the account.
     """
 
     folder: LogFolder
@@ -45,6 +46,7 @@ class Undoing:
     ticked: Callable[[], Start]
     rules: VersionRules = VERSION_RULES
     owner: str = field(default_factory=this_process)
+    account: Callable[[], str] = str
 
     def unfinished(self) -> tuple[Stamp, ...]:
         """Returns the newest stamp of each transaction that is not finished."""
@@ -55,6 +57,21 @@ class Undoing:
         for stamp in self.unfinished():
             if stamp.owner != self.owner and is_gone(stamp.owner, self._last_commit_ms(stamp)):
                 self.undo(stamp)
+
+    def ensure_possible(self, names: Iterable[str]) -> None:
+        """Raises StoreError for a table on which a part of a transaction could not be taken back."""
+        for name in names:
+            table = self.folder.polled(name).newest.table
+            if table.properties.get("delta.appendOnly", "").lower() == "true":
+                reason = "it is append-only"
+            elif self.folder.active(name) is None:
+                reason = "its log no longer holds all its commits"
+            else:
+                continue
+            raise StoreError(
+                f"{name} cannot take part in a transaction of several statements, which might have to be "
+                f"undone: {reason}; run the statements one by one"
+            )
 
     def undo(self, stamp: Stamp) -> None:
         """Takes all commits of a transaction back. Raises StoreError: another writer built on one of them."""

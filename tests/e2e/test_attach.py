@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
-from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, SlowCapture
+from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, SlowCapture, StoreError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.session import Settings, open_session
+from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
@@ -116,7 +118,7 @@ def test_what_cannot_be_attached_is_refused_in_one_line(
         ("no_such_table", "no_such_table cannot be attached: there is no such Delta table"),
         (f"{tmp_path}/parquet", "parquet cannot be attached"),
         (f"{tmp_path}/arrays", "column a is of type .*array.*, which dynamic tables do not hold"),
-        (f"{tmp_path}/ids", "it is a dynamic table of an account"),
+        (f"{tmp_path}/ids", "is a dynamic table of an account, by its column"),
     ):
         with pytest.raises(DefinitionError, match=message) as caught:
             account.attach("sales", place)
@@ -140,10 +142,19 @@ def test_a_table_of_the_catalog_that_goes_away_concerns_itself_alone(
     fresh = Account.open(str(tmp_path / "account"), spark, WallClock())
     fresh.execute("INSERT INTO r VALUES (1)")
     assert fresh.refresh("d")[0].action is Action.INCREMENTAL
-    with pytest.raises((CorruptTable, RefreshFailed), match=r"sales.*named is no Delta table"):
+    with pytest.raises((CorruptTable, RefreshFailed), match=r"sales.*named is not there any more; .*drop"):
         fresh.refresh("above")
     (tmp_path / "gone").rename(tmp_path / "named")
     assert fresh.refresh("above")[0].action is Action.NO_DATA
+    (tmp_path / "named").rename(tmp_path / "gone")
+    last = Account.open(str(tmp_path / "account"), spark, WallClock())
+    with pytest.raises(DefinitionError, match="sales is read by above"):
+        last.drop("sales")
+    last.drop("above")
+    last.drop("sales")
+    assert list(last.store.definitions()) == ["r", "d"]
+    assert (tmp_path / "gone" / "_delta_log").is_dir()
+    last.store.close()  # type: ignore[attr-defined]
     fresh.store.close()  # type: ignore[attr-defined]
 
 
@@ -167,3 +178,67 @@ def test_an_insert_reads_any_relation(account: Account, tmp_path: Path, spark: S
         (1, "range"),
         *[(5, "catalog")] * 3,
     ]
+
+
+def test_what_lies_under_a_name_may_become_another_table(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    place = tmp_path / "50%25 sales#1"
+    spark.sql(f"CREATE TABLE delta.`{place}` USING delta {TRACKED} AS {VALUES}")
+    spark.sql(f"INSERT INTO delta.`{place}` VALUES (7, 'x')")
+    account.attach("sales", str(place))
+    account.create_dynamic_table("above", "SELECT k FROM sales")
+    assert len(rows(account, "above")) == 7
+    shutil.rmtree(place)
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/new` USING delta {TRACKED} AS SELECT 1 AS k, 'new' AS v")
+    (tmp_path / "new").rename(place)
+    assert account.refresh("above")[0].action is Action.REINITIALIZE
+    assert rows(account, "above") == [(1,)]
+
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/elsewhere` USING delta {TRACKED} AS SELECT 2 AS k, 'e' AS v")
+    other = Account.open(str(tmp_path / "account"), spark, WallClock())
+    account.execute("INSERT INTO sales VALUES (3, 'x')")
+    other.drop("above")
+    other.drop("sales")
+    other.attach("sales", f"{tmp_path}/elsewhere")
+    account.execute("INSERT INTO sales VALUES (4, 'x')")
+    assert rows(account, "sales") == [(2, "e"), (4, "x")]
+    other.store.close()  # type: ignore[attr-defined]
+
+
+def test_transactions_of_another_account_are_not_taken_for_unfinished_ones(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    """The other account has tables r and s; r is attached here, where s is another table."""
+    theirs = Account.open(str(tmp_path / "theirs"), spark, WallClock())
+    for name in ("r", "s"):
+        theirs.create_base_table(name, {"k": "INT"})
+    account.attach("r", f"{tmp_path}/theirs/r")
+    account.create_base_table("s", {"k": "INT"})
+    account.create_dynamic_table("d", "SELECT k FROM r")
+    theirs.store.undoing.owner = dead_process()  # type: ignore[attr-defined]
+    theirs.execute("INSERT INTO r VALUES (1)", "INSERT INTO s VALUES (1)")
+    account.execute("INSERT INTO s VALUES (5)")
+    account.refresh("d")
+    assert rows(account, "d") == rows(theirs, "r") == [(1,)]
+    with pytest.raises(DefinitionError, match="is no table, it is an attached table"):
+        theirs.attach("x", f"{tmp_path}/account/r")
+    theirs.store.close()  # type: ignore[attr-defined]
+
+
+def test_with_warnings_as_errors_nothing_is_left_behind(
+    account: Account, tmp_path: Path, spark: SparkSession
+) -> None:
+    spark.sql(f"CREATE TABLE delta.`{tmp_path}/plain` USING delta AS {VALUES}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(SlowCapture):
+            account.attach("sales", f"{tmp_path}/plain")
+        assert list(account.store.definitions()) == []
+    spark.sql(f"ALTER TABLE delta.`{tmp_path}/plain` SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
+    with pytest.warns(SlowCapture):
+        account.attach("sales", f"{tmp_path}/plain")
+    with pytest.raises(StoreError, match="append-only; run the statements one by one"):
+        account.execute("INSERT INTO sales VALUES (8, 'x')", "INSERT INTO sales VALUES (9, 'x')")
+    account.execute("INSERT INTO sales VALUES (8, 'x')")
+    assert len(rows(account, "sales")) == 7

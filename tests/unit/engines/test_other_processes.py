@@ -85,6 +85,13 @@ def test_an_engine_that_confuses_versions_is_found_by_it_alone(fault: str, commi
     assert judged(scenario(replace(commit, meanwhile=None)), fault)[0] is OutcomeClass.PASSED
 
 
+def test_a_wrong_undo_is_the_engines_fault_whatever_is_committed_later() -> None:
+    later = Commit(60, (Insert("r", ((4,),)), Insert("s", ((4,),))))
+    outcome, checks = judged(scenario(ABANDONED, later), "undo-by-restore")
+    assert outcome is OutcomeClass.PRODUCT_FAILURE
+    assert Check.SOURCES in checks
+
+
 def test_an_engine_that_forgets_a_killed_attempt_is_found() -> None:
     fault = "frontier-before-contents"
     found = [killed for killed in range(30) if judged(scenario(killed=killed), fault)[1] >= {Check.EQUALITY}]

@@ -154,8 +154,9 @@ SHOP_INSERTS = (Insert("customer", ()),)
 def test_what_other_processes_do_is_in_the_title_of_a_step() -> None:
     titles = {entry.at: entry.title for entry in timeline(SHOP)}
     assert titles[20] == (
-        "commit to purchase, customer, 2 statements in one transaction, by another process, before storage "
-        "call 2 of the step before (but for the last statement: before call 0), whose clock is 15 behind"
+        "commit to purchase, customer, 2 statements in one transaction, by another process, its last "
+        "statement before storage call 2 of the step before, the others before call 0, whose clock is 15 "
+        "behind"
     )
     assert titles[30].endswith("in one transaction, by a foreign writer")
     assert titles[41] == "refresh names, killed before its storage call 3 and run again"
