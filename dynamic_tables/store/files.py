@@ -160,11 +160,12 @@ class HadoopFiles(Files):
 @contextmanager
 def java_errors(path: str) -> Iterator[None]:
     """Turns errors of Hadoop's file systems into OSError, as for files of this machine."""
-    from py4j.protocol import Py4JError
-
     try:
         yield
-    except Py4JError as error:
+    except Exception as error:
+        # The exception classes of py4j are no import of this package: the name of the module decides.
+        if type(error).__module__.split(".")[0] != "py4j":
+            raise
         raise OSError(f"{path}: {str(error).splitlines()[0]}") from error
 
 
