@@ -25,7 +25,7 @@ from dynamic_tables.store.catalog import (
 )
 from dynamic_tables.store.files import Files, files_of
 from dynamic_tables.store.known import Known
-from dynamic_tables.store.log import TableLog, TableMetadata
+from dynamic_tables.store.log import TableLog, TableMetadata, decoding
 from dynamic_tables.store.log_store import create_once
 from dynamic_tables.store.spark_errors import store_errors
 
@@ -155,16 +155,15 @@ class Folder:
         log = TableLog(
             name, place, files_of(place, self.session), self._metadata_at, account=self.account_id()
         )
-        if not log.files.exists(log.log_folder):
-            raise CorruptTable(
-                f"{name}: the table attached from {place} is not there any more; "
-                f'`account.drop("{name}")` detaches it'
-            )
         try:
+            with decoding(f"{name}, attached from {place},"):
+                is_there = log.files.exists(log.log_folder)
+            if not is_there:
+                raise CorruptTable(f"{name}: the table attached from {place} is not there any more")
             log.poll()
             definition = attached(name, place, log.newest.table)
         except CorruptTable as error:
-            raise CorruptTable(f'{error}; `account.drop("{name}")` detaches the table') from error
+            raise CorruptTable(f'{error}; `account.drop("{name}")` detaches it') from error
         table, pointer = log.newest.table, self._pointer(name)
         self.entries[name] = Entry(log, table, order, definition, place, pointer, _newest(log))
         return log
