@@ -73,9 +73,8 @@ class ByHand:
         """Writes the first contents of a table."""
         text = query.replace("fact AS f", f"{self._named('fact')} AS f")
         text = text.replace("dim AS d", f"{self._named('dim')} AS d")
-        contents = self.spark.sql(text)
-        properties = contents.write.format("delta").option("delta.enableDeletionVectors", "true")
-        properties.save(self._path(kind))
+        writer = self.spark.sql(text).write.format("delta").option("delta.enableDeletionVectors", "true")
+        writer.save(self._path(kind))
 
     def refresh(self, kind: str) -> float:
         """Brings a table up to the newest version of `fact`; returns the seconds that it took."""

@@ -85,10 +85,8 @@ def update_text(rows: int, changed: int, number: int, how: str) -> str:
 def refreshed(account: Account, name: str) -> Cost:
     """Refreshes a table and those below it, and returns what that cost."""
     seconds = [result.record.seconds for result in account.refresh(name)]
-    commit, total = (
-        sum(each.get("commit", 0.0) for each in seconds),
-        sum(sum(each.values()) for each in seconds),
-    )
+    commit = sum(each.get("commit", 0.0) for each in seconds)
+    total = sum(sum(each.values()) for each in seconds)
     return Cost(total - commit, commit, total)
 
 

@@ -48,7 +48,8 @@ class Profile:
     reader_percent: int = 45
     """Percent of rounds that end with a reader transaction."""
     concurrent_percent: int = field(default=25, repr=False)
-    """Percent of commits made by another process, often while a refresh is under way."""
+    """Percent of commits made by another process, often while a refresh is under way. They are drawn last, so
+    the percentage changes nothing else and is no part of the repr."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)

@@ -101,8 +101,8 @@ def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[s
         "scenarios": plan.scenarios,
         "budget": plan.budget,
         "profile": plan.profile.name,
-        # The repr of a profile is all that decides the draws; floors are no part of it.
-        "profile_digest": digest(repr(plan.profile)),
+        # The repr of a profile decides all draws but those of other processes; floors are no part of it.
+        "profile_digest": digest(repr((plan.profile, plan.profile.concurrent_percent))),
         "floors_digest": digest(repr(sorted(plan.profile.floors.items()))),
         "options": dict(options),
         "lane": encode(spec),

@@ -117,8 +117,10 @@ class TableLog:
             names = self.files.files(self.log_folder)
         versions = [int(match[1]) for match in map(COMMIT.match, names) if match]
         if not versions:
+            # The folder of an attached table is not the account's to remove.
+            remedy = "" if self.account else "; remove the folder"
             raise CorruptTable(
-                f"{self.name}: {self.folder} is no Delta table, its log holds no commit; remove the folder"
+                f"{self.name}: {self.folder} is no Delta table, its log holds no commit{remedy}"
             )
         return min(versions)
 

@@ -72,16 +72,7 @@ class Applier:
         self.process.time.add_table(table.name)
 
     def commit(self, commit: Commit) -> tuple[str, ...]:
-        """Applies one transaction; returns the tables it wrote."""
-        if commit.meanwhile is None:
-            self._together(commit)
-        else:
-            for part in self.parts(commit):
-                part()
-        return tuple(dict.fromkeys(statement.table for statement in commit.statements))
-
-    def _together(self, commit: Commit) -> None:
-        """Applies a transaction that meets no other one, with one version of each table that it writes."""
+        """Applies a transaction that meets no other one; returns the tables it wrote, each in one version."""
         self.clock.set(max(self.clock.time, commit.at))
         changes: dict[str, bool] = {}
         replaced: set[str] = set()
@@ -97,6 +88,7 @@ class Applier:
             known = replace(stamp, part=part)
             self._log(self.tables[name], actions, commit.at, known, new=name in replaced)
         self.process.time.add_write()
+        return tuple(changes)
 
     # Commits of other processes, part by part
 
