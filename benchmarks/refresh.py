@@ -55,12 +55,18 @@ class Cost:
     total: float
 
 
-def load(spark: SparkSession, path: str, rows: int) -> Account:
+def columns_of_fact(rows: int, *, clustered: bool) -> str:
+    """Returns the columns of a row of `fact`, by its number `id`. `clustered`: a key has rows in a row."""
+    key = f"id DIV {max(1, rows // KEYS)} % {KEYS}" if clustered else f"id % {KEYS}"
+    return f"id, CAST({key} AS INT) AS k, (id * 7) % 1000 AS v"
+
+
+def load(spark: SparkSession, path: str, rows: int, *, clustered: bool) -> Account:
     """Returns an account with both tables, written by plain Spark."""
     account = Account.open(path, spark, WallClock())
     account.create_base_table("fact", [("id", "BIGINT"), ("k", "INT"), ("v", "BIGINT")])
     account.create_base_table("dim", [("k", "INT"), ("name", "STRING")])
-    columns = f"id, CAST(id % {KEYS} AS INT) AS k, (id * 7) % 1000 AS v"
+    columns = columns_of_fact(rows, clustered=clustered)
     fact = spark.sql(f"SELECT {columns} FROM RANGE(0, {rows}, 1, 8)")
     fact.write.format("delta").mode("append").save(f"{path}/fact")
     dim = spark.sql(f"SELECT CAST(id AS INT) AS k, CONCAT('n', id) AS name FROM RANGE({KEYS})")
@@ -68,13 +74,13 @@ def load(spark: SparkSession, path: str, rows: int) -> Account:
     return account
 
 
-def update_text(rows: int, changed: int, number: int, how: str) -> str:
+def update_text(rows: int, changed: int, number: int, how: str, *, clustered: bool) -> str:
     """Returns the statement of a round. `how`: one of CHANGES."""
     if how == "dimension":
         return f"UPDATE dim SET name = CONCAT(name, 'x') WHERE k BETWEEN {number} AND {number + changed - 1}"
     if how == "append":
         first = rows + number * changed
-        columns = f"id, CAST(id % {KEYS} AS INT) AS k, (id * 7) % 1000 AS v"
+        columns = columns_of_fact(rows, clustered=clustered)
         return f"INSERT INTO fact SELECT {columns} FROM RANGE({first}, {first + changed}, 1, 1)"
     if how == "scattered":
         return f"UPDATE fact SET v = v + 1 WHERE id % {max(1, rows // changed)} = {number}"
@@ -121,10 +127,13 @@ class Round:
 @click.option("--rows", default=3_000_000, show_default=True, help="Of the fact table.")
 @click.option("--changed", default=1_000, show_default=True, help="Rows changed in each round.")
 @click.option("--change", type=click.Choice(list(CHANGES)), default="local", show_default=True)
+@click.option("--clustered", is_flag=True, help="Rows of one key lie together, as those of one day do.")
 @click.option("--rounds", default=4, show_default=True)
 @click.option("--by-hand", is_flag=True, help="Measure a MERGE from the change feed, too.")
 @click.option("--only", default=",".join(QUERIES), help="Kinds, separated by commas.  [default: all]")
-def main(rows: int, changed: int, change: str, rounds: int, by_hand: bool, only: str) -> None:
+def main(
+    *, rows: int, changed: int, change: str, clustered: bool, rounds: int, by_hand: bool, only: str
+) -> None:
     """Compares incremental refreshes with full ones on tables of a given size."""
     kinds = [kind.strip() for kind in only.split(",")]
     unknown = [kind for kind in kinds if kind not in QUERIES]
@@ -137,7 +146,7 @@ def main(rows: int, changed: int, change: str, rounds: int, by_hand: bool, only:
     folder = tempfile.mkdtemp(prefix="refresh-")
     try:
         spark = open_session()
-        account = load(spark, f"{folder}/account", rows)
+        account = load(spark, f"{folder}/account", rows, clustered=clustered)
         names = {
             kind: (create(account, kind, "INCREMENTAL"), create(account, kind, "FULL")) for kind in kinds
         }
@@ -148,7 +157,7 @@ def main(rows: int, changed: int, change: str, rounds: int, by_hand: bool, only:
         costs: dict[str, list[Round]] = {kind: [] for kind in kinds}
         for number in range(rounds):
             hand.seen()
-            account.execute(update_text(rows, changed, number, change))
+            account.execute(update_text(rows, changed, number, change, clustered=clustered))
             for kind, (mine, full) in names.items():
                 taken = hand.refresh(kind) if kind in with_text else None
                 costs[kind].append(Round(refreshed(account, mine), refreshed(account, full), taken))

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import in_rules, part_fault
-from dynamic_tables.differentiate.accumulators import ZERO, Accumulator, or_zero
+from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, or_zero
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
-from dynamic_tables.plan.expressions import Agg, Expr, Lit
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, replace_columns
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from workload.results import Check
@@ -41,6 +41,17 @@ class NullCounted(Accumulator):
             return right
         every = replace(self, agg=replace(self.agg, arg=ZERO))
         return tuple(Accumulator.parts(every, changes=True))
+
+
+class AverageOfRows(Accumulator):
+    """AVG is the sum divided by the number of rows in the group, rows whose value is NULL included."""
+
+    def new_value(self) -> Expr:
+        right = super().new_value()
+        rows = Col(ROWS, BIGINT)
+        return replace_columns(
+            right, lambda col: rows if self.agg.name == "AVG" and col == self.count else col
+        )
 
 
 class GreatestKept(Accumulator):
@@ -86,6 +97,7 @@ FAULTS = (
     _fault("stored-extremum-outlives-its-row", "algebra", of_kind(NeverComputedAnew), Check.EQUALITY),
     _fault("stored-maximum-outlives-its-row", "algebra", of_kind(GreatestKept), Check.EQUALITY),
     _fault("stored-sum-of-nothing", "algebra", of_kind(SumOfNothing), Check.EQUALITY),
+    _fault("stored-average-of-rows", "algebra", of_kind(AverageOfRows), Check.EQUALITY),
     _fault("stored-count-of-nulls", "algebra", of_kind(NullCounted), Check.EQUALITY),
     _fault("stored-group-stays-empty", "algebra", emptied_group_stays, Check.EQUALITY),
 )

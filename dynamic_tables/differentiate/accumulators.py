@@ -1,7 +1,7 @@
 """How one aggregate is maintained from hidden columns and the net of what changed in its group.
 
-Counts, and sums of integers and decimals, are sums of what each change adds or takes away. A least or
-greatest value is known as long as nothing as good as it leaves the group.
+Counts, and sums of integers and decimals, are sums of what each change adds or takes away; an average is a
+sum over a count. A least or greatest value is known as long as nothing as good as it leaves the group.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dynamic_tables.differentiate.differentiation import ACT
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import INSERT
-from dynamic_tables.plan.types import BIGINT, DOUBLE, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
+from dynamic_tables.plan.types import BIGINT, DOUBLE, INT, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
 
 STATE = "$STATE_"
 OLD = "$OLD_"
@@ -53,9 +53,16 @@ class Accumulator:
         return Col(f"{STATE}{self.number}_count", BIGINT)
 
     @property
+    def has_sum(self) -> bool:
+        """Whether a hidden column has the sum of the values: for SUM and AVG."""
+        return self.agg.name in ("SUM", "AVG")
+
+    @property
     def result(self) -> Col:
         """The hidden column with the sum, or with the least or greatest value."""
-        return Col(f"{STATE}{self.number}_{self.agg.name.lower()}", self.agg.type)
+        # An average of integers is the quotient of two whole numbers.
+        type_ = BIGINT if self.agg.name == "AVG" else self.agg.type
+        return Col(f"{STATE}{self.number}_{self.agg.name.lower()}", type_)
 
     @property
     def ties(self) -> Col:
@@ -72,11 +79,12 @@ class Accumulator:
         if self.is_extremum:
             return (self.result, self.ties)
         counted = (self.count,) if self.has_count else ()
-        return (*counted, self.result) if self.agg.name == "SUM" else counted
+        return (*counted, self.result) if self.has_sum else counted
 
     def of_whole(self) -> tuple[tuple[str, Agg], ...]:
         """Returns the aggregates that give the hidden columns, but for `ties`, from all rows of a group."""
-        known = {self.count: Agg("COUNT", self.agg.arg, False, BIGINT), self.result: self.agg}
+        total = Agg("SUM" if self.has_sum else self.agg.name, self.agg.arg, False, self.result.type)
+        known = {self.count: Agg("COUNT", self.agg.arg, False, BIGINT), self.result: total}
         return tuple((column.name, known[column]) for column in self.state if column in known)
 
     # What changed in a group, or all rows of it: first netted by the values of extremes, then in all.
@@ -95,7 +103,7 @@ class Accumulator:
         weight = WEIGHT if changes else Lit(1, BIGINT)
         counted = Fn(CASE, (boolean("is null", arg), ZERO, weight), BIGINT)
         parts = [(self._net_count.name, Agg("SUM", counted, False, BIGINT))]
-        if self.agg.name == "SUM":
+        if self.has_sum:
             added = Fn(CAST, (arg,), WIDE) if arg.type.kind in INTEGRAL else arg
             signed = Fn(CASE, (IS_INSERT, added, Fn("negate", (added,), added.type)), added.type)
             parts.append(
@@ -143,7 +151,7 @@ class Accumulator:
     @property
     def _sum_type(self) -> Type:
         """The type in which the net of a sum is added to the state."""
-        return wider(WIDE) if self.agg.type == BIGINT else self.agg.type
+        return wider(WIDE) if self.result.type == BIGINT else self.result.type
 
     @property
     def _gained(self) -> Col:
@@ -160,7 +168,7 @@ class Accumulator:
         items: list[tuple[str, Expr]] = []
         if self.has_count:
             items.append((self.count.name, self._new_count()))
-        if self.agg.name == "SUM":
+        if self.has_sum:
             items.append((self.result.name, self._new_sum()))
         if self.is_extremum:
             items.append((self.result.name, self._new_best()))
@@ -174,14 +182,18 @@ class Accumulator:
         items: list[tuple[str, Expr]] = (
             [(self.count.name, or_zero(self._net_count))] if self.has_count else []
         )
-        if self.agg.name == "SUM":
-            items.append((self.result.name, narrowed(self._net_sum, self.agg.type)))
+        if self.has_sum:
+            items.append((self.result.name, narrowed(self._net_sum, self.result.type)))
         return tuple(items)
 
     def new_value(self) -> Expr:
         """Returns the new value of the aggregate itself, over the columns of `new_state` and the rows."""
         if self.agg.name == "COUNT":
             return Col(ROWS, BIGINT) if self.agg.arg is None else self.count
+        if self.agg.name == "AVG":
+            quotient = Fn("/", (self.result, self.count), DOUBLE)
+            none = boolean("is null", self.result)
+            return Fn(CASE, (none, Lit(None, DOUBLE), quotient), DOUBLE)
         return self.result
 
     def must_compute(self) -> Expr:
@@ -204,8 +216,8 @@ class Accumulator:
         old, net = Fn(CAST, (old_of(self.result),), type_), Fn(CAST, (self._net_sum,), type_)
         total = plus(old, net)
         # A sum of no value is NULL, not 0.
-        none = boolean("=", self._new_count(), ZERO)
-        return Fn(CASE, (none, Lit(None, self.agg.type), narrowed(total, self.agg.type)), self.agg.type)
+        none, type_ = boolean("=", self._new_count(), ZERO), self.result.type
+        return Fn(CASE, (none, Lit(None, type_), narrowed(total, type_)), type_)
 
     def _is_better(self) -> Expr:
         old, sign = old_of(self.result), "<" if self.agg.name == "MIN" else ">"
@@ -235,6 +247,9 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             assert agg.arg is not None
             kind = agg.arg.type.kind
             maintained = kind in INTEGRAL or (kind is Kind.DECIMAL and agg.arg.type.precision <= WIDEST)
+        case "AVG":
+            # Both engines add doubles, which is exact for sums below 2**53: for 4 million times any INT.
+            maintained = agg.arg is not None and agg.arg.type == INT
         case "MIN" | "MAX":
             # Of -0.0 and 0.0 each engine shows the one that it met first.
             maintained = agg.type != DOUBLE

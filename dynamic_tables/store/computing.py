@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.empty import without_empty
+from dynamic_tables.plan.expressions import Scalar
+from dynamic_tables.plan.looked_up import with_keys
 from dynamic_tables.plan.nodes import Leaf, Plan, walk
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.stages import Stages, stages
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.relations import SparkRelation, Workspace, view_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 KEPT_RESULTS = 16
 """How many small results of plans are kept for the next table."""
@@ -78,6 +84,7 @@ class Computing:
     def _run(self, plan: Plan, leaves: Mapping[str, Relation], *, few: bool) -> SparkRelation:
         read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
         bound = {name: relation for name, relation in leaves.items() if name in read}
+        plan = with_keys(plan, [name for name, leaf in bound.items() if leaf.local], _Keys(bound).of)
         text = render(plan, SPARK, view_names(bound)).text()
         return self.workspace.materialized(text, tuple(bound.values()), few=few)
 
@@ -92,3 +99,33 @@ def _staged(plan: Plan, few: frozenset[str]) -> Stages:
 def _without(plan: Plan, empty: frozenset[str]) -> Plan:
     """Returns a plan without the terms of empty stages; the whole plan if nothing is left of it."""
     return (without_empty(plan, empty) or plan) if empty else plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The values of columns of relations, each read once."""
+
+    leaves: Mapping[str, Relation]
+    known: dict[tuple[str, str], Collection[Scalar] | None] = field(default_factory=dict)
+
+    def of(self, leaf: str, column: str) -> Collection[Scalar] | None:
+        """Returns the values of a column, each once; None where Python may not have them."""
+        if (leaf, column) not in self.known:
+            relation = self.leaves[leaf]
+            assert isinstance(relation, SparkRelation)
+            self.known[leaf, column] = _values(relation.table()[column])
+        return self.known[leaf, column]
+
+
+def _values(column: pa.ChunkedArray) -> Collection[Scalar] | None:
+    import pyarrow as pa
+
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)):
+        return None
+    try:
+        values: list[Scalar] = column.unique().to_pylist()
+    except (OverflowError, ValueError):
+        # A date that Python does not have.
+        return None
+    return values

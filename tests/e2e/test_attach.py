@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, SlowCapture, StoreError
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
 
@@ -21,11 +20,6 @@ pytestmark = pytest.mark.spark
 
 TRACKED = "TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
 VALUES = "SELECT CAST(id AS INT) AS k, CAST(id % 3 AS STRING) AS v FROM RANGE(0, 6, 1, 1)"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 @pytest.fixture

@@ -12,16 +12,10 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store import ledger
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,10 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.refresh import execute
 from dynamic_tables.schedule.clock import SimulatedClock, WallClock
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store import relations, small_merge, table_versions
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 def test_changes_of_every_size_are_exact(

@@ -16,7 +16,6 @@ from dynamic_tables.definition import BaseTable, RefreshMode
 from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VERSION
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.files import HadoopFiles, LocalFiles
@@ -24,11 +23,6 @@ from dynamic_tables.store.port import Action, Relation
 from dynamic_tables.versions import SourceVersion
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 @pytest.fixture(scope="module")

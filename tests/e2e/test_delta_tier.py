@@ -13,7 +13,6 @@ from campaign.faults import plant
 from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from campaign.judging.vote import recomputation
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.relations import Workspace
 from engines.engine import Engine
 from engines.on_delta import DeltaPlatform
@@ -30,11 +29,6 @@ from workload.scenario import Refresh, Scenario
 from workload.trace import Declared, RefreshRefused, SourceWritten, Trace
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 def engine_on(
@@ -124,7 +118,7 @@ def test_a_query_that_hangs_is_cut_and_the_next_scenario_runs(
 ) -> None:
     endless = "SELECT count(*) FROM range(1000000) a JOIN range(1000000) b ON a.id % 7 <> b.id % 5"
 
-    def hang(self: Workspace, text: str, leaves: object) -> object:
+    def hang(self: Workspace, text: str, leaves: object, *, few: bool) -> object:
         return self.session.sql(endless).collect()
 
     with monkeypatch.context() as hanging:

@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, RefreshFailed, StoreError
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store import refresh_commits
 from dynamic_tables.store.base_log import Stamp
 from dynamic_tables.store.commit_settings import commit_settings
@@ -30,11 +29,6 @@ pytestmark = pytest.mark.spark
 
 HOUR = 3_600_000_000
 DEAD = "another-host:1:1"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 @dataclass

@@ -55,11 +55,6 @@ LAST_ONE_GOES = Scenario(
 )
 
 
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
-
-
 def engine_on(spark: SparkSession, variant: Variant | None = None) -> Engine:
     """The engine on a Spark session."""
     return Engine.started(lambda: SparkPlatform(spark, variant or Variant()))

@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.base_log import versions
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Relation
@@ -22,11 +21,6 @@ from dynamic_tables.store.port import Relation
 pytestmark = pytest.mark.spark
 
 VECTORS = "delta.enableDeletionVectors"
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    return open_session(settings=Settings.TUNED)
 
 
 class History:

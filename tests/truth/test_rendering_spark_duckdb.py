@@ -31,7 +31,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(scope="module")
 def session() -> SparkSession:
     """A session of our own on the process's JVM, with the matrix as views; the JVM ends with the process."""
-    session = open_session(app_name="rendering", settings=Settings.TUNED)
+    session = open_session(app_name="rendering", settings=Settings.LASTING)
     spark_truth.load(session, RELATIONS)
     return session
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from dynamic_tables.session import Settings, open_session
 from oracle.delta_reader import newest_version, read_rows
 from tests.unit.oracle.words import columns
 
@@ -33,11 +32,6 @@ STATEMENTS = (
     "DELETE FROM {table} WHERE id > 10 AND id < 20",
     "RESTORE TABLE {table} TO VERSION AS OF 2",
 )
-
-
-@pytest.fixture(scope="module")
-def spark() -> Any:
-    return open_session(settings=Settings.TUNED)
 
 
 @pytest.mark.spark

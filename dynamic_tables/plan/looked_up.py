@@ -1,0 +1,144 @@
+"""Few rows that are looked up in many rows: their keys become a filter of the many rows.
+
+Spark sends few rows to many, but reads all of the many. With the keys as constants in a filter, the bounds in
+the statistics of files, and of the row groups in a file, tell which of them need not be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, Scalar, boolean, conjunction
+from dynamic_tables.plan.functions import IN
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    Leaf,
+    Numbered,
+    Plan,
+    Project,
+    SemiJoin,
+    UnionAll,
+    children,
+    children_first,
+    columns,
+    rebuilt,
+    walk,
+)
+from dynamic_tables.plan.types import BOOLEAN
+
+MOST_LISTED = 100
+"""Most keys that a filter lists; of more keys it has the least and the greatest."""
+
+KeysOf = Callable[[str, str], Collection[Scalar] | None]
+"""(leaf with few rows, name of a column in it) -> its values, NULL included; None where Python has none."""
+
+SAME = "is not distinct from"
+"""The comparison that is true for two NULLs."""
+
+
+def with_keys(plan: Plan, few: Collection[str], keys_of: KeysOf) -> Plan:
+    """Returns a plan with the same rows, whose joins read only the rows that the keys of few rows allow.
+
+    `few`: the names of the leaves that have few rows.
+    """
+    keys = _Keys(frozenset(few), keys_of)
+    done: dict[int, Plan] = {}
+    for node in children_first(plan):
+        done[id(node)] = _reduced(rebuilt(node, tuple(done[id(child)] for child in children(node))), keys)
+    return done[id(plan)]
+
+
+def _reduced(plan: Plan, keys: _Keys) -> Plan:
+    # A row that matches no row of the other side is without effect, unless its side is preserved.
+    match plan:
+        case Join(JoinKind.INNER, left, right, on) if on:
+            return rebuilt(plan, (keys.filtered(left, right, on), keys.filtered(right, left, on)))
+        case Join(JoinKind.LEFT, left, right, on) if on:
+            return rebuilt(plan, (left, keys.filtered(right, left, on)))
+        case Join(JoinKind.RIGHT, left, right, on) if on:
+            return rebuilt(plan, (keys.filtered(left, right, on), right))
+        case SemiJoin(left, right, on, anti):
+            reduced = left if anti else keys.filtered(left, right, on)
+            return rebuilt(plan, (reduced, keys.filtered(right, left, on)))
+        case _:
+            return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    few: frozenset[str]
+    of_leaf: KeysOf
+
+    def filtered(self, many: Plan, few: Plan, on: Expr) -> Plan:
+        """Returns the rows of `many` that can be equal to a row of `few` where `on` demands equality."""
+        if all(leaf.name in self.few for leaf in walk(many) if isinstance(leaf, Leaf)):
+            return many
+        if isinstance(many, SemiJoin) and many.right is few:
+            # The stages have reduced these rows to those that match, and so they are filtered already.
+            return many
+        conditions = []
+        for column, other, null_safe in _equal_columns(on, many, few):
+            found = self.of(few, other)
+            if found is not None:
+                conditions.append(_among(column, found, null_safe=null_safe))
+        return Filter(many, conjunction(conditions)) if conditions else many
+
+    def of(self, plan: Plan, name: str) -> set[Scalar] | None:
+        """Returns all values that a column of a node may have; None if they are not known."""
+        match plan:
+            case Leaf(leaf, pairs):
+                (stored,) = (stored for stored, column in pairs if column.name == name)
+                found = self.of_leaf(leaf, stored) if leaf in self.few else None
+                return None if found is None else set(found)
+            case Project(child, items) | Aggregate(child, items, _):
+                expr = dict(items).get(name)
+                return self.of(child, expr.name) if isinstance(expr, Col) else None
+            case Filter(child, _) | Distinct(child) | Numbered(child, _, _) | SemiJoin(child, _, _, _):
+                return self.of(child, name) if _has(child, name) else None
+            case Join(JoinKind.INNER | JoinKind.CROSS, left, right, _):
+                return self.of(left if _has(left, name) else right, name)
+            case UnionAll(branches):
+                parts = [self.of(branch, name) for branch in branches]
+                known = [part for part in parts if part is not None]
+                return set().union(*known) if len(known) == len(parts) else None
+            case _:
+                return None
+
+
+def _has(plan: Plan, name: str) -> bool:
+    return any(column.name == name for column in columns(plan))
+
+
+def _equal_columns(on: Expr, many: Plan, few: Plan) -> Iterator[tuple[Col, str, bool]]:
+    """Yields the columns that a condition compares for equality: of many rows, of few, and if null-safely."""
+    match on:
+        case Fn("and", parts, _):
+            for part in parts:
+                yield from _equal_columns(part, many, few)
+        case Fn("=" | "is not distinct from" as sign, (Col() as left, Col() as right), _):
+            if left.type == right.type:
+                for mine, other in ((left, right), (right, left)):
+                    if _has(many, mine.name) and _has(few, other.name):
+                        yield mine, other.name, sign == SAME
+        case _:
+            pass
+
+
+def _among(column: Col, values: Collection[Scalar], *, null_safe: bool) -> Expr:
+    """Returns the condition that a column has one of some values, or lies between their bounds."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return boolean("is null", column) if null_safe and None in values else Lit(False, BOOLEAN)
+    if len(known) <= MOST_LISTED:
+        listed = sorted(known, key=repr)
+        among = boolean(IN, column, *(Lit(value, column.type) for value in listed))
+    else:
+        # The values are of one type, which has an order.
+        least, greatest = min(known), max(known)
+        among = boolean("between", column, Lit(least, column.type), Lit(greatest, column.type))
+    return boolean("or", among, boolean("is null", column)) if null_safe and None in values else among
