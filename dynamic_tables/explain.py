@@ -28,10 +28,10 @@ from dynamic_tables.plan.nodes import (
     children,
     columns,
 )
-from dynamic_tables.plan.parse import SparkText
 from dynamic_tables.plan.relations import Relations
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.render_expression import render_expression
+from dynamic_tables.plan.spark_text import SparkText
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.statements import column_type

@@ -24,7 +24,7 @@ from workload.limits import Timestamps
 from workload.query import names_read
 from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
 from workload.schema import Column
-from workload.sql import create_table_text, render_query
+from workload.sql import create_table_text, definition_text
 from workload.timeline import Due, due_refreshes
 from workload.trace import (
     Action,
@@ -203,7 +203,7 @@ class Drive:
     def _create(self, name: str, at: int) -> None:
         """Creates a definition; a dynamic table gets its first contents at once."""
         definition = self.scenario.definition(name)
-        query = render_query(definition.query, self.adapter.capabilities.dialect)
+        query = definition_text(definition, self.adapter.capabilities.dialect)
         incremental = None
         try:
             self._require_sources(definition)

@@ -209,7 +209,7 @@ def predicate(choices: Choices, scope: Scope, depth: int) -> Term:
     """A random condition over the scope, nested at most `depth` deep."""
     kinds = [(5, "compare"), (1, "null"), (1, "in"), (1, "between")]
     if depth > 0:
-        kinds += [(2, "connective"), (1, "not")]
+        kinds += [(2, "connective"), (1, "not"), (1, "chain")]
     if of_type(scope, STRING):
         kinds.append((1, "like"))
     if of_type(scope, BOOLEAN):
@@ -257,6 +257,22 @@ def _not(choices: Choices, scope: Scope, depth: int) -> Term:
     return call("not", BOOLEAN, predicate(choices, scope, depth - 1))
 
 
+def _chain(choices: Choices, scope: Scope, depth: int) -> Term:
+    """A condition over conditions: `(a < b) = c`, `(a = b) IS NULL`, `(a = b) BETWEEN c AND d`."""
+    first = predicate(choices, scope, depth - 1)
+    match choices.integer(0, 4):
+        case 0:
+            return call(choices.pick(("is_null", "is_not_null", "is_true", "is_false")), BOOLEAN, first)
+        case 1:
+            return call("in", BOOLEAN, first, literal(choices, BOOLEAN, null=True), literal(choices, BOOLEAN))
+        case 2:
+            bounds = (predicate(choices, scope, 0) for _ in range(2))
+            return call("between", BOOLEAN, first, *bounds)
+        case _:
+            second = predicate(choices, scope, depth - 1)
+            return call(choices.weighted(COMPARISONS), BOOLEAN, first, second)
+
+
 def _like(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = choices.pick(of_type(scope, STRING))
     # `$` is the escape character of every LIKE text: `$%%` is what starts with a percent sign.
@@ -277,6 +293,7 @@ PREDICATES: Mapping[str, Callable[[Choices, Scope, int], Term]] = {
     "between": _between,
     "connective": _connective,
     "not": _not,
+    "chain": _chain,
     "like": _like,
     "boolean": _boolean,
 }

@@ -14,10 +14,10 @@ from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 
-GENERATOR_VERSION = 6
+GENERATOR_VERSION = 7
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 5
+DRAWS_VERSION = 6
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
@@ -50,6 +50,8 @@ class Profile:
     concurrent_percent: int = field(default=25, repr=False)
     """Percent of commits made by another process, often while a refresh is under way. They are drawn last, so
     the percentage changes nothing else and is no part of the repr."""
+    styled_percent: int = field(default=60, repr=False)
+    """Percent of definitions written as people write them (`workload.sql.written`); drawn last, too."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)
@@ -138,6 +140,7 @@ FLOORS: Mapping[str, int] = {
     "state: commit by a foreign writer": 100,
     "state: abandoned transaction": 50,
     "state: refresh killed": 100,
+    "state: text in a style of its own": 500,
 }
 
 SMOKE = Profile(name="smoke", floors=FLOORS)

@@ -29,7 +29,14 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Column, Table
-from workload.sql import Dialect, create_table_text, delta_texts, render_expr, render_query
+from workload.sql import (
+    Dialect,
+    create_table_text,
+    definition_text,
+    delta_texts,
+    render_expr,
+    render_query,
+)
 
 Columns = tuple[Column, ...]
 
@@ -116,9 +123,9 @@ def table_sql(table: Table) -> str:
 def definition_head(definition: Definition) -> str:
     """What comes before AS: the kind of object, its mode and its target lag."""
     match definition:
-        case View(name, _):
+        case View(name, _, _):
             return f"CREATE VIEW {name}"
-        case DynamicTable(name, _, mode, lag):
+        case DynamicTable(name, _, mode, lag, _):
             return f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {lag_text(lag)} REFRESH_MODE = {mode.value}"
         case _:
             assert_never(definition)
@@ -129,6 +136,16 @@ def lag_text(lag: int | None) -> str:
     if lag is None:
         return "DOWNSTREAM"
     return f"'{lag // SECOND} seconds'" if lag % SECOND == 0 else f"'{lag} microseconds'"
+
+
+def definition_sql(definition: Definition) -> str:
+    """The query of a definition in Spark's SQL as an engine is given it; a style is kept to the letter."""
+    if not definition.style:
+        return query_sql(definition.query, Dialect.SPARK)
+    try:
+        return definition_text(definition, Dialect.SPARK)
+    except (WorkloadError, LookupError) as error:
+        return f"-- cannot be rendered: {error}"
 
 
 def query_sql(query: Query, dialect: Dialect) -> str:

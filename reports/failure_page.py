@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.describe import definition_head, query_sql, table_sql, timeline
+from reports.describe import definition_head, definition_sql, query_sql, table_sql, timeline
 from reports.difference import diff_block, difference_text
 from reports.figures import size_text
 from reports.findings import by_diagnosis, failed_steps, place, summary_text
@@ -62,7 +62,7 @@ def _origin(scenario: Scenario, original: Scenario | None) -> str:
 
 
 def _definition(definition: Definition) -> str:
-    spark = query_sql(definition.query, Dialect.SPARK)
+    spark = definition_sql(definition)
     duck = query_sql(definition.query, Dialect.DUCKDB)
     shown = fence(f"{definition_head(definition)} AS\n{spark};", "sql")
     shown += "\n\n" + fence(tree_text(query_tree(definition.query)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from reports.describe import query_sql
+from reports.describe import definition_sql
 from reports.figures import figures, headline, number, outcome_counts
 from reports.findings import fingerprint_text, first_finding
 from reports.markdown import code, fence, plain, table
 from workload.results import Failure, FailureGroup, OutcomeClass, RunSummary
-from workload.sql import Dialect
 
 
 def summary_markdown(summary: RunSummary) -> str:
@@ -44,7 +43,7 @@ def _divergences(summary: RunSummary) -> list[str]:
     failures_by_index = {failure.index: failure for failure in summary.failures}
     diverged = [g for g in summary.groups if g.fingerprint.outcome is OutcomeClass.DIVERGENCE]
     texts = [
-        f"{definition.name}:\n{query_sql(definition.query, Dialect.SPARK)}"
+        f"{definition.name}:\n{definition_sql(definition)}"
         for group in diverged
         for definition in failures_by_index[group.representative].shrunk.definitions
     ]

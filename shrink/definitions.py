@@ -67,9 +67,33 @@ def drop_lag(scenario: Scenario) -> Iterator[Scenario]:
             yield replace(scenario, definitions=put_at(scenario.definitions, position, changed))
 
 
+def plain_text(scenario: Scenario) -> Iterator[Scenario]:
+    """All definitions, or else one of them, in the text with each operator in parentheses."""
+    styled = [place for place, definition in enumerate(scenario.definitions) if definition.style]
+    for places in ([styled] if len(styled) > 1 else []) + [[place] for place in styled]:
+        definitions = scenario.definitions
+        for place in places:
+            definitions = put_at(definitions, place, replace(definitions[place], style=0))
+        yield replace(scenario, definitions=definitions)
+
+
+def other_style(scenario: Scenario) -> Iterator[Scenario]:
+    """One definition in a style of small number: the text of a smaller query depends on it anew."""
+    for place, definition in enumerate(scenario.definitions):
+        for style in range(1, min(definition.style, FEW_STYLES + 1)):
+            changed = replace(definition, style=style)
+            yield replace(scenario, definitions=put_at(scenario.definitions, place, changed))
+
+
+FEW_STYLES = 8
+
 REDUCTIONS = (
+    Reduction("plain text", plain_text, cheap=True),
     Reduction("keep one dynamic table", keep_one, cheap=True),
     Reduction("drop a definition nobody reads", drop_unread, cheap=True),
 )
 
-DETAILS = (Reduction("drop a target lag", drop_lag),)
+DETAILS = (
+    Reduction("drop a target lag", drop_lag),
+    Reduction("another style", other_style),
+)

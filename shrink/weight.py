@@ -94,12 +94,16 @@ def _values(scenario: Scenario) -> set[tuple[str, int, str]]:
 
 def _definition(definition: Definition) -> int:
     match definition:
-        case DynamicTable(_, query, _, lag):
-            return 1000 + 5 * (lag is not None) + node_weight(query)
-        case View(_, query):
-            return 800 + node_weight(query)
+        case DynamicTable(_, query, _, lag, style):
+            return 1000 + 5 * (lag is not None) + node_weight(query) + _style(style)
+        case View(_, query, style):
+            return 800 + node_weight(query) + _style(style)
         case _:
             assert_never(definition)
+
+
+def _style(style: int) -> int:
+    return min(10, style) + (style > 10)
 
 
 def _step(step: Step, tables: Mapping[str, Table]) -> int:

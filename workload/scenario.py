@@ -23,20 +23,26 @@ class RefreshMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A named query, expanded wherever it is read."""
+    """A named query, expanded wherever it is read. `style`: see `DynamicTable`."""
 
     name: str
     query: Query
+    style: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class DynamicTable:
-    """A dynamic table; `target_lag` in logical microseconds, None for DOWNSTREAM."""
+    """A dynamic table; `target_lag` in logical microseconds, None for DOWNSTREAM.
+
+    `style`: the number of the style in which the text of the query is written for an engine that reads
+    Spark's SQL (`workload.sql.written`); 0: each operator in parentheses. It does not change the meaning.
+    """
 
     name: str
     query: Query
     mode: RefreshMode = RefreshMode.AUTO
     target_lag: int | None = None
+    style: int = 0
 
 
 Definition = View | DynamicTable

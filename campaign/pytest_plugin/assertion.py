@@ -9,7 +9,7 @@ from campaign.judging.lane import Lane
 from engines.adapter import Capabilities
 from engines.engine import Engine, Open, opened
 from generators.fitting import fit
-from reports.describe import definition_head, query_sql, table_sql, timeline
+from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block
 from reports.figures import plural
 from reports.findings import first_finding
@@ -17,7 +17,6 @@ from workload.limits import Limits
 from workload.query import names_read
 from workload.results import Outcome, OutcomeClass
 from workload.scenario import Scenario
-from workload.sql import Dialect
 
 SHRINK_ATTEMPTS = 120
 """Smaller scenarios that may run to shrink a failure."""
@@ -81,7 +80,7 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str) -> 
     parts = [f"{table} at data timestamp {at}: {finding.check.value}: {finding.message}"]
     for definition in scenario.definitions:
         if definition.name == table or definition.name in _upstream(scenario, table, known):
-            sql = query_sql(definition.query, Dialect.SPARK).replace("\n", "\n  ")
+            sql = definition_sql(definition).replace("\n", "\n  ")
             parts.append(f"{definition_head(definition)} AS\n  {sql}")
     steps = [entry for entry in timeline(scenario) if entry.number <= finding.step]
     lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]

@@ -47,6 +47,7 @@ STATES = (
     "group refilled",
     "null key born",
     "null key vanished",
+    "text in a style of its own",
     *READER_STATES,
     *PROCESS_STATES,
 )

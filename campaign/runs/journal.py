@@ -102,7 +102,9 @@ def head_of(plan: CampaignPlan, spec: LaneSpec, started: str, options: Mapping[s
         "budget": plan.budget,
         "profile": plan.profile.name,
         # The repr of a profile decides all draws but those of other processes; floors are no part of it.
-        "profile_digest": digest(repr((plan.profile, plan.profile.concurrent_percent))),
+        "profile_digest": digest(
+            repr((plan.profile, plan.profile.concurrent_percent, plan.profile.styled_percent))
+        ),
         "floors_digest": digest(repr(sorted(plan.profile.floors.items()))),
         "options": dict(options),
         "lane": encode(spec),

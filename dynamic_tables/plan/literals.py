@@ -84,6 +84,10 @@ def parsed(value: str, to: Type) -> Lit:
                 if not -(2**bits) <= number < 2**bits:
                     raise ValueError(value)
                 return Lit(number, to)
+            case Kind.DECIMAL if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value, re.ASCII):
+                exact = folded(Lit(Decimal(value), to), to)
+                if exact is not None:
+                    return exact
             case Kind.DATE:
                 return Lit(dt.date.fromisoformat(value), to)
             case Kind.TIMESTAMP_NTZ:

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.spark_text import SparkText
 
 NON_DETERMINISTIC = frozenset(
     "rand randn random uuid shuffle current_timestamp now localtimestamp current_date current_time curdate "
@@ -43,21 +42,6 @@ SPARK_NAMES: Mapping[str, str] = {
 """sqlglot's names of functions that have another name in Spark."""
 
 TOO_DEEP = "the query is nested too deeply"
-
-
-class SparkText(Spark):
-    """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
-
-    class Tokenizer(Spark.Tokenizer):
-        """A tokenizer with both ways in which Spark 4 escapes a quote."""
-
-        STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012  # sqlglot's own protocol
-
-    class Parser(SparkParser):
-        """A parser that writes no log lines: callers refuse unsupported syntax with an error."""
-
-        def _warn_unsupported(self) -> None:
-            pass
 
 
 @lru_cache(maxsize=512)

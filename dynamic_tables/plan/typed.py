@@ -10,7 +10,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
 from dynamic_tables.plan.literals import beside_decimal, folded, parsed
-from dynamic_tables.plan.parse import SparkText
+from dynamic_tables.plan.spark_text import SparkText
 from dynamic_tables.plan.types import (
     BIGINT,
     BOOLEAN,

@@ -12,7 +12,8 @@ from sqlglot.errors import SqlglotError
 
 from dynamic_tables.definition import BaseTable, Columns, Definition
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.parse import SparkText, ensure_admitted, function_name
+from dynamic_tables.plan.parse import ensure_admitted, function_name
+from dynamic_tables.plan.spark_text import SparkText
 from dynamic_tables.plan.text import ADMITTED
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.catalog import parse_type

@@ -1,0 +1,89 @@
+"""Spark's dialect for sqlglot, with the precedence of operators that Spark 4 has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parser import Parser
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import TokenType
+
+RangeParser = Callable[[Parser, exp.Expr | None], exp.Expr | None]
+
+
+def _pattern_parser(kind: type[exp.Expr], before: RangeParser) -> RangeParser:
+    """Returns the parser of LIKE and its kin, whose pattern may be a comparison: `a LIKE b = c`."""
+
+    def parse(self: Parser, this: exp.Expr | None) -> exp.Expr | None:
+        assert isinstance(self, SparkText.Parser)
+        if self._curr.text.upper() in ("ANY", "ALL", "SOME"):
+            return before(self, this)
+        return self._parse_escape(self.expression(kind(this=this, expression=self._parse_compared())))
+
+    return parse
+
+
+class SparkText(Spark):
+    """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """A tokenizer with both ways in which Spark 4 escapes a quote."""
+
+        STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012  # sqlglot's own protocol
+
+    class Parser(SparkParser):
+        """A parser with Spark's precedence, which writes no log lines: callers refuse unsupported syntax.
+
+        In Spark all comparisons bind alike, from left to right, and tighter than BETWEEN, IN, LIKE and IS:
+        `f = g < h` is `(f = g) < h`, and `f = a IS NULL` is `(f = a) IS NULL`. `||` binds as + and - do.
+        (Spark's grammar SqlBaseParser.g4: booleanExpression, valueExpression, predicate.)
+        """
+
+        TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}  # noqa: RUF012
+        COMPARISONS: Mapping[TokenType, type[exp.Expr]] = {
+            **SparkParser.EQUALITY,
+            **SparkParser.COMPARISON,
+        }
+        RANGE_PARSERS = {  # noqa: RUF012
+            **SparkParser.RANGE_PARSERS,
+            TokenType.LIKE: _pattern_parser(exp.Like, SparkParser.RANGE_PARSERS[TokenType.LIKE]),
+            TokenType.ILIKE: _pattern_parser(exp.ILike, SparkParser.RANGE_PARSERS[TokenType.ILIKE]),
+            TokenType.RLIKE: _pattern_parser(exp.RegexpLike, SparkParser.RANGE_PARSERS[TokenType.RLIKE]),
+        }
+
+        def _warn_unsupported(self) -> None:
+            pass
+
+        def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+            """Parses one operand of AND, OR or NOT: a value with at most one predicate behind it."""
+            value = self._parse_compared()
+            negated = self._match(TokenType.NOT)
+            if not self._match_set(self.RANGE_PARSERS):
+                if negated:
+                    self._retreat(self._index - 1)
+                return value
+            predicate = self.RANGE_PARSERS[self._prev.token_type](self, value)
+            return self._negate_range(predicate) if negated else predicate
+
+        def _parse_compared(self) -> exp.Expr | None:
+            """Parses a value, comparisons included."""
+            this = self._parse_bitwise()
+            while self._match_set(self.COMPARISONS):
+                kind, comments = self.COMPARISONS[self._prev.token_type], self._prev_comments
+                this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
+            return this
+
+        def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
+            return this or self._parse_compared()
+
+        def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+            if self._match_text_seq("SYMMETRIC") or self._match_text_seq("ASYMMETRIC"):
+                self.raise_error("BETWEEN SYMMETRIC is no Spark SQL")
+            low = self._parse_compared()
+            self._match(TokenType.AND)
+            return self.expression(exp.Between(this=this, low=low, high=self._parse_compared()))
+
+        def _parse_is_rhs(self, distinct: bool = False) -> exp.Expr | None:
+            return self._parse_compared() if distinct else super()._parse_is_rhs()

@@ -1,0 +1,20 @@
+"""The styles in which the queries of a scenario are written; what a query means does not depend on them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from generators.choices import Choices
+from workload.scenario import Scenario
+
+STYLES = 1_000_000
+"""Numbers of styles; each decides some twenty choices of a text (`workload.sql.written`)."""
+
+
+def with_styles(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
+    """Returns the scenario with that percentage of its definitions written in styles of their own."""
+    definitions = tuple(
+        replace(definition, style=choices.integer(1, STYLES)) if choices.chance(percent) else definition
+        for definition in scenario.definitions
+    )
+    return replace(scenario, definitions=definitions)

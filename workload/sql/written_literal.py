@@ -1,0 +1,48 @@
+"""Literals in the forms that people write in Spark's SQL; each has exactly the given type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable
+from decimal import Decimal
+
+from workload.sql.dialect import Dialect, literal, type_name
+from workload.types import Kind, SqlType, Value
+
+PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;_-+|")
+"""Characters that mean themselves between any quotes."""
+
+
+def written_literal(
+    value: Value, type_: SqlType, chance: Callable[[int], bool], words: Callable[[str], str]
+) -> str:
+    """Returns a literal; `chance` decides by a percentage, and `words` gives keywords their case."""
+    usual = literal(value, type_, Dialect.SPARK)
+    if chance(40):
+        return usual
+    match value:
+        case None:
+            return f"{words('NULL')}::{type_name(type_, Dialect.SPARK)}"
+        case bool():
+            return words(usual)
+        case int() if type_.kind is Kind.INT and value > -(2**31):
+            return str(value)
+        case int() if type_.kind is Kind.BIGINT and value > -(2**63):
+            return f"{value}{words('L')}"
+        case float() if math.isfinite(value) and not _is_minus_zero(value):
+            return f"{value!r}{words('D')}" if chance(50) else f"{value:.17e}"
+        case Decimal():
+            return f"'{value:f}'::{type_}" if value < 0 else f"{value:f}::{type_}"
+        case str() if set(value) <= PLAIN and chance(30):
+            return f'"{value}"'
+        case dt.datetime():
+            return usual
+        case dt.date():
+            return f"'{value.isoformat()}'::{words('DATE')}" if chance(50) else usual
+        case _:
+            return usual
+
+
+def _is_minus_zero(value: float) -> bool:
+    return value == 0 and math.copysign(1, value) < 0
