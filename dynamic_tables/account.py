@@ -14,6 +14,7 @@ from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import (
     FULL_ABOVE,
     BaseTable,
+    Columns,
     Definition,
     DynamicTable,
     RefreshMode,
@@ -29,7 +30,7 @@ from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.initial import initialization_timestamp
 from dynamic_tables.store.attached import what_is_missing
-from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, WritableStore
+from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, TextAnalyzer, WritableStore
 from dynamic_tables.store.statements import column_type
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Account:
     clock: Clock
     rules: Rules = RULES
     protocol: RefreshProtocol = PROTOCOL
-    bound: dict[str, tuple[object, BoundQuery | None]] = field(default_factory=dict)
+    bound: dict[str, tuple[object, BoundQuery | None, Columns]] = field(default_factory=dict)
     plans: Plans = field(init=False)
     lock: RLock = field(default_factory=RLock)
 
@@ -146,7 +147,7 @@ class Account:
         """Adds a view; its query may be one that only FULL can refresh. Raises DefinitionError."""
         with self.lock:
             view = View(self._new_name(name), query)
-            read_query(query, self.store.definitions(), self.rules)
+            read_query(query, self.store.definitions(), self.rules, self._analyzer)
             self.store.create_view(view)
             return view
 
@@ -302,13 +303,13 @@ class Account:
         # once per state of these.
         state_of_sources = (*sources.values(), table.columns)
         below = (read_text(table.text, definitions).texts, state_of_sources)
-        known, bound = self.bound.get(table.name, (None, None))
-        if known != below:
+        known = self.bound.get(table.name)
+        if known is None or known[0] != below:
             if known is not None:
                 self.plans.forget()
-            bound = read_query(table.text, definitions, self.rules).bound
-            self.bound[table.name] = (below, bound)
-        columns = table.columns if bound is None else bound.schema
+            known = (below, *self._read(table, definitions))
+            self.bound[table.name] = known
+        _, bound, columns = known
         expanded = fingerprint(below[0], columns, sources.values())
         state = hidden_columns(bound, self.rules) if table.incremental else ()
         return Refreshing(
@@ -319,6 +320,20 @@ class Account:
             plans=self.plans,
             protocol=self.protocol,
         )
+
+    def _read(
+        self, table: DynamicTable, definitions: Mapping[str, Definition]
+    ) -> tuple[BoundQuery | None, Columns]:
+        """Returns plan and columns of a table's query; no plan for a FULL table, whose text Spark runs."""
+        if not table.incremental and self._analyzer is not None:
+            names = read_text(table.text, definitions).names
+            return None, self._analyzer.columns_of_text(table.text, names)
+        bound = read_query(table.text, definitions, self.rules).bound
+        return bound, table.columns if bound is None else bound.schema
+
+    @property
+    def _analyzer(self) -> TextAnalyzer | None:
+        return self.store if isinstance(self.store, TextAnalyzer) else None
 
     def fresh_contents(self, name: str) -> Relation:
         """Returns the contents that an initialization at the table's frontier would write; no commit."""

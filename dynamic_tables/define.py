@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dynamic_tables.definition import FULL_ABOVE, Columns, DynamicTable, RefreshMode, fingerprint
+from dynamic_tables.definition import (
+    FULL_ABOVE,
+    BaseTable,
+    Columns,
+    Definition,
+    DynamicTable,
+    RefreshMode,
+    fingerprint,
+)
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import BoundQuery
-from dynamic_tables.plan.relations import Relations
 from dynamic_tables.plan.text import TextQuery, read_text
 from dynamic_tables.store.port import Store, TextAnalyzer
 
@@ -27,8 +35,18 @@ class ReadQuery:
         return None if isinstance(self.plan, UnsupportedError) else self.plan
 
 
-def read_query(query: str, relations: Relations, rules: Rules) -> ReadQuery:
+def read_query(
+    query: str,
+    relations: Mapping[str, Definition],
+    rules: Rules,
+    analyzer: TextAnalyzer | None = None,
+    *,
+    compared: bool = False,
+) -> ReadQuery:
     """Returns a query with its plan, if every operator of it has a rule.
+
+    `analyzer`: knows what the text means to Spark. A query that the engine cannot type, and Spark can, has no
+    plan; and with `compared`, one that the engine would read in another way than Spark has none either.
 
     Raises DefinitionError: for a query that is wrong, or that may not even run in a FULL refresh.
     """
@@ -36,10 +54,39 @@ def read_query(query: str, relations: Relations, rules: Rules) -> ReadQuery:
     try:
         bound = bind_query(query, relations)
         ensure_supported(bound, rules)
+        for source in bound.sources:
+            ensure_captured(relations[source])
+        if analyzer is not None and compared:
+            misread = analyzer.misread(query, text.names, bound)
+            if misread:
+                raise UnsupportedError("a text that the engine does not read as Spark does", misread)
     except UnsupportedError as error:
         text.ensure_admitted()
         return ReadQuery(text, error)
+    except DefinitionError as error:
+        if analyzer is None:
+            raise
+        text.ensure_admitted()
+        try:
+            analyzer.columns_of_text(query, text.names)
+        except DefinitionError:
+            raise error from None
+        return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
     return ReadQuery(text, bound)
+
+
+def ensure_captured(source: Definition) -> None:
+    """Raises UnsupportedError for a source whose changed rows cannot be told from its values."""
+    columns = source.columns if isinstance(source, BaseTable | DynamicTable) else ()
+    has_ids = source.row_ids if isinstance(source, BaseTable) else getattr(source, "incremental", True)
+    for name, type_ in columns:
+        if "map<" in str(type_):
+            reason = "Spark does not compare maps"
+        elif not has_ids and not type_.identifies:
+            reason = f"{source.name} has no row ids, and they cannot be made of such values"
+        else:
+            continue
+        raise UnsupportedError(f"column {name} of {source.name}, of type {type_}", reason)
 
 
 def define(
@@ -65,7 +112,8 @@ def define(
     if not full_above >= 0:
         raise DefinitionError(f"full_above of {name} is {full_above}; give a share of the rows, such as 0.3")
     definitions = store.definitions()
-    read = read_query(query, definitions, rules)
+    analyzer = store if isinstance(store, TextAnalyzer) else None
+    read = read_query(query, definitions, rules, analyzer, compared=mode is not RefreshMode.FULL)
     unsupported = read.plan if isinstance(read.plan, UnsupportedError) else None
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(

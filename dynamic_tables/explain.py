@@ -88,8 +88,8 @@ def explain(
     >>> explanation = explain("SELECT a, COUNT(*) AS n FROM r GROUP BY a", declare(["r(a INT, b STRING)"]))
     >>> explanation.operators
     ('projection', 'grouped aggregation', 'scan')
-    >>> explain("SELECT a FROM r ORDER BY a", declare(["r(a INT)"])).reason
-    'unsupported: ORDER BY: no differentiation rule yet'
+    >>> explain("SELECT a FROM r SORT BY a", declare(["r(a INT)"])).reason
+    'unsupported: SORT BY: no differentiation rule yet'
     """
     text = read_text(query, relations)
     try:

@@ -252,7 +252,7 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             maintained = agg.arg is not None and agg.arg.type == INT
         case "MIN" | "MAX":
             # Of -0.0 and 0.0 each engine shows the one that it met first.
-            maintained = agg.type != DOUBLE
+            maintained = agg.type != DOUBLE and agg.type.identifies
         case _:
             maintained = False
     return Accumulator(number, name, agg) if maintained else None

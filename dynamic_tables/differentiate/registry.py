@@ -71,7 +71,7 @@ NOT_YET: Mapping[str, str] = {
             "EXCEPT, INTERSECT",
             "ROLLUP, CUBE, GROUPING SETS",
             "LATERAL, explode",
-            "ORDER BY, LIMIT",
+            "LIMIT",
             "recursive CTE",
         ),
         NO_RULE,

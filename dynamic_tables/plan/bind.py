@@ -137,7 +137,7 @@ class QueryBinder:
             names.append((name, Col(self.names.fresh(name), type_)))
         plan: Plan = make(tuple(self._branch(branch, names) for branch in branches))
         if node.args.get("distinct") or isinstance(node, exp.Except):
-            self.names.refuse_float_keys((column for _, column in names), word)
+            self.names.refuse_keys((column for _, column in names), word)
         if node.args.get("distinct"):
             plan = Distinct(plan)
         return Bound(plan, tuple(names))
@@ -163,7 +163,7 @@ class QueryBinder:
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on") is not None:
                 raise UnsupportedError("DISTINCT ON", "not Spark SQL")
-            self.names.refuse_float_keys((column for _, column in bound.outputs), "DISTINCT")
+            self.names.refuse_keys((column for _, column in bound.outputs), "DISTINCT")
             return Bound(Distinct(bound.plan), bound.outputs)
         return bound
 

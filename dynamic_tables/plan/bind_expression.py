@@ -110,8 +110,11 @@ class ExpressionBinder:
             raise UnsupportedError(f"{name} of several columns")
         _only(node, "this")
         inner = node.this
-        if isinstance(inner, exp.Star):
+        if isinstance(inner, exp.Star) and name == "COUNT" and not any(parts(inner)):
             return Agg("COUNT", None, False, BIGINT)
+        if inner.is_star:
+            # Any other star stands for columns: MAX(*) over one column, COUNT(* EXCEPT (a)), COUNT(r.*).
+            raise UnsupportedError(f"{name} of several columns")
         distinct = isinstance(inner, exp.Distinct)
         if distinct:
             if len(inner.expressions) != 1 or inner.args.get("on"):

@@ -30,7 +30,7 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     if group is None and not aggregated and condition is None:
         return _project(names, plan, items)
     keys = [] if group is None else _keys(group, node, items, scope)
-    names.refuse_float_keys([key for _, key in keys], "GROUP BY")
+    names.refuse_keys([key for _, key in keys], "GROUP BY")
     grouped = _Grouping(names, keys, scope)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -40,6 +41,15 @@ SPARK_NAMES: Mapping[str, str] = {
     "variance_pop": "var_pop",
 }
 """sqlglot's names of functions that have another name in Spark."""
+
+OUTSIDE = frozenset("java_method reflect try_reflect identifier".split())
+"""Functions that run code which is no part of Spark's SQL, or read more than the account."""
+
+LISTS = frozenset("collect_list collect_set array_unique_agg".split())
+"""Aggregates whose result is a list in the order in which rows come; `array_agg` is collect_list."""
+
+TODAY = frozenset("now today tomorrow yesterday".split())
+"""Texts that Spark reads as a date or time that depends on when it reads them."""
 
 TOO_DEEP = "the query is nested too deeply"
 
@@ -155,6 +165,59 @@ def ensure_deterministic(tree: exp.Expr) -> None:
             raise _not_of_the_data(f"function {function_name(node)}")
 
 
+def ensure_determined(tree: exp.Expr) -> None:
+    """Raises DefinitionError for a part of a query whose result does not depend on the data alone.
+
+    They are TABLESAMPLE, a LIMIT of rows in an order that leaves open which of two rows comes first, and
+    texts such as DATE 'today'.
+    """
+    for sample in tree.find_all(exp.TableSample):
+        raise _not_of_the_data(sample.sql(SparkText).strip())
+    for query in tree.find_all(exp.Query):
+        cut = [name for name in ("limit", "offset", "fetch") if query.args.get(name) is not None]
+        if cut and not _has_total_order(query):
+            reason = "order by every column that is selected, so that it is clear which rows are kept"
+            raise DefinitionError(f"{cut[0].upper()} is refused: {reason}")
+    for node in tree.find_all(exp.Func):
+        name = function_name(node)
+        if name in LISTS and not (
+            isinstance(node.parent, exp.Func) and function_name(node.parent) in ("sort_array", "array_sort")
+        ):
+            raise DefinitionError(f"function {name} is refused: sort its result with sort_array({name}(...))")
+    for cast in tree.find_all(exp.Cast):
+        text = cast.this
+        if isinstance(text, exp.Literal) and text.is_string and str(text.this).strip().lower() in TODAY:
+            raise _not_of_the_data(cast.sql(SparkText))
+
+
+def _has_total_order(query: exp.Query) -> bool:
+    """Tells whether rows that are equal in all keys of ORDER BY are equal in all columns."""
+    order = query.args.get("order")
+    if order is None or not isinstance(query, exp.Select):
+        return False
+    keys = {each.this.sql(SparkText).lower() for each in order.expressions}
+    return (
+        all(
+            str(place) in keys
+            or item.alias_or_name.lower() in keys
+            or item.unalias().sql(SparkText).lower() in keys
+            for place, item in enumerate(query.expressions, 1)
+            if not isinstance(item.unalias(), exp.Literal)
+        )
+        and not query.is_star
+    )
+
+
+def called_names(text: str) -> frozenset[str]:
+    """Returns the names before a parenthesis in a text, in lower case; keywords may be among them."""
+    tokens = SparkText().tokenize(text)
+    return frozenset(
+        token.text.lower()
+        for token, after in pairwise(tokens)
+        if after.token_type is TokenType.L_PAREN and token.text.isidentifier()
+    )
+
+
 def ensure_no_bare_function(tree: exp.Expr) -> None:
     """Raises DefinitionError for `current_user` and similar functions written without parentheses.
 
@@ -170,14 +233,19 @@ def _not_of_the_data(what: str) -> DefinitionError:
     return DefinitionError(f"{what} is refused: its value does not depend on the data alone")
 
 
-def ensure_admitted(tree: exp.Expr, functions: Iterable[str]) -> None:
-    """Raises DefinitionError for the first function or other call that is not in the given list."""
-    admitted = frozenset(functions)
+def ensure_inside(tree: exp.Expr) -> None:
+    """Raises DefinitionError for scripts, and for functions by the name of a schema."""
     for script in tree.find_all(exp.QueryTransform):
         raise DefinitionError(f"{script.sql(SparkText)} is refused: a query runs no scripts")
     for dot in tree.find_all(exp.Dot):
         if isinstance(dot.expression, exp.Func):
             raise DefinitionError(f"{dot.sql(SparkText)} is refused: functions go by their plain names")
+
+
+def ensure_admitted(tree: exp.Expr, functions: Iterable[str]) -> None:
+    """Raises DefinitionError for the first function or other call that is not in the given list."""
+    admitted = frozenset(functions)
+    ensure_inside(tree)
     for node in tree.find_all(exp.Func):
         # sqlglot also has the class Func for these operators and keywords.
         if isinstance(node, exp.And | exp.Or | exp.Xor | exp.Case | exp.If | exp.Cast | exp.Exists):

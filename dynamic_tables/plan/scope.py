@@ -90,6 +90,14 @@ class Names:
                     f"float aggregate as key of {where}", "its last bits depend on the order of summation"
                 )
 
+    def refuse_keys(self, exprs: Iterable[Expr], where: str) -> None:
+        """Raises UnsupportedError if rows cannot be identified by the value of an expression."""
+        listed = list(exprs)
+        self.refuse_float_keys(listed, where)
+        for expr in listed:
+            if not expr.type.identifies:
+                raise UnsupportedError(f"{where} by a value of type {expr.type}", "no row id can hold it")
+
     def is_float_aggregate(self, expr: Expr) -> bool:
         """Tells whether an expression reads a column that holds a float aggregate."""
         return any(isinstance(part, Col) and part.name in self.float_aggregates for part in walk(expr))

@@ -14,9 +14,13 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.functions import FULL_ONLY
 from dynamic_tables.plan.parse import (
+    NON_DETERMINISTIC,
+    OUTSIDE,
     TOO_DEEP,
-    ensure_admitted,
+    called_names,
+    ensure_determined,
     ensure_deterministic,
+    ensure_inside,
     ensure_no_bare_function,
     ensure_plain_table,
     parse_query,
@@ -44,11 +48,21 @@ class TextQuery:
     texts: tuple[str, ...]
 
     def ensure_admitted(self) -> None:
-        """Raises DefinitionError for a function that may not even run in a FULL refresh."""
+        """Raises DefinitionError for what may not even run in a FULL refresh.
+
+        Whether a function exists, and whether it is one of Spark's own, is for Spark to say.
+        """
         for text in self.texts:
             tree = parse_query(text)
-            ensure_admitted(tree, ADMITTED)
+            ensure_inside(tree)
             ensure_no_bare_function(tree)
+            ensure_determined(tree)
+            called = called_names(text)
+            for name in sorted(called & OUTSIDE):
+                raise DefinitionError(f"function {name} is refused: it may run or read anything")
+            for name in sorted(called & NON_DETERMINISTIC):
+                reason = "its value does not depend on the data alone"
+                raise DefinitionError(f"function {name} is refused: {reason}")
 
 
 def read_text(text: str, relations: Relations) -> TextQuery:

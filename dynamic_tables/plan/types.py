@@ -17,17 +17,27 @@ class Kind(Enum):
     STRING = "STRING"
     DATE = "DATE"
     TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+    OTHER = "OTHER"
+    """Any other type of Spark, such as TIMESTAMP or ARRAY<INT>: its values pass through, Spark calculates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A SQL type; precision and scale are 0 except for DECIMAL."""
+    """A SQL type; precision and scale are 0 except for DECIMAL. `name`: Spark's, for a type of kind OTHER."""
 
     kind: Kind
     precision: int = 0
     scale: int = 0
+    name: str = ""
+
+    @property
+    def identifies(self) -> bool:
+        """Whether values that are equal, and no others, have the same text, which a row id can hold."""
+        return self.kind is not Kind.OTHER or self.name in ("timestamp", "tinyint", "smallint")
 
     def __str__(self) -> str:
+        if self.kind is Kind.OTHER:
+            return self.name
         if self.kind is Kind.DECIMAL:
             return f"DECIMAL({self.precision},{self.scale})"
         return str(self.kind.value)

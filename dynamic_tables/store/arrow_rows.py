@@ -53,6 +53,8 @@ class ArrowRows:
 
     def rows(self, parts: Sequence[FilePart]) -> pa.Table | None:
         """Returns the rows of parts of files; None where only Spark can read them."""
+        if any(type_.kind is Kind.OTHER for _, type_ in self.columns):
+            return None
         if sum(int(part.file["size"]) for part in parts) > MOST_BYTES:
             return None
         tables = []

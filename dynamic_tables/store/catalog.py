@@ -35,22 +35,62 @@ DYNAMIC_TABLE_PROPERTIES: Mapping[str, str] = {"delta.enableDeletionVectors": "t
 """A refresh that takes out a few rows does not rewrite the files in which they are."""
 
 DELTA_TYPES: Mapping[str, Type] = {
-    **{kind.value.lower(): Type(kind) for kind in Kind if kind is not Kind.DECIMAL},
+    **{kind.value.lower(): Type(kind) for kind in Kind if kind not in (Kind.DECIMAL, Kind.OTHER)},
     "integer": INT,
     "long": BIGINT,
 }
 """Types by their names in SQL and in Delta's schema, except DECIMAL."""
 
 
+OTHER_NAMES: Mapping[str, str] = {"byte": "tinyint", "short": "smallint", "real": "float"}
+"""Other names of types in Delta's schema and in SQL, and Spark's own."""
+
+PLAIN_NAMES = frozenset({"tinyint", "smallint", "float", "binary", "timestamp"})
+NESTED_NAMES = ("array<", "map<", "struct<")
+
+
 def parse_type(text: str) -> Type | None:
-    """Returns the type of a name in Delta's schema or in SQL; None for a type that no table may hold."""
-    text = text.strip().lower()
+    """Returns the type of a name in SQL; None for a type that no table may hold."""
+    shown = text.strip()
+    text = shown.lower()
     if text.startswith("decimal(") and text.endswith(")"):
         digits = [part.strip() for part in text[len("decimal(") : -1].split(",")]
         if len(digits) == 2 and all(part.isdigit() for part in digits):
             return decimal(int(digits[0]), int(digits[1]))
         return None
-    return DELTA_TYPES.get(text)
+    if text in DELTA_TYPES:
+        return DELTA_TYPES[text]
+    name = OTHER_NAMES.get(text, text)
+    if name in PLAIN_NAMES:
+        return Type(Kind.OTHER, name=name)
+    # Names of fields keep their capitals.
+    return Type(Kind.OTHER, name=shown) if text.startswith(NESTED_NAMES) else None
+
+
+def delta_type(item: object) -> Type | None:
+    """Returns the type of a column in Delta's schema: a name, or an object for a nested type."""
+    text = _type_text(item)
+    return None if text is None else parse_type(text)
+
+
+def _type_text(item: object) -> str | None:
+    match item:
+        case str():
+            known = parse_type(item)
+            return None if known is None else str(known)
+        case {"type": "array", "elementType": element}:
+            inner = _type_text(element)
+            return None if inner is None else f"array<{inner}>"
+        case {"type": "map", "keyType": key, "valueType": value}:
+            pair = _type_text(key), _type_text(value)
+            return None if None in pair else f"map<{pair[0]},{pair[1]}>"
+        case {"type": "struct", "fields": list() as fields}:
+            named = [(field["name"], _type_text(field["type"])) for field in fields]
+            if any(text is None for _, text in named):
+                return None
+            return f"struct<{','.join(f'{SPARK.identifier(name)}:{text}' for name, text in named)}>"
+        case _:
+            return None
 
 
 def create_text(
@@ -166,15 +206,15 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
             raise ValueError(f"unknown kind {kind!r}")
 
 
-def _schema(metadata: TableMetadata) -> list[tuple[str, str]]:
-    return [(item["name"], str(item["type"])) for item in json.loads(metadata.schema)["fields"]]
+def _schema(metadata: TableMetadata) -> list[tuple[str, object]]:
+    return [(item["name"], item["type"]) for item in json.loads(metadata.schema)["fields"]]
 
 
-def _columns(pairs: list[tuple[str, str]]) -> Columns:
+def _columns(pairs: list[tuple[str, object]]) -> Columns:
     result = []
-    for name, text in pairs:
-        type_ = parse_type(text)
+    for name, item in pairs:
+        type_ = delta_type(item)
         if type_ is None:
-            raise ValueError(f"column {name} is of type {text}, which dynamic tables do not hold")
+            raise ValueError(f"column {name} is of type {item}, which dynamic tables do not hold")
         result.append((name, type_))
     return tuple(result)

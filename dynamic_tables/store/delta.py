@@ -14,7 +14,7 @@ from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTab
 from dynamic_tables.differentiate.apply import OPERATION
 from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.plan.dialects import SPARK, Dialect
-from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import Clock
@@ -42,6 +42,7 @@ from dynamic_tables.store.texts import columns_of_text, text_frame
 from dynamic_tables.store.transactions import Transactions
 from dynamic_tables.store.undoing import Undoing
 from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
+from dynamic_tables.store.witness import misread
 from dynamic_tables.versions import SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
@@ -337,6 +338,10 @@ class DeltaStore:
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Returns names and types of a text's result by Spark's analysis. Raises DefinitionError."""
         return columns_of_text(self.session, text, self.definitions())
+
+    def misread(self, text: str, relations: Iterable[str], query: BoundQuery) -> str:
+        """Returns how Spark reads a text in another way, tried on made-up rows; empty if it does not."""
+        return misread(self.workspace, text, query, self.definitions())
 
     # Commits
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
-from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
@@ -211,7 +211,10 @@ class FrameStore(WritableStore, Protocol):
 
 @runtime_checkable
 class TextAnalyzer(Protocol):
-    """A store that can tell the columns of a query's text without running it."""
+    """A store that can tell what a query's text means to Spark."""
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Returns names and types of the result. Raises DefinitionError for a text that is refused."""
+
+    def misread(self, text: str, relations: Iterable[str], query: BoundQuery) -> str:
+        """Returns how the plan of a text differs from what the text means to Spark; empty if it does not."""

@@ -11,10 +11,10 @@ from dynamic_tables.definition import Columns, DynamicTable
 from dynamic_tables.errors import ChangeDoesNotFit, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
-from dynamic_tables.plan.types import STRING
+from dynamic_tables.plan.types import STRING, Kind
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.catalog import parse_type
+from dynamic_tables.store.catalog import delta_type
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.file_rows import FileRows, file_name
 from dynamic_tables.store.files import LocalFiles
@@ -95,6 +95,9 @@ class RefreshCommits:
         if not isinstance(self.folder.files, LocalFiles) or not writable(log):
             return None
         if "deletionVectors" not in (log.newest.features or ()):
+            return None
+        if any(type_.kind is Kind.OTHER for _, type_ in table.stored):
+            # Which form its values have in a file is for Spark to know.
             return None
         active = self.folder.active(table.name)
         if active is None or any("stats" not in file for file in active.files.values()):
@@ -228,7 +231,7 @@ def _outrun(table: DynamicTable, version: int) -> StoreError:
 def stored_fields(log: TableLog) -> Columns:
     """Returns names and types of the columns that a Delta table has."""
     fields = json.loads(log.newest.table.schema)["fields"]
-    return tuple((item["name"], parse_type(str(item["type"])) or STRING) for item in fields)
+    return tuple((item["name"], delta_type(item["type"]) or STRING) for item in fields)
 
 
 def stored_columns(table: DynamicTable) -> Columns:

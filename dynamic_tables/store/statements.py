@@ -166,7 +166,7 @@ def column_type(name: str, text: str) -> Type:
     if type_ is None:
         raise DefinitionError(
             f"column {name}: type {text} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, "
-            "STRING, DATE or TIMESTAMP_NTZ"
+            "STRING, DATE, TIMESTAMP_NTZ, or TINYINT, SMALLINT, FLOAT, BINARY, TIMESTAMP, ARRAY, MAP, STRUCT"
         )
     return type_
 

@@ -239,7 +239,9 @@ class TableVersions:
             columns=table.columns,
             materialized=materialized,
         )
-        read = rows.rows(parts) if parts else rows.schema.empty_table()
+        if not parts:
+            return self.workspace.nothing(_columns(table, True))
+        read = rows.rows(parts)
         return None if read is None else self.workspace.literal(read, _columns(table, True))
 
     def _together(

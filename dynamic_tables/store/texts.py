@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.parse import called_names
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.store.catalog import parse_type
 from dynamic_tables.store.spark_errors import store_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 
 def text_frame(
@@ -60,24 +63,66 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     """
     try:
         with store_errors():
-            empty = {}
-            for name in read_text(text, definitions).sources:
+            empty, read = {}, read_text(text, definitions)
+            ensure_built_in(session, read.texts)
+            for name in read.sources:
                 definition = definitions[name]
                 assert not isinstance(definition, View)
                 empty[name] = no_rows(session, definition.columns)
-            fields = text_frame(session, text, empty, definitions).schema.fields
+            frame = text_frame(session, text, empty, definitions)
+            ensure_determined(frame)
+            found = schema_of(frame)
     except StoreError as error:
         raise DefinitionError(f"Spark refuses the query: {error}") from error
     columns = []
-    for field in fields:
-        type_name = field.dataType.simpleString()
+    for name, type_name in found:
         type_ = parse_type(type_name)
         if type_ is None:
             raise DefinitionError(
-                f"column {field.name} is of type {type_name}, which dynamic tables do not hold; cast it"
+                f"column {name} is of type {type_name}, which dynamic tables do not hold; cast it"
             )
-        columns.append((field.name, type_))
+        columns.append((name, type_))
     return tuple(columns)
+
+
+def schema_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
+    """Returns names and types of the columns of a data frame."""
+    return tuple((field.name, type_text(field.dataType)) for field in frame.schema.fields)
+
+
+def ensure_built_in(session: SparkSession, texts: Iterable[str]) -> None:
+    """Raises DefinitionError for a function that is none of Spark's own, such as one loaded from a file."""
+    for name in sorted(frozenset[str]().union(*map(called_names, texts))):
+        if name not in _built_in(session) and session.catalog.functionExists(name):
+            raise DefinitionError(f"function {name} is refused: it is none of Spark's own")
+
+
+@cache
+def _built_in(session: SparkSession) -> frozenset[str]:
+    return frozenset(str(row[0]).lower() for row in session.sql("SHOW SYSTEM FUNCTIONS").collect())
+
+
+def ensure_determined(frame: DataFrame) -> None:
+    """Raises DefinitionError for a query whose expressions are not deterministic, to Spark's knowledge."""
+    plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    if not plan.deterministic():
+        raise DefinitionError("the query is refused: its value does not depend on the data alone")
+
+
+def type_text(type_: DataType) -> str:
+    """Returns the name of a type in SQL, with the names of fields in quotes, whatever they are."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    match type_:
+        case ArrayType():
+            return f"array<{type_text(type_.elementType)}>"
+        case MapType():
+            return f"map<{type_text(type_.keyType)},{type_text(type_.valueType)}>"
+        case StructType():
+            fields = (f"{SPARK.identifier(each.name)}:{type_text(each.dataType)}" for each in type_.fields)
+            return f"struct<{','.join(fields)}>"
+        case _:
+            return type_.simpleString()
 
 
 def no_rows(session: SparkSession, columns: Columns) -> DataFrame:

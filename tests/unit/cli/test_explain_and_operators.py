@@ -56,8 +56,8 @@ def test_explain_in_duckdbs_words() -> None:
 
 
 def test_a_query_without_a_rule_is_explained_and_well() -> None:
-    query = ("explain", "SELECT a FROM r ORDER BY a", *TABLE)
-    reason = "unsupported: ORDER BY: no differentiation rule yet"
+    query = ("explain", "SELECT a FROM r SORT BY a", *TABLE)
+    reason = "unsupported: SORT BY: no differentiation rule yet"
     result = dvs(*query)
     assert result.exit_code == ExitCode.OK
     assert result.stdout.splitlines()[:2] == ["incremental: false", f"reason: {reason}"]

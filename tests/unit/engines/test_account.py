@@ -92,7 +92,7 @@ def test_incremental_over_an_operator_without_a_rule_is_refused(world: World) ->
         UnsupportedError, match=r"no differentiation rule yet; d cannot be INCREMENTAL, use AUTO or FULL$"
     ):
         world.account.create_dynamic_table(
-            "d", "SELECT city FROM orders ORDER BY city", refresh_mode=RefreshMode.INCREMENTAL
+            "d", "SELECT city FROM orders SORT BY city", refresh_mode=RefreshMode.INCREMENTAL
         )
     assert "d" not in world.account.store.definitions()
 
@@ -100,9 +100,9 @@ def test_incremental_over_an_operator_without_a_rule_is_refused(world: World) ->
 @pytest.mark.parametrize("mode", [RefreshMode.AUTO, RefreshMode.FULL])
 def test_a_store_that_cannot_analyse_text_says_so(world: World, mode: RefreshMode) -> None:
     with pytest.raises(UnsupportedError) as caught:
-        world.account.create_dynamic_table("d", "SELECT city FROM orders ORDER BY city", refresh_mode=mode)
+        world.account.create_dynamic_table("d", "SELECT city FROM orders SORT BY city", refresh_mode=mode)
     assert str(caught.value) == (
-        "unsupported: ORDER BY: no differentiation rule yet, and this store runs plans only"
+        "unsupported: SORT BY: no differentiation rule yet, and this store runs plans only"
     )
 
 
@@ -110,12 +110,10 @@ def test_a_store_that_cannot_analyse_text_says_so(world: World, mode: RefreshMod
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("SELECT frob(id) AS y FROM orders", "function frob is not in the registry"),
-        ("SELECT frob(id) AS y FROM orders ORDER BY 1", "function frob is not in the registry"),
         ("SELECT rand() AS y FROM orders", "function rand is refused"),
         (
             "SELECT java_method('java.lang.System', 'exit', 0) AS y FROM orders",
-            "function java_method is not in the registry",
+            "function java_method is refused",
         ),
         ("SELECT * FROM read_csv('/etc/passwd')", "is refused: a query reads relations of its account"),
         ("SELECT * FROM parquet.`/tmp/x`", "is refused: a query reads relations of its account"),
@@ -173,8 +171,8 @@ def test_names_with_a_dollar_are_the_engines(world: World) -> None:
 def test_this_store_keeps_no_base_tables_of_the_accounts(world: World) -> None:
     with pytest.raises(DefinitionError, match="this account's store keeps no base tables"):
         world.account.create_base_table("x", {"a": "INT"})
-    with pytest.raises(DefinitionError, match="column a: type TINYINT is not supported"):
-        world.account.create_base_table("x", {"a": "TINYINT"})
+    with pytest.raises(DefinitionError, match="column a: type INTERVAL is not supported"):
+        world.account.create_base_table("x", {"a": "INTERVAL"})
     with pytest.raises(DefinitionError, match="write them where they live"):
         world.account.execute("DELETE FROM orders")
 

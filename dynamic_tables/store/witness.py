@@ -1,0 +1,116 @@
+"""Whether the engine reads a query's text as Spark does: both readings, tried on made-up rows.
+
+The columns of both must have the same names and types, and the same rows must come out. The rows are made to
+tell readings apart: NULLs, duplicates, zeros, signs, empty texts, keys that meet in all sources.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dynamic_tables.definition import Columns, Definition, View
+from dynamic_tables.differentiate.differentiation import At, leaf_name
+from dynamic_tables.differentiate.registry import RULES, initial_plan
+from dynamic_tables.errors import DefinitionError, StoreError
+from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.nodes import BoundQuery
+from dynamic_tables.plan.render import render
+from dynamic_tables.plan.types import Kind, Type
+from dynamic_tables.store.relations import SparkRelation, Workspace, for_few_rows, view_names
+from dynamic_tables.store.spark_errors import store_errors
+from dynamic_tables.store.texts import schema_of, text_frame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MOST_PAIRS = 4_000
+"""Most rows of the cross product of all sources, which bounds what the check costs."""
+
+ROWS = 16
+
+VALUES: Mapping[Kind, Sequence[str]] = {
+    Kind.INT: ("1", "2", "NULL", "0", "-1", "3", "2", "10"),
+    Kind.BIGINT: ("1", "2", "NULL", "0", "-1", "3", "2", "10000000000"),
+    Kind.DECIMAL: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.01"),
+    Kind.DOUBLE: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.25"),
+    Kind.BOOLEAN: ("TRUE", "FALSE", "NULL"),
+    Kind.STRING: ("'a'", "'b'", "NULL", "''", "'1'", "'aB'", "'a'", "' x%'"),
+    Kind.DATE: ("DATE '2024-01-31'", "DATE '2024-02-29'", "NULL", "DATE '1999-12-31'", "DATE '2024-01-31'"),
+    Kind.TIMESTAMP_NTZ: (
+        "TIMESTAMP_NTZ '2024-01-31 00:00:00'",
+        "NULL",
+        "TIMESTAMP_NTZ '2024-02-29 23:59:59.5'",
+    ),
+}
+"""Values as Spark's SQL has them, by kind; of another kind there is NULL alone."""
+
+
+def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Mapping[str, Definition]) -> str:
+    """Returns how the plan `query` differs from what Spark makes of its text; empty if no difference shows.
+
+    A text that fails on the made-up rows, in either reading, tells nothing.
+    Raises DefinitionError: Spark refuses the text.
+    """
+    sources = {name: made_up(workspace, definitions[name], len(query.sources)) for name in query.sources}
+    frames = {name: relation.frame for name, relation in sources.items()}
+    try:
+        with store_errors():
+            by_spark = text_frame(workspace.session, text, frames, definitions)
+            theirs = schema_of(by_spark)
+    except StoreError as error:
+        raise DefinitionError(f"Spark refuses the query: {error}") from error
+    if different := other_columns(theirs, query.schema):
+        return different
+    leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
+    try:
+        with for_few_rows(workspace.session):
+            plan = initial_plan(query, RULES, ids=False)
+            rendered = render(plan, SPARK, view_names(leaves)).text()
+            mine = rows_of(workspace.query(rendered).frame)
+            if mine == rows_of(by_spark):
+                return ""
+    except StoreError:
+        return ""
+    finally:
+        workspace.release(list(sources.values()), ())
+    return "on made-up rows, its rows are not those of the text"
+
+
+def other_columns(theirs: Sequence[tuple[str, Type | str]], mine: Columns) -> str:
+    """Returns how names and types of two results differ; empty if they do not."""
+    shown = [[f"{name.lower()} {str(type_).lower()}" for name, type_ in each] for each in (theirs, mine)]
+    for spark, engine in zip(*shown, strict=False):
+        if spark != engine:
+            return f"to Spark a column is {spark}, to the engine {engine}"
+    return "" if len(theirs) == len(mine) else f"to Spark it has {len(theirs)} columns, not {len(mine)}"
+
+
+def rows_of(frame: DataFrame) -> Counter[str]:
+    """Returns the rows of a data frame as a bag of texts. Raises StoreError."""
+    with store_errors():
+        return Counter(repr(tuple(row)).replace("-0.0", "0.0") for row in frame.collect())
+
+
+def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRelation:
+    """Returns made-up rows for one of several sources; fewer for each, the more there are."""
+    assert not isinstance(source, View)
+    count = ROWS
+    while count > 2 and count**sources > MOST_PAIRS:
+        count -= 1
+    rows = (
+        ", ".join(value(type_, row, place) for place, (_, type_) in enumerate(source.columns))
+        for row in range(count)
+    )
+    names = ", ".join(SPARK.identifier(name) for name, _ in source.columns)
+    return workspace.query(f"SELECT * FROM VALUES {', '.join(f'({row})' for row in rows)} AS made({names})")
+
+
+def value(type_: Type, row: int, place: int) -> str:
+    """Returns the value of a column in a row: the columns go through their values at different paces."""
+    known = VALUES.get(type_.kind, ("NULL",))
+    chosen = known[(row + place * (row // len(known) + 1)) % len(known)]
+    if type_.kind is Kind.DECIMAL and type_.scale < 2 and "." in chosen:
+        chosen = "0"
+    return f"CAST({chosen} AS {type_})"
