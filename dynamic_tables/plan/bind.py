@@ -10,7 +10,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
-from dynamic_tables.plan.expressions import Col, Expr, Fn, walk
+from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, walk
 from dynamic_tables.plan.nodes import (
     BoundQuery,
     Distinct,
@@ -23,12 +23,13 @@ from dynamic_tables.plan.nodes import (
     Scan,
     UnionAll,
     children,
+    columns,
 )
 from dynamic_tables.plan.parse import TOO_DEEP, ensure_deterministic, ensure_plain_table, parse_query
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
-from dynamic_tables.plan.typed import cast
+from dynamic_tables.plan.typed import call, cast
 from dynamic_tables.plan.types import BOOLEAN, common_of
 
 MAX_SCANS = 500
@@ -227,12 +228,15 @@ class QueryBinder:
         """Returns the plan and the scope of a join with `left`, whose columns are in `scope`."""
         kind = join_kind(node)
         right, right_scope = self.source(node.this, ctes)
-        both = Scope(scope.relations + right_scope.relations)
-        aliases = [alias for alias, _ in both.relations]
+        aliases = [alias for alias, _ in scope.relations + right_scope.relations]
         if len(set(aliases)) != len(aliases):
             raise DefinitionError(
                 f"alias {right_scope.relations[0][0]} stands twice in one FROM; give each its own"
             )
+        shared = self._shared(node, scope, right_scope)
+        both = Scope(scope.relations + right_scope.relations, scope.merged, scope.hidden)
+        if shared:
+            return self._merged(kind, left, right, both, shared)
         on = node.args.get("on")
         if on is None:
             if kind is not JoinKind.INNER and kind is not JoinKind.CROSS:
@@ -241,6 +245,40 @@ class QueryBinder:
         condition = predicate(ExpressionBinder(both.resolve).bind(on), "ON")
         self.names.refuse_float_keys(_equated(condition), "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both
+
+    def _shared(self, node: exp.Join, left: Scope, right: Scope) -> list[tuple[str, Col, Col]]:
+        """Returns the columns that USING or NATURAL equates: name, left column, right column."""
+        names = [each.name for each in node.args.get("using") or ()]
+        if (node.args.get("method") or "").upper() == "NATURAL":
+            known = {name.lower() for name, _ in right.visible}
+            names = [name for name, _ in left.visible if name.lower() in known]
+        columns = [(name, exp.column(name)) for name in names]
+        return [(name, _column(left, column), _column(right, column)) for name, column in columns]
+
+    def _merged(
+        self, kind: JoinKind, left: Plan, right: Plan, scope: Scope, shared: list[tuple[str, Col, Col]]
+    ) -> tuple[Plan, Scope]:
+        """Returns a join on equal columns, whose names then stand for one column each."""
+        kind = JoinKind.INNER if kind is JoinKind.CROSS else kind
+        condition = conjunction(call("=", *pair) for _, *pair in shared)
+        self.names.refuse_float_keys(_equated(condition), "a join condition")
+        plan: Plan = Join(kind, left, right, condition)
+        merged = [(name, theirs if kind is JoinKind.RIGHT else mine) for name, mine, theirs in shared]
+        if kind is JoinKind.FULL:
+            either = [(self.names.fresh(name), call("coalesce", *pair)) for name, *pair in shared]
+            plan = Project(plan, (*((each.name, each) for each in columns(plan)), *either))
+            merged = [
+                (name, Col(new, expr.type)) for (name, *_), (new, expr) in zip(shared, either, strict=True)
+            ]
+        gone = {column.name for _, *pair in shared for column in pair}
+        kept = [output for output in scope.merged if output[1].name not in gone]
+        return plan, Scope(scope.relations, (*merged, *kept), scope.hidden | gone)
+
+
+def _column(scope: Scope, node: exp.Column) -> Col:
+    column = scope.resolve(node)
+    assert isinstance(column, Col)
+    return column
 
 
 def predicate(expr: Expr, clause: str) -> Expr:

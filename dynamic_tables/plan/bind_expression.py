@@ -101,6 +101,21 @@ class ExpressionBinder:
         """Binds the arguments of a function of the registry and returns its call. Raises as `bind` does."""
         return call(name, *(self.bind(node) for node in nodes))
 
+    def filtered(self, node: exp.Expr) -> Expr:
+        """Returns an aggregate with FILTER: one over a value that is NULL in the other rows."""
+        inner, where = node.this, node.expression.this
+        name = AGGREGATES.get(type(inner))
+        if name is None:
+            raise UnsupportedError("aggregate with FILTER")
+        counted = inner.this
+        value = exp.Literal.number(1) if isinstance(counted, exp.Star) else counted
+        distinct = isinstance(value, exp.Distinct)
+        if distinct and len(value.expressions) == 1:
+            value = value.expressions[0]
+        kept = exp.Case(ifs=[exp.If(this=where.copy(), true=value.copy())])
+        again = type(inner)(this=exp.Distinct(expressions=[kept]) if distinct else kept)
+        return self._aggregate(name, again)
+
     def _aggregate(self, name: str, node: exp.Expr) -> Expr:
         if not self.aggregates:
             raise DefinitionError(
@@ -269,6 +284,7 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.In: _in,
     exp.Between: lambda binder, node: binder.apply("between", node.this, node.args["low"], node.args["high"]),
     exp.Case: _case,
+    exp.Filter: lambda binder, node: binder.filtered(node),
     exp.If: _if,
     exp.Cast: _cast,
     exp.TryCast: _cast,

@@ -20,6 +20,7 @@ from dynamic_tables.plan.types import (
     STRING,
     Kind,
     Type,
+    adjusted,
     as_decimal,
     common,
     common_of,
@@ -53,11 +54,11 @@ def _arithmetic(widen: Callable[[Type, Type], Type | None]) -> TypeRule:
 
 def _sum_width(left: Type, right: Type) -> Type | None:
     scale = max(left.scale, right.scale)
-    return decimal(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
+    return adjusted(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
 
 
 def _product_width(left: Type, right: Type) -> Type | None:
-    return decimal(left.precision + right.precision + 1, left.scale + right.scale)
+    return adjusted(left.precision + right.precision + 1, left.scale + right.scale)
 
 
 def _remainder_width(left: Type, right: Type) -> Type | None:

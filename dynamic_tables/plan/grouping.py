@@ -11,10 +11,13 @@ from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
-from dynamic_tables.plan.scope import Bound, Names, Scope
+from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.types import BOOLEAN, DOUBLE
 
 NamedItems = list[tuple[str, Expr]]
+
+UNNAMED = "_c"
+"""How the name begins of an output that the text gives none; Spark's name is the text of the expression."""
 
 
 def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Bound:
@@ -60,17 +63,14 @@ def _items(node: exp.Select, scope: Scope) -> NamedItems:
     for position, item in enumerate(node.expressions):
         match item:
             case exp.Star():
-                _refuse_star_parts(item)
-                items.extend(scope.star(None))
+                items.extend(_without_excepted(item, scope.star(None)))
             case exp.Column(this=exp.Star()):
-                _refuse_star_parts(item.this)
-                items.extend(scope.star(item.table))
+                items.extend(_without_excepted(item.this, scope.star(item.table)))
             case exp.Alias():
                 items.append((item.alias, binder.bind(item.this)))
             case _:
-                items.append(
-                    (item.name if isinstance(item, exp.Column) else f"_c{position}", binder.bind(item))
-                )
+                name = item.name if isinstance(item, exp.Column) else f"{UNNAMED}{position}"
+                items.append((name, binder.bind(item)))
     return items
 
 
@@ -78,9 +78,16 @@ def _has_aggregate(expr: Expr) -> bool:
     return any(isinstance(part, Agg) for part in walk(expr))
 
 
-def _refuse_star_parts(star: exp.Expr) -> None:
-    if any(parts(star)):
-        raise UnsupportedError("* EXCEPT or REPLACE", "list the columns")
+def _without_excepted(star: exp.Expr, outputs: Outputs) -> Outputs:
+    """Returns the columns of a star without those that EXCEPT lists."""
+    if any(name != "except_" for name in parts(star)):
+        raise UnsupportedError("* REPLACE or RENAME", "list the columns")
+    listed = [each.name.lower() for each in star.args.get("except_") or ()]
+    known = [name.lower() for name, _ in outputs]
+    for name in listed:
+        if known.count(name) != 1 or listed.count(name) != 1:
+            raise UnsupportedError(f"* EXCEPT ({name})", "it is not the name of one column of the star")
+    return tuple(output for output in outputs if output[0].lower() not in listed)
 
 
 def _keys(group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:

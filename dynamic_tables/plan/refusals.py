@@ -34,7 +34,6 @@ NAMES: Mapping[type[exp.Expr], str] = {
     exp.Any: "ANY",
     exp.Cube: "CUBE",
     exp.Exists: "EXISTS",
-    exp.Filter: "aggregate with FILTER",
     exp.GroupingSets: "GROUPING SETS",
     exp.IntDiv: "DIV",
     exp.QueryTransform: "TRANSFORM",
@@ -84,9 +83,10 @@ def not_admitted(node: exp.Expr) -> Exception:
 
 
 def join_kind(node: exp.Join) -> JoinKind:
-    """Returns the kind of a join. Raises UnsupportedError for USING, NATURAL, semi, anti and other joins."""
-    if node.args.get("using") or node.args.get("method"):
-        raise UnsupportedError("JOIN with USING or NATURAL", "write the condition with ON")
+    """Returns the kind of a join. Raises UnsupportedError for semi, anti and other joins."""
+    method = (node.args.get("method") or "").upper()
+    if method not in ("", "NATURAL"):
+        raise UnsupportedError(f"{method.lower()} join")
     side, kind = (node.side or "").upper(), (node.kind or "").upper()
     if kind in ("SEMI", "ANTI"):
         raise UnsupportedError(f"{kind.lower()} join")

@@ -19,6 +19,7 @@ FRAME_TAGS = {
     Kind.STRING: "s",
     Kind.DATE: "t",
     Kind.TIMESTAMP_NTZ: "m",
+    Kind.OTHER: "o",
 }
 
 

@@ -25,9 +25,21 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The relations that one SELECT block reads, in order: (lower-case alias, its outputs)."""
+    """The relations that one SELECT block reads, in order: (lower-case alias, its outputs).
+
+    `merged`: the columns of joins with USING or NATURAL. `hidden`: the columns that they stand for, which
+    only a qualified name reaches.
+    """
 
     relations: tuple[tuple[str, Outputs], ...]
+    merged: Outputs = ()
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def visible(self) -> Outputs:
+        """The columns that `*` shows, in its order."""
+        listed = (output for _, outputs in self.relations for output in outputs)
+        return (*self.merged, *(output for output in listed if output[1].name not in self.hidden))
 
     def resolve(self, node: exp.Column) -> Expr:
         """Returns the column that a name stands for. Raises DefinitionError if none or several do."""
@@ -37,13 +49,8 @@ class Scope:
         if table and table not in {alias for alias, _ in self.relations}:
             known = ", ".join(alias for alias, _ in self.relations)
             raise DefinitionError(f"unknown table {node.table} in {node.sql()}; in scope: {known}")
-        matches = [
-            column
-            for alias, outputs in self.relations
-            if not table or alias == table
-            for output, column in outputs
-            if output.lower() == name
-        ]
+        reached = self.star(table) if table else self.visible
+        matches = [column for output, column in reached if output.lower() == name]
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -61,7 +68,9 @@ class Scope:
 
     def star(self, table: str | None) -> Outputs:
         """Returns the columns of `*` (`table` None) or `table.*`. Raises DefinitionError: unknown table."""
-        picked = [outputs for alias, outputs in self.relations if table is None or alias == table.lower()]
+        if table is None:
+            return self.visible
+        picked = [outputs for alias, outputs in self.relations if alias == table.lower()]
         if not picked:
             raise DefinitionError(f"unknown table {table} in {table}.*")
         return tuple(output for outputs in picked for output in outputs)

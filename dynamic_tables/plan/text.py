@@ -50,7 +50,7 @@ class TextQuery:
     def ensure_admitted(self) -> None:
         """Raises DefinitionError for what may not even run in a FULL refresh.
 
-        Whether a function exists, and whether it is one of Spark's own, is for Spark to say.
+        Whether a function exists is for Spark to say, whose session here knows only Spark's own.
         """
         for text in self.texts:
             tree = parse_query(text)

@@ -97,6 +97,9 @@ def cast(arg: Expr, to: Type) -> Expr:
         constant = folded(arg, to)
         if constant is not None:
             return constant
+    if isinstance(arg, Lit) and type(arg.value) is int and to == BIGINT:
+        # sqlglot reads the literal 2L as CAST(2 AS BIGINT).
+        return Lit(arg.value, BIGINT)
     if isinstance(arg, Lit) and isinstance(arg.value, str):
         return parsed(arg.value, to)
     if to.kind not in CASTS[arg.type.kind]:

@@ -66,6 +66,17 @@ def decimal(precision: int, scale: int) -> Type | None:
     return Type(Kind.DECIMAL, precision, scale)
 
 
+def adjusted(precision: int, scale: int) -> Type:
+    """Returns the type that Spark gives to the result of decimal arithmetic.
+
+    Of more than 38 digits it drops some after the point, and keeps six (DecimalType.adjustPrecisionScale).
+    """
+    if precision <= MAX_PRECISION:
+        return Type(Kind.DECIMAL, precision, scale)
+    before_point = precision - scale
+    return Type(Kind.DECIMAL, MAX_PRECISION, max(MAX_PRECISION - before_point, min(scale, 6)))
+
+
 def as_decimal(type_: Type) -> Type | None:
     """Returns the decimal type that holds every value of an exact numeric type; None for other types."""
     match type_.kind:

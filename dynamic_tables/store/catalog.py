@@ -77,7 +77,7 @@ def _type_text(item: object) -> str | None:
     match item:
         case str():
             known = parse_type(item)
-            return None if known is None else str(known)
+            return None if known is None else str(known).lower()
         case {"type": "array", "elementType": element}:
             inner = _type_text(element)
             return None if inner is None else f"array<{inner}>"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.parse import called_names
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.store.catalog import parse_type
 from dynamic_tables.store.spark_errors import store_errors
@@ -63,9 +61,8 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     """
     try:
         with store_errors():
-            empty, read = {}, read_text(text, definitions)
-            ensure_built_in(session, read.texts)
-            for name in read.sources:
+            empty = {}
+            for name in read_text(text, definitions).sources:
                 definition = definitions[name]
                 assert not isinstance(definition, View)
                 empty[name] = no_rows(session, definition.columns)
@@ -88,18 +85,6 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
 def schema_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
     """Returns names and types of the columns of a data frame."""
     return tuple((field.name, type_text(field.dataType)) for field in frame.schema.fields)
-
-
-def ensure_built_in(session: SparkSession, texts: Iterable[str]) -> None:
-    """Raises DefinitionError for a function that is none of Spark's own, such as one loaded from a file."""
-    for name in sorted(frozenset[str]().union(*map(called_names, texts))):
-        if name not in _built_in(session) and session.catalog.functionExists(name):
-            raise DefinitionError(f"function {name} is refused: it is none of Spark's own")
-
-
-@cache
-def _built_in(session: SparkSession) -> frozenset[str]:
-    return frozenset(str(row[0]).lower() for row in session.sql("SHOW SYSTEM FUNCTIONS").collect())
 
 
 def ensure_determined(frame: DataFrame) -> None:

@@ -6,6 +6,7 @@ tell readings apart: NULLs, duplicates, zeros, signs, empty texts, keys that mee
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.differentiate.registry import RULES, initial_plan
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.grouping import UNNAMED
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import Kind, Type
@@ -80,10 +82,10 @@ def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Map
 
 def other_columns(theirs: Sequence[tuple[str, Type | str]], mine: Columns) -> str:
     """Returns how names and types of two results differ; empty if they do not."""
-    shown = [[f"{name.lower()} {str(type_).lower()}" for name, type_ in each] for each in (theirs, mine)]
-    for spark, engine in zip(*shown, strict=False):
-        if spark != engine:
-            return f"to Spark a column is {spark}, to the engine {engine}"
+    for (spark, to_spark), (engine, to_engine) in zip(theirs, mine, strict=False):
+        renamed = spark.lower() != engine.lower() and not re.fullmatch(rf"{UNNAMED}\d+", engine)
+        if renamed or str(to_spark).lower() != str(to_engine).lower():
+            return f"to Spark a column is {spark} {to_spark}, to the engine {engine} {to_engine}"
     return "" if len(theirs) == len(mine) else f"to Spark it has {len(theirs)} columns, not {len(mine)}"
 
 

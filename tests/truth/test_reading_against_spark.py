@@ -1,0 +1,119 @@
+"""The engine's plan of a text gives the rows that Spark gives for the text, on made-up rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlglot.parsers.spark import SparkParser
+
+from dynamic_tables.definition import BaseTable, Definition
+from dynamic_tables.plan.bind import bind_query
+from dynamic_tables.plan.parse import parse_query
+from dynamic_tables.plan.spark_text import SparkText
+from dynamic_tables.store.catalog import parse_type
+from dynamic_tables.store.relations import Workspace
+from dynamic_tables.store.witness import misread
+
+pytestmark = pytest.mark.spark
+
+
+def table(name: str, columns: str) -> BaseTable:
+    pairs = (column.split() for column in columns.split(", "))
+    return BaseTable(name, tuple((word, parse_type(type_) or pytest.fail(type_)) for word, type_ in pairs))
+
+
+WORLD: dict[str, Definition] = {
+    each.name: each
+    for each in (
+        table("r", "a INT, b STRING, f BOOLEAN, g BOOLEAN, h BOOLEAN, d DECIMAL(5,2), x DOUBLE, t DATE"),
+        table("s", "a BIGINT, c STRING, g DECIMAL(10,4), h INT"),
+        table("u", "a INT, h INT, z STRING"),
+    )
+}
+
+TEXTS = """
+SELECT f = g < h AS v FROM r
+SELECT f <=> g = h AS v, f != g <> h AS w FROM r
+SELECT f = h IS NULL AS v, f = g IS NOT TRUE AS w FROM r
+SELECT f = g IN (true, h) AS v, f < g NOT IN (false) AS w FROM r
+SELECT f = g BETWEEN h AND true AS v, a NOT BETWEEN 1 AND 2 OR f AS w FROM r
+SELECT f IS DISTINCT FROM g = h AS v, f IS NOT DISTINCT FROM g <> h AS w FROM r
+SELECT NOT f = g AND h AS v, NOT f OR g = h AS w, !f = g AS y FROM r
+SELECT b || 'x' LIKE '%x' AS v, b LIKE 'a' || '%' AS w, b NOT LIKE '_' AS y FROM r
+SELECT 'a' || b || 'c' = 'abc' AS v, a + 1 * 2 - 3 % 2 AS w, -a * 2 AS y FROM r
+SELECT a % 2 = 1 AND b > 'a' OR f AND NOT g AS v FROM r WHERE a <> 1 OR b == 'a'
+SELECT d * 2 AS v, d * 2L AS w, d + 1.005 AS y, d * d * d * d * d * d AS z FROM r
+SELECT a, c FROM r JOIN s USING (a)
+SELECT * FROM r JOIN (SELECT a, b FROM r) AS q USING (b, a)
+SELECT * FROM u JOIN (SELECT a, c FROM s) AS q USING (a)
+SELECT a, u.a AS b, s.a AS d, z FROM u LEFT JOIN s USING (a)
+SELECT a, u.a AS b, s.a AS d, z FROM u RIGHT JOIN s USING (a)
+SELECT a, u.a AS b, s.a AS d, u.h FROM u FULL JOIN s USING (a)
+SELECT * FROM u NATURAL JOIN s
+SELECT * FROM u NATURAL LEFT JOIN (SELECT a, c FROM s) AS q JOIN (SELECT a, x FROM r) AS p USING (a)
+SELECT q.*, u.z FROM (SELECT a, b FROM r) AS q, u WHERE q.a = u.a
+SELECT * EXCEPT (d, x, t) FROM r
+SELECT u.* EXCEPT (z), s.c FROM u CROSS JOIN s
+SELECT COUNT(*) FILTER (WHERE a > 1) AS n, SUM(a) FILTER (WHERE f) AS m, MIN(b) AS o FROM r
+SELECT f, COUNT(DISTINCT b) FILTER (WHERE a > 0) AS n FROM r GROUP BY ALL
+SELECT a AS k, COUNT(*) AS a FROM u GROUP BY k HAVING COUNT(*) > 0
+SELECT b, SUM(a) AS n FROM r GROUP BY 1 HAVING n > 0 ORDER BY n DESC
+SELECT a FROM u UNION SELECT h FROM u ORDER BY 1
+SELECT IF(f, a, 7) AS v, NVL(b, 'none') AS w, IFNULL(a, 0) AS y, COALESCE(a, d) AS z FROM r
+SELECT a::STRING AS v, CAST('1.50' AS DECIMAL(4,2)) AS w, '2024-01-31'::DATE AS y, 5L AS z FROM r
+SELECT `A` AS `sélect`, "quoted" AS q FROM r AS `from` WHERE `from`.a = 1
+WITH q AS (SELECT a FROM u), p AS (SELECT a FROM q WHERE a > 0) SELECT q.a FROM q, p WHERE q.a = p.a
+""".strip().splitlines()
+
+
+@contextmanager
+def as_other_databases_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The parser of sqlglot, where `=` binds less tightly than `<`, and BETWEEN tighter than both."""
+    with monkeypatch.context() as patched:
+        for name in ("_parse_equality", "_parse_comparison", "_parse_between", "_parse_is_rhs"):
+            patched.setattr(SparkText.Parser, name, getattr(SparkParser, name))
+        parse_query.cache_clear()
+        yield
+    parse_query.cache_clear()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_is_read_as_spark_reads_it(spark: SparkSession, text: str) -> None:
+    assert misread(Workspace(spark), text, bind_query(text, WORLD), WORLD) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "difference"),
+    [
+        ("SELECT f = g < h AS v FROM r", "on made-up rows, its rows are not those of the text"),
+        ("SELECT f = g BETWEEN h AND true AS v FROM r", "on made-up rows"),
+    ],
+)
+def test_another_reading_is_seen(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, difference: str
+) -> None:
+    with as_other_databases_read(monkeypatch):
+        assert misread(Workspace(spark), text, bind_query(text, WORLD), WORLD).startswith(difference)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "difference"),
+    [
+        (
+            "SELECT a FROM u",
+            "SELECT a + 1L AS a FROM u",
+            "to Spark a column is a int, to the engine a",
+        ),
+        ("SELECT a FROM u", "SELECT a AS b FROM u", "to Spark a column is a int, to the engine b INT"),
+        ("SELECT a FROM u", "SELECT a, h FROM u", "to Spark it has 1 columns, not 2"),
+        ("SELECT MAX(a) AS m FROM u", "SELECT MIN(a) AS m FROM u", "on made-up rows"),
+        ("SELECT DISTINCT a FROM u", "SELECT a FROM u", "on made-up rows"),
+        ("SELECT u.a FROM u JOIN s ON u.a = s.a", "SELECT u.a FROM u JOIN s ON u.a <=> s.a", "on made-up"),
+        ("SELECT a FROM u WHERE z LIKE ' %'", "SELECT a FROM u WHERE z LIKE '%'", "on made-up rows"),
+    ],
+)
+def test_a_plan_of_another_query_is_seen(spark: SparkSession, text: str, other: str, difference: str) -> None:
+    assert misread(Workspace(spark), text, bind_query(other, WORLD), WORLD).startswith(difference)
