@@ -10,6 +10,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, walk
 from dynamic_tables.plan.nodes import (
     BoundQuery,
@@ -159,7 +160,9 @@ class QueryBinder:
         plan, scope = self._joined(*self.source(from_.this, ctes), node, ctes)
         where = node.args.get("where")
         if where is not None:
-            plan = Filter(plan, predicate(ExpressionBinder(scope.resolve).bind(where.this), "WHERE"))
+            condition = predicate(ExpressionBinder(scope.resolve).bind(where.this), "WHERE")
+            plan, left = connected(plan, condition, lambda each: not self.names.is_float_aggregate(each))
+            plan = plan if left is None else Filter(plan, left)
         bound = grouping.bind_items(self.names, node, plan, scope)
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on") is not None:

@@ -61,6 +61,10 @@ SELECT COUNT(*) FILTER (WHERE a > 1) AS n, SUM(a) FILTER (WHERE f) AS m, MIN(b) 
 SELECT f, COUNT(DISTINCT b) FILTER (WHERE a > 0) AS n FROM r GROUP BY ALL
 SELECT a AS k, COUNT(*) AS a FROM u GROUP BY k HAVING COUNT(*) > 0
 SELECT b, SUM(a) AS n FROM r GROUP BY 1 HAVING n > 0 ORDER BY n DESC
+SELECT r.a, c, z FROM r, s, u WHERE r.a = u.a AND s.a = u.a AND (r.b > 'a' OR s.h = u.h) AND u.h < 9
+SELECT * FROM u, (SELECT c FROM s) AS q, (SELECT b FROM r) AS p WHERE q.c = u.z AND p.b = q.c AND true
+SELECT r.b, u.z FROM u CROSS JOIN r JOIN s ON s.a = r.a WHERE u.a + s.h = r.a OR r.b IS NULL
+SELECT r.b, u.z FROM u, r LEFT JOIN s ON s.a = r.a WHERE u.a = s.h AND s.c = r.b
 SELECT a FROM u UNION SELECT h FROM u ORDER BY 1
 SELECT IF(f, a, 7) AS v, NVL(b, 'none') AS w, IFNULL(a, 0) AS y, COALESCE(a, d) AS z FROM r
 SELECT a::STRING AS v, CAST('1.50' AS DECIMAL(4,2)) AS w, '2024-01-31'::DATE AS y, 5L AS z FROM r

@@ -1,0 +1,78 @@
+"""FROM lists with commas: relations are joined in an order in which the conditions of WHERE connect them.
+
+`FROM part, supplier, lineitem WHERE p_partkey = l_partkey AND s_suppkey = l_suppkey` says nothing of an
+order; as it is written, each row of part would be paired with each row of supplier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, walk
+from dynamic_tables.plan.nodes import Join, JoinKind, Plan, columns
+from dynamic_tables.plan.nodes import walk as nodes_of
+
+
+def connected(plan: Plan, where: Expr, may_join: Callable[[Expr], bool]) -> tuple[Plan, Expr | None]:
+    """Returns the plan of FROM, with the conditions between relations as join conditions, and the others.
+
+    A plan without a cross join, or without such a condition, stays as it is. `may_join`: whether a condition
+    may be one of a join. The rows are the same; only the order of the columns may differ.
+    """
+    if not any(isinstance(node, Join) and node.kind is JoinKind.CROSS for node in nodes_of(plan)):
+        return plan, where
+    conditions: list[Expr] = []
+    relations = list(_joined(plan, conditions))
+    given = len(conditions)
+    conditions += list(_conjuncts(where))
+    owner = {column.name: place for place, relation in enumerate(relations) for column in columns(relation)}
+    reads = [
+        {owner[part.name] for part in walk(condition) if isinstance(part, Col)} for condition in conditions
+    ]
+    joining = [
+        place
+        for place, condition in enumerate(conditions)
+        if place < given or (len(reads[place]) > 1 and may_join(condition))
+    ]
+    if all(place < given for place in joining):
+        return plan, where
+    done, waiting, result = {0}, list(range(1, len(relations))), relations[0]
+    while waiting:
+        chosen = next((each for each in waiting if _meets(each, done, joining, reads)), waiting[0])
+        waiting.remove(chosen)
+        done.add(chosen)
+        now = [place for place in joining if reads[place] <= done]
+        joining = [place for place in joining if place not in now]
+        on = conjunction(conditions[place] for place in now) if now else None
+        kind = JoinKind.CROSS if on is None else JoinKind.INNER
+        result = Join(kind, result, relations[chosen], on)
+    left = [
+        condition
+        for place, condition in enumerate(conditions)
+        if place >= given and not (len(reads[place]) > 1 and may_join(condition))
+    ]
+    return result, conjunction(left) if left else None
+
+
+def _meets(relation: int, done: set[int], joining: list[int], reads: list[set[int]]) -> bool:
+    """Tells whether a condition connects a relation with those that are joined already, and no other."""
+    each = (reads[place] for place in joining)
+    return any(relation in read and read & done and read <= done | {relation} for read in each)
+
+
+def _joined(plan: Plan, conditions: list[Expr]) -> Iterator[Plan]:
+    """Yields the relations below inner and cross joins, left to right, and collects the join conditions."""
+    if isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS):
+        yield from _joined(plan.left, conditions)
+        yield from _joined(plan.right, conditions)
+        conditions += [] if plan.on is None else list(_conjuncts(plan.on))
+    else:
+        yield plan
+
+
+def _conjuncts(condition: Expr) -> Iterator[Expr]:
+    if isinstance(condition, Fn) and condition.name == "and":
+        for part in condition.args:
+            yield from _conjuncts(part)
+    else:
+        yield condition
