@@ -13,9 +13,12 @@ from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS
 from dynamic_tables.plan.bind_expression import AGGREGATES
-from dynamic_tables.plan.functions import CASE, CASTS, FULL_ONLY, FUNCTIONS, IN
+from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
 
 HEADINGS = ("operator", "incremental", "row id", "change set", "source")
+
+
+OTHERS = "every other function of Spark whose result depends on its arguments alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +40,19 @@ class Support:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Everything that a defining query may contain. `full_only`: functions that force a FULL refresh."""
+    """Everything that a defining query may contain."""
 
     operators: tuple[Support, ...]
     functions: tuple[str, ...]
     casts: tuple[str, ...]
     aggregates: tuple[str, ...]
-    full_only: tuple[str, ...]
 
     def lists(self) -> Iterator[tuple[str, str]]:
         """The heading and the text of each list below the table of operators."""
         yield "Scalar functions", ", ".join(self.functions)
         yield "Casts", "; ".join(self.casts)
         yield "Aggregates", f"{', '.join(self.aggregates)}, each also with DISTINCT"
-        yield "Functions of FULL tables only", ", ".join(self.full_only)
+        yield "Functions of FULL tables only", OTHERS
 
 
 def matrix() -> Matrix:
@@ -64,7 +66,6 @@ def matrix() -> Matrix:
             f"{of.value} to {', '.join(sorted(kind.value for kind in to))}" for of, to in CASTS.items()
         ),
         aggregates=tuple(AGGREGATES.values()),
-        full_only=tuple(sorted(FULL_ONLY)),
     )
 
 

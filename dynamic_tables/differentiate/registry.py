@@ -76,7 +76,7 @@ NOT_YET: Mapping[str, str] = {
         ),
         NO_RULE,
     ),
-    "float aggregate as join or group key": "its last bits depend on the order of summation",
+    "float aggregate as a key or in a condition": "its last bits depend on the order of summation",
     "AVG of DECIMAL": "its digits depend on the engine",
 }
 """Constructs for which AUTO resolves to FULL, with the reason."""

@@ -11,7 +11,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
-from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, walk
+from dynamic_tables.plan.expressions import Col, Expr, conjunction
 from dynamic_tables.plan.nodes import (
     BoundQuery,
     Distinct,
@@ -161,7 +161,8 @@ class QueryBinder:
         where = node.args.get("where")
         if where is not None:
             condition = predicate(ExpressionBinder(scope.resolve).bind(where.this), "WHERE")
-            plan, left = connected(plan, condition, lambda each: not self.names.is_float_aggregate(each))
+            self.names.refuse_float_comparison(condition, "WHERE")
+            plan, left = connected(plan, condition)
             plan = plan if left is None else Filter(plan, left)
         bound = grouping.bind_items(self.names, node, plan, scope)
         if node.args.get("distinct") is not None:
@@ -246,7 +247,7 @@ class QueryBinder:
                 raise DefinitionError(f"{kind.value} without ON; write the condition of the join")
             return Join(JoinKind.CROSS, left, right, None), both
         condition = predicate(ExpressionBinder(both.resolve).bind(on), "ON")
-        self.names.refuse_float_keys(_equated(condition), "a join condition")
+        self.names.refuse_float_comparison(condition, "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both
 
     def _shared(self, node: exp.Join, left: Scope, right: Scope) -> list[tuple[str, Col, Col]]:
@@ -264,7 +265,7 @@ class QueryBinder:
         """Returns a join on equal columns, whose names then stand for one column each."""
         kind = JoinKind.INNER if kind is JoinKind.CROSS else kind
         condition = conjunction(call("=", *pair) for _, *pair in shared)
-        self.names.refuse_float_keys(_equated(condition), "a join condition")
+        self.names.refuse_float_comparison(condition, "a join condition")
         plan: Plan = Join(kind, left, right, condition)
         merged = [(name, theirs if kind is JoinKind.RIGHT else mine) for name, mine, theirs in shared]
         if kind is JoinKind.FULL:
@@ -312,9 +313,3 @@ def _flatten(node: exp.SetOperation) -> Iterator[exp.Expr]:
     else:
         yield left
     yield node.expression
-
-
-def _equated(condition: Expr) -> Iterator[Expr]:
-    for part in walk(condition):
-        if isinstance(part, Fn) and part.name in ("=", "is not distinct from"):
-            yield from part.args

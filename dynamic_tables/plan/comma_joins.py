@@ -6,18 +6,18 @@ order; as it is written, each row of part would be paired with each row of suppl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, walk
 from dynamic_tables.plan.nodes import Join, JoinKind, Plan, columns
 from dynamic_tables.plan.nodes import walk as nodes_of
 
 
-def connected(plan: Plan, where: Expr, may_join: Callable[[Expr], bool]) -> tuple[Plan, Expr | None]:
+def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
     """Returns the plan of FROM, with the conditions between relations as join conditions, and the others.
 
-    A plan without a cross join, or without such a condition, stays as it is. `may_join`: whether a condition
-    may be one of a join. The rows are the same; only the order of the columns may differ.
+    A plan without a cross join, or without such a condition, stays as it is. The rows are the same; only the
+    order of the columns may differ.
     """
     if not any(isinstance(node, Join) and node.kind is JoinKind.CROSS for node in nodes_of(plan)):
         return plan, where
@@ -29,11 +29,7 @@ def connected(plan: Plan, where: Expr, may_join: Callable[[Expr], bool]) -> tupl
     reads = [
         {owner[part.name] for part in walk(condition) if isinstance(part, Col)} for condition in conditions
     ]
-    joining = [
-        place
-        for place, condition in enumerate(conditions)
-        if place < given or (len(reads[place]) > 1 and may_join(condition))
-    ]
+    joining = [place for place, read in enumerate(reads) if place < given or len(read) > 1]
     if all(place < given for place in joining):
         return plan, where
     done, waiting, result = {0}, list(range(1, len(relations))), relations[0]
@@ -47,9 +43,7 @@ def connected(plan: Plan, where: Expr, may_join: Callable[[Expr], bool]) -> tupl
         kind = JoinKind.CROSS if on is None else JoinKind.INNER
         result = Join(kind, result, relations[chosen], on)
     left = [
-        condition
-        for place, condition in enumerate(conditions)
-        if place >= given and not (len(reads[place]) > 1 and may_join(condition))
+        condition for place, condition in enumerate(conditions) if place >= given and len(reads[place]) <= 1
     ]
     return result, conjunction(left) if left else None
 

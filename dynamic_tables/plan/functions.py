@@ -141,7 +141,7 @@ CAST = "cast"
 FRAME = "frame"
 """One component of a row id: only the engine uses it (see `differentiate.row_id`), no query may."""
 
-FULL_ONLY: frozenset[str] = frozenset(
+STATEMENT_FUNCTIONS: frozenset[str] = frozenset(
     "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value "
     "stddev stddev_samp stddev_pop variance var_samp var_pop covar_samp covar_pop corr median "
     "bool_and bool_or bit_and bit_or bit_xor min_by max_by count_if "
@@ -149,7 +149,7 @@ FULL_ONLY: frozenset[str] = frozenset(
     "translate ascii concat_ws md5 last_day make_date date_trunc trunc dayofweek hour minute second "
     "explode posexplode array map struct named_struct size array_contains collect_list sort_array".split()
 )
-"""Deterministic functions that a FULL refresh may run although no rule differentiates them."""
+"""Functions that DML may call besides those in the registry."""
 
 CASTS: Mapping[Kind, frozenset[Kind]] = {
     Kind.INT: frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),

@@ -41,6 +41,7 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     if filtered is not None:
         if filtered.type != BOOLEAN:
             raise DefinitionError(f"HAVING is of type {filtered.type}; it must be BOOLEAN")
+        names.refuse_float_comparison(filtered, "HAVING")
         result = Filter(result, filtered)
     return _project(names, result, projected)
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.functions import FULL_ONLY
+from dynamic_tables.plan.functions import STATEMENT_FUNCTIONS
 from dynamic_tables.plan.parse import (
     NON_DETERMINISTIC,
     OUTSIDE,
@@ -27,12 +27,12 @@ from dynamic_tables.plan.parse import (
 )
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
 
-ADMITTED = FULL_ONLY | frozenset(
+ADMITTED = STATEMENT_FUNCTIONS | frozenset(
     "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat "
     "substring substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl "
     "like dpipe".split()
 )
-"""The functions that a text without a plan may call."""
+"""The functions that a DML statement may call."""
 
 
 @dataclass(frozen=True, slots=True)
