@@ -180,7 +180,7 @@ class QueryBinder:
                 refuse_parts(node, node.name)
                 plan, outputs = self.named(node.name, ctes)
                 scope = Scope(((node.alias_or_name.lower(), outputs),))
-            case exp.Subquery() if isinstance(node.this, exp.Table):
+            case exp.Subquery() if _holds_relations(node.this):
                 if node.alias:
                     raise UnsupportedError("alias of relations in parentheses", "alias each inside them")
                 refuse_parts(node, "relations in parentheses")
@@ -277,6 +277,12 @@ class QueryBinder:
         gone = {column.name for _, *pair in shared for column in pair}
         kept = [output for output in scope.merged if output[1].name not in gone]
         return plan, Scope(scope.relations, (*merged, *kept), scope.hidden | gone)
+
+
+def _holds_relations(inner: exp.Expr) -> bool:
+    """Tells whether parentheses hold relations, as in `(r JOIN s ON ...)`, and not a query."""
+    named = isinstance(inner, exp.Subquery) and bool(inner.alias or inner.args.get("joins"))
+    return isinstance(inner, exp.Table) or named
 
 
 def _column(scope: Scope, node: exp.Column) -> Col:

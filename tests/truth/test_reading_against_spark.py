@@ -65,6 +65,7 @@ SELECT r.a, c, z FROM r, s, u WHERE r.a = u.a AND s.a = u.a AND (r.b > 'a' OR s.
 SELECT * FROM u, (SELECT c FROM s) AS q, (SELECT b FROM r) AS p WHERE q.c = u.z AND p.b = q.c AND true
 SELECT r.b, u.z FROM u CROSS JOIN r JOIN s ON s.a = r.a WHERE u.a + s.h = r.a OR r.b IS NULL
 SELECT r.b, u.z FROM u, r LEFT JOIN s ON s.a = r.a WHERE u.a = s.h AND s.c = r.b
+SELECT p.b, q.a FROM ((SELECT a FROM u) AS q RIGHT JOIN u AS w ON q.a = w.a) JOIN r AS p ON p.a = w.a
 SELECT a FROM u UNION SELECT h FROM u ORDER BY 1
 SELECT IF(f, a, 7) AS v, NVL(b, 'none') AS w, IFNULL(a, 0) AS y, COALESCE(a, d) AS z FROM r
 SELECT a::STRING AS v, CAST('1.50' AS DECIMAL(4,2)) AS w, '2024-01-31'::DATE AS y, 5L AS z FROM r

@@ -48,6 +48,10 @@ def filters(query: str) -> list[str]:
             ["cross join r", "inner join s on ((n + n_2) = a_3)"],
         ),
         ("SELECT b FROM r, s WHERE n > 1", ["cross join s"]),
+        (
+            "SELECT b FROM ((SELECT a FROM s) AS q JOIN s ON q.a = s.a) RIGHT JOIN r ON r.a = s.a",
+            ["inner join s on (a_2 = a_3)", "right join r on (a_4 = a_3)"],
+        ),
         ("SELECT b FROM r JOIN s ON r.a > s.a WHERE r.a = s.a", ["inner join s on (a > a_2)"]),
         ("SELECT b FROM r LEFT JOIN s ON r.a > s.a WHERE r.a = s.a", ["left join s on (a > a_2)"]),
     ],
