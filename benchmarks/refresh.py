@@ -19,7 +19,7 @@ import click
 from benchmarks.by_hand import TEXTS, ByHand
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.session import open_session
+from dynamic_tables.session import Settings, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,11 +128,20 @@ class Round:
 @click.option("--changed", default=1_000, show_default=True, help="Rows changed in each round.")
 @click.option("--change", type=click.Choice(list(CHANGES)), default="local", show_default=True)
 @click.option("--clustered", is_flag=True, help="Rows of one key lie together, as those of one day do.")
+@click.option("--settings", type=click.Choice([each.value for each in Settings]), default="sized")
 @click.option("--rounds", default=4, show_default=True)
 @click.option("--by-hand", is_flag=True, help="Measure a MERGE from the change feed, too.")
 @click.option("--only", default=",".join(QUERIES), help="Kinds, separated by commas.  [default: all]")
 def main(
-    *, rows: int, changed: int, change: str, clustered: bool, rounds: int, by_hand: bool, only: str
+    *,
+    rows: int,
+    changed: int,
+    change: str,
+    clustered: bool,
+    settings: str,
+    rounds: int,
+    by_hand: bool,
+    only: str,
 ) -> None:
     """Compares incremental refreshes with full ones on tables of a given size."""
     kinds = [kind.strip() for kind in only.split(",")]
@@ -145,7 +154,7 @@ def main(
         raise click.BadParameter("the texts by hand follow changes of the fact table only")
     folder = tempfile.mkdtemp(prefix="refresh-")
     try:
-        spark = open_session()
+        spark = open_session(settings=Settings(settings))
         account = load(spark, f"{folder}/account", rows, clustered=clustered)
         names = {
             kind: (create(account, kind, "INCREMENTAL"), create(account, kind, "FULL")) for kind in kinds

@@ -15,7 +15,7 @@ import click
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.session import open_session
+from dynamic_tables.session import Settings, open_session
 
 QUERIES: Mapping[str, str] = {
     "filter": "SELECT k, v FROM r WHERE v > 2",
@@ -48,16 +48,19 @@ def measure(account: Account, label: str) -> None:
 
 @click.command()
 @click.option("--tables", default=200, show_default=True, help="Other dynamic tables, in the second part.")
-def main(tables: int) -> None:
+@click.option("--settings", type=click.Choice([each.value for each in Settings]), default="sized")
+def main(tables: int, settings: str) -> None:
     """Measures refreshes of tiny tables."""
     with tempfile.TemporaryDirectory(prefix="tiny-") as folder:
-        account = Account.open(folder, open_session(), WallClock())
+        account = Account.open(folder, open_session(settings=Settings(settings)), WallClock())
         for name, value in (("r", "v"), ("s", "w")):
             account.create_base_table(name, [("k", "INT"), (value, "BIGINT")])
             account.execute(f"INSERT INTO {name} SELECT CAST(id AS INT), id % 7 FROM RANGE(100)")
         for kind, query in QUERIES.items():
             account.create_dynamic_table(name_of(kind), query)
         measure(account, "few tables")
+        if not tables:
+            return
         for number in range(tables):
             query = QUERIES[list(QUERIES)[number % 3]]
             account.create_dynamic_table(f"other_{number}", query, initialize=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from traceback import walk_tb
 from typing import ClassVar
 
 from dynamic_tables import definition as engine
@@ -70,12 +71,12 @@ class AccountAdapter(SchedulingAdapter):
         return self.account.dynamic_table(name).reason
 
     def initialize(self, name: str, record: Record) -> None:
-        """Initializes a dynamic table now. Raises RefreshFailed and Unsupported."""
+        """Initializes a dynamic table now. Raises RefreshFailed."""
         with _failures():
             self.account.initialize(name, observe=self._observing(record))
 
     def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
-        """Refreshes a dynamic table and its upstream tables. Raises RefreshFailed and Unsupported."""
+        """Refreshes a dynamic table and its upstream tables. Raises RefreshFailed."""
         with _failures():
             self.account.refresh(name, timestamp, observe=self._observing(record))
 
@@ -124,20 +125,65 @@ class AccountAdapter(SchedulingAdapter):
         )
 
 
+BUGS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""Errors of Python that show a bug where they are raised; those of files, processes and Spark do not."""
+
+OURS = ("dynamic_tables", "engines", "campaign", "oracle", "workload")
+
+
+def _broken(error: Exception) -> RefreshFailed | None:
+    """Returns the failure for a bug of the engine; None if the error comes from elsewhere.
+
+    The last frame in a package of this project tells where it comes from: a callback of the harness, which
+    the engine calls, may have raised it too.
+    """
+    frames = walk_tb(error.__traceback__)
+    packages = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in frames]
+    ours = [name for name in packages if name in OURS]
+    if not ours or ours[-1] != "dynamic_tables":
+        return None
+    what = str(error).splitlines()[0] if str(error) else "no message"
+    return RefreshFailed(f"the engine broke: {type(error).__name__}: {what}", broken=True)
+
+
+@contextmanager
+def _bugs() -> Iterator[None]:
+    """Turns a bug of the engine into RefreshFailed; errors that come from elsewhere pass through."""
+    try:
+        yield
+    except BUGS as error:
+        broken = _broken(error)
+        if broken is None:
+            raise
+        raise broken from error
+
+
 @contextmanager
 def _refusals() -> Iterator[None]:
     """Turns the engine's errors about a definition into Unsupported."""
     try:
-        yield
+        with _bugs():
+            yield
     except (DefinitionError, UnsupportedError) as error:
         raise Unsupported(str(error)) from error
 
 
 @contextmanager
 def _failures() -> Iterator[None]:
-    """Turns the engine's errors about a refresh into RefreshFailed or Unsupported."""
+    """Turns the engine's errors about a refresh into RefreshFailed."""
     try:
-        yield
+        with _bugs():
+            yield
     except EngineRefreshFailed as error:
         raise RefreshFailed(
             error.reason,
@@ -146,8 +192,9 @@ def _failures() -> Iterator[None]:
             table=error.table,
             timestamp=error.timestamp,
         ) from error
-    except DefinitionError as error:
-        raise Unsupported(str(error)) from error
+    except (DefinitionError, UnsupportedError) as error:
+        # The definition was accepted: what is refused now was to work.
+        raise RefreshFailed(str(error)) from error
 
 
 def change_rows(changes: ChangeSet) -> tuple[ChangeRow, ...]:

@@ -29,7 +29,8 @@ class RefreshFailed(EngineError):
     """Raised by an adapter for a refresh that committed nothing.
 
     `validation`: the engine's own checks refused the change set, which is `change_set` where the engine shows
-    it. `table`, `timestamp`: which refresh failed, where the engine refreshes several tables by itself.
+    it. `broken`: the engine raised an error that is none of its own, such as a KeyError.
+    `table`, `timestamp`: which refresh failed, where the engine refreshes several tables by itself.
     """
 
     def __init__(
@@ -37,12 +38,14 @@ class RefreshFailed(EngineError):
         reason: str,
         *,
         validation: bool = False,
+        broken: bool = False,
         change_set: Sequence[ChangeRow] | None = None,
         table: str | None = None,
         timestamp: int | None = None,
     ) -> None:
         super().__init__(reason)
         self.validation = validation
+        self.broken = broken
         self.change_set = None if change_set is None else tuple(change_set)
         self.table = table
         self.timestamp = timestamp

@@ -218,6 +218,10 @@ class Drive:
             self.refused.add(name)
             self.events.append(Declared(self.step, name, str(error)))
             return
+        except RefreshFailed as error:
+            self.refused.add(name)
+            self._failed(name, at, error)
+            return
         match self.adapter, definition:
             case SchedulingAdapter() as adapter, DynamicTable():
                 self.events.append(Created(self.step, name, incremental, adapter.full_reason(name)))
@@ -271,14 +275,26 @@ class Drive:
         try:
             refresh()
         except RefreshFailed as error:
+            if not error.broken and self._needs_refused(name):
+                self.events.append(Declared(self.step, name, f"refresh at {timestamp}: {error}"))
+                return
             self._failed(
                 error.table or name, timestamp if error.timestamp is None else error.timestamp, error
             )
         except Unsupported as error:
             self.events.append(Declared(self.step, name, f"refresh at {timestamp}: {error}"))
 
+    def _needs_refused(self, name: str) -> bool:
+        """Tells whether the engine refused a definition, or one that the definition reads."""
+        if name in self.refused:
+            return True
+        known = {definition.name: definition for definition in self.scenario.definitions}
+        return name in known and any(map(self._needs_refused, names_read(known[name].query)))
+
     def _failed(self, table: str, timestamp: int, error: RefreshFailed) -> None:
         kind = RefreshError.VALIDATION if error.validation else RefreshError.FAILED
+        if error.broken:
+            kind = RefreshError.BROKEN
         self.events.append(RefreshRefused(self.step, table, timestamp, kind, str(error), error.change_set))
 
     def _record(self, table: str, timestamp: int, notes: Notes) -> None:

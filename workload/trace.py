@@ -53,6 +53,9 @@ class RefreshError(Enum):
     FAILED = "failed"
     """The refresh raised: the query, the engine, or the platform."""
 
+    BROKEN = "broken"
+    """The engine raised an error that is none of its own: it is at fault, whatever the query does."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceWritten:

@@ -184,6 +184,10 @@ class Judgement:
 
     def _refused(self, event: RefreshRefused) -> None:
         self.refused = True
+        if event.error is RefreshError.BROKEN:
+            self.checks += 1
+            self._find(Check.REFRESH_ERROR, event.table, event.step, event.message, event.timestamp)
+            return
         previous = self.timestamps.get(event.table)
         try:
             circumstances = self._circumstances(event.table, previous, event.timestamp)
