@@ -80,7 +80,7 @@ def ensure_captured(source: Definition) -> None:
     columns = source.columns if isinstance(source, BaseTable | DynamicTable) else ()
     has_ids = source.row_ids if isinstance(source, BaseTable) else getattr(source, "incremental", True)
     for name, type_ in columns:
-        if "map<" in str(type_):
+        if "map<" in str(type_).lower():
             reason = "Spark does not compare maps"
         elif not has_ids and not type_.identifies:
             reason = f"{source.name} has no row ids, and they cannot be made of such values"
@@ -120,7 +120,7 @@ def define(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
         )
     reason = "" if unsupported is None else str(unsupported)
-    columns = _columns(query, read, store)
+    columns = _columns(query, read, store, by_text=mode is RefreshMode.FULL and analyzer is not None)
     for column, _ in columns:
         if column.startswith("$"):
             raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
@@ -147,8 +147,10 @@ def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:
     return () if known is None else known.state
 
 
-def _columns(query: str, read: ReadQuery, store: Store) -> Columns:
+def _columns(query: str, read: ReadQuery, store: Store, *, by_text: bool) -> Columns:
     if not isinstance(read.plan, UnsupportedError):
+        if by_text and isinstance(store, TextAnalyzer):
+            return store.columns_of_text(query, read.text.names)
         return read.plan.schema
     if not isinstance(store, TextAnalyzer):
         raise UnsupportedError(read.plan.operator, f"{read.plan.reason}, and this store runs plans only")

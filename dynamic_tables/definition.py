@@ -78,7 +78,7 @@ class DynamicTable(StoredRelation):
 Definition = BaseTable | View | DynamicTable
 
 
-STORED_FORMAT = "row ids 2, state 1"
+STORED_FORMAT = "row ids 3, state 2"
 """The format of what is stored beside the columns: row ids (format 1 gave a base row its number alone), and
 the hidden columns."""
 

@@ -26,7 +26,13 @@ from dynamic_tables.plan.nodes import (
     children,
     columns,
 )
-from dynamic_tables.plan.parse import TOO_DEEP, ensure_deterministic, ensure_plain_table, parse_query
+from dynamic_tables.plan.parse import (
+    TOO_DEEP,
+    ensure_deterministic,
+    ensure_plain_table,
+    has_doubled_quotes,
+    parse_query,
+)
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
@@ -46,7 +52,7 @@ def bind_query(query: str, relations: Relations) -> BoundQuery:
     Raises DefinitionError: for a query that is wrong (syntax, unknown names, types that do not fit).
     Raises UnsupportedError: for a query that is right but that no differentiation rule covers.
     """
-    tree = parse_query(query)
+    tree = _tree(query)
     ensure_deterministic(tree)
     try:
         bound = QueryBinder(relations).query(tree, {})
@@ -62,6 +68,14 @@ def bind_query(query: str, relations: Relations) -> BoundQuery:
             raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
         names.add(name.lower())
     return BoundQuery(bound.plan, bound.outputs)
+
+
+def _tree(text: str) -> exp.Query:
+    """Returns the syntax tree of a query. Raises UnsupportedError: Spark reads its quotes in another way."""
+    tree = parse_query(text)
+    if has_doubled_quotes(text):
+        raise UnsupportedError('a quote that is doubled in a "text"', "write '...' instead")
+    return tree
 
 
 def _depth(plan: Plan) -> int:
@@ -209,7 +223,7 @@ class QueryBinder:
                         f"view {name} is defined by itself: {circle}; remove one of these references"
                     )
                 self.expanding = (*self.expanding, name.lower())
-                bound = self.query(parse_query(text), {})
+                bound = self.query(_tree(text), {})
                 self.expanding = self.expanding[:-1]
                 return bound.plan, bound.outputs
             case StoredRelation(_, columns):
@@ -238,7 +252,11 @@ class QueryBinder:
                 f"alias {right_scope.relations[0][0]} stands twice in one FROM; give each its own"
             )
         shared = self._shared(node, scope, right_scope)
-        both = Scope(scope.relations + right_scope.relations, scope.merged, scope.hidden)
+        both = Scope(
+            scope.relations + right_scope.relations,
+            scope.merged + right_scope.merged,
+            scope.hidden | right_scope.hidden,
+        )
         if shared:
             return self._merged(kind, left, right, both, shared)
         on = node.args.get("on")

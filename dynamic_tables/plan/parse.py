@@ -28,6 +28,7 @@ SPARK_NAMES: Mapping[str, str] = {
     "arg_min": "min_by",
     "array_agg": "collect_list",
     "array_size": "size",
+    "array_unique_agg": "collect_set",
     "array_sort": "sort_array",
     "bitwise_and_agg": "bit_and",
     "bitwise_or_agg": "bit_or",
@@ -45,10 +46,10 @@ SPARK_NAMES: Mapping[str, str] = {
 OUTSIDE = frozenset("java_method reflect try_reflect identifier".split())
 """Functions that run code which is no part of Spark's SQL, or read more than the account."""
 
-LISTS = frozenset("collect_list collect_set array_unique_agg".split())
+LISTS = frozenset("collect_list collect_set".split())
 """Aggregates whose result is a list in the order in which rows come; `array_agg` is collect_list."""
 
-TODAY = frozenset("now today tomorrow yesterday".split())
+TODAY = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 """Texts that Spark reads as a date or time that depends on when it reads them."""
 
 TOO_DEEP = "the query is nested too deeply"
@@ -177,16 +178,28 @@ def ensure_determined(tree: exp.Expr) -> None:
         if cut and query.args.get("order") is None:
             reason = "without ORDER BY it is not clear which rows are kept"
             raise DefinitionError(f"{cut[0].upper()} is refused: {reason}")
+    for value in tree.find_all(exp.FirstValue, exp.LastValue):
+        if value.find_ancestor(exp.Window) is None:
+            raise _not_of_the_data(f"function {function_name(value)} without OVER")
     for node in tree.find_all(exp.Func):
-        name = function_name(node)
-        if name in LISTS and not (
-            isinstance(node.parent, exp.Func) and function_name(node.parent) in ("sort_array", "array_sort")
-        ):
+        name, above = function_name(node), node.parent
+        while isinstance(above, exp.Filter | exp.Paren):
+            above = above.parent
+        sorted_ = isinstance(above, exp.Func) and function_name(above) in ("sort_array", "array_sort")
+        if name in LISTS and not sorted_:
             raise DefinitionError(f"function {name} is refused: sort its result with sort_array({name}(...))")
     for cast in tree.find_all(exp.Cast):
-        text = cast.this
-        if isinstance(text, exp.Literal) and text.is_string and str(text.this).strip().lower() in TODAY:
+        text, dated = cast.this, cast.to.is_type(*exp.DataType.TEMPORAL_TYPES)
+        if dated and isinstance(text, exp.Literal) and text.is_string and TODAY.match(str(text.this)):
             raise _not_of_the_data(cast.sql(SparkText))
+
+
+def has_doubled_quotes(text: str) -> bool:
+    """Tells whether a text in double quotes has a doubled quote, which sqlglot reads as Spark does not."""
+    tokens = [token for token in SparkText().tokenize(text) if token.token_type is TokenType.STRING]
+    written = [text[token.start : token.end + 1] for token in tokens]
+    beside = any(after.start == before.end + 1 for before, after in pairwise(tokens))
+    return any(each.startswith('"') and ("''" in each or beside) for each in written)
 
 
 def called_names(text: str) -> frozenset[str]:

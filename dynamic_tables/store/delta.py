@@ -38,7 +38,7 @@ from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement, check_statement
 from dynamic_tables.store.table_versions import TableVersions
-from dynamic_tables.store.texts import columns_of_text, text_frame
+from dynamic_tables.store.texts import columns_of_text, text_frame, with_names
 from dynamic_tables.store.transactions import Transactions
 from dynamic_tables.store.undoing import Undoing
 from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
@@ -333,7 +333,7 @@ class DeltaStore:
         }
         with store_errors():
             frame = text_frame(self.session, text, frames, self.definitions())
-            return bound(frame, local=False)
+            return bound(with_names(frame), local=False)
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Returns names and types of a text's result by Spark's analysis. Raises DefinitionError."""

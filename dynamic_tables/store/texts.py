@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dynamic_tables.definition import Columns, Definition, View
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.grouping import UNNAMED
 from dynamic_tables.plan.text import read_text
 from dynamic_tables.store.catalog import parse_type
 from dynamic_tables.store.spark_errors import store_errors
@@ -16,6 +17,10 @@ from dynamic_tables.store.spark_errors import store_errors
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType
+
+
+NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
+"""Characters that Delta has in no name of a column, unless columns are mapped."""
 
 
 def text_frame(
@@ -68,7 +73,7 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
                 empty[name] = no_rows(session, definition.columns)
             frame = text_frame(session, text, empty, definitions)
             ensure_determined(frame)
-            found = schema_of(frame)
+            found = schema_of(with_names(frame))
     except StoreError as error:
         raise DefinitionError(f"Spark refuses the query: {error}") from error
     columns = []
@@ -80,6 +85,12 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
             )
         columns.append((name, type_))
     return tuple(columns)
+
+
+def with_names(frame: DataFrame) -> DataFrame:
+    """Returns a data frame whose columns have names that Delta stores; `_c0` is one without a name."""
+    names = [f"{UNNAMED}{i}" if set(name) & NOT_IN_NAMES else name for i, name in enumerate(frame.columns)]
+    return frame if names == frame.columns else frame.toDF(*names)
 
 
 def schema_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dynamic_tables.definition import Columns, Definition, View
@@ -113,6 +114,7 @@ def value(type_: Type, row: int, place: int) -> str:
     """Returns the value of a column in a row: the columns go through their values at different paces."""
     known = VALUES.get(type_.kind, ("NULL",))
     chosen = known[(row + place * (row // len(known) + 1)) % len(known)]
-    if type_.kind is Kind.DECIMAL and type_.scale < 2 and "." in chosen:
-        chosen = "0"
+    if type_.kind is Kind.DECIMAL and chosen != "NULL":
+        fits = abs(Decimal(chosen)) < 10 ** (type_.precision - type_.scale)
+        chosen = chosen if fits and (type_.scale > 1 or "." not in chosen) else "0"
     return f"CAST({chosen} AS {type_})"

@@ -15,7 +15,7 @@ from dynamic_tables.plan.render import render
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
 from dynamic_tables.store.spark_errors import one_line, store_errors
-from dynamic_tables.store.texts import columns_of_text, text_frame
+from dynamic_tables.store.texts import columns_of_text, text_frame, with_names
 from engines.memory.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class SparkStore(MemoryStore[SparkRelation]):
         }
         with store_errors():
             frame = text_frame(self.session, text, frames, self.known)
-            return self._noted(bound(frame, local=False))
+            return self._noted(bound(with_names(frame), local=False))
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Names and types of a query's result as Spark sees them. Raises DefinitionError."""

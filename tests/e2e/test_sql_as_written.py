@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,7 @@ FULL = {
     "SELECT k + 1.5D AS y, i * 2 AS z FROM r": "an expression that only Spark can type",
     "SELECT MAX(STRUCT(k, i)) AS m FROM r": "unsupported: ",
     "SELECT k, l FROM r ORDER BY k, l LIMIT 2": "LIMIT",
+    "SELECT k DIV 2, COUNT(*) FROM r GROUP BY 1": "unsupported: ",
 }
 
 
@@ -88,7 +90,8 @@ def test_what_only_spark_can_do_is_full(account: Account) -> None:
     for number, text in enumerate(FULL):
         assert account.refresh(f"d{number}")[0].action is Action.FULL
         expected = base.sparkSession.sql(text).collect()
-        assert rows(account, f"d{number}") == sorted(map(repr, expected))
+        found = account.read(f"d{number}").collect()
+        assert Counter(map(repr, map(tuple, found))) == Counter(map(repr, map(tuple, expected)))
 
 
 def test_maps_are_full_for_spark_does_not_compare_them(account: Account) -> None:

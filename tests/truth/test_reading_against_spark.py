@@ -31,6 +31,7 @@ WORLD: dict[str, Definition] = {
         table("r", "a INT, b STRING, f BOOLEAN, g BOOLEAN, h BOOLEAN, d DECIMAL(5,2), x DOUBLE, t DATE"),
         table("s", "a BIGINT, c STRING, g DECIMAL(10,4), h INT"),
         table("u", "a INT, h INT, z STRING"),
+        table("rates", "a INT, p DECIMAL(4,4), q DECIMAL(3,2), w DECIMAL(9,0)"),
     )
 }
 
@@ -66,6 +67,7 @@ SELECT * FROM u, (SELECT c FROM s) AS q, (SELECT b FROM r) AS p WHERE q.c = u.z 
 SELECT r.b, u.z FROM u CROSS JOIN r JOIN s ON s.a = r.a WHERE u.a + s.h = r.a OR r.b IS NULL
 SELECT r.b, u.z FROM u, r LEFT JOIN s ON s.a = r.a WHERE u.a = s.h AND s.c = r.b
 SELECT p.b, q.a FROM ((SELECT a FROM u) AS q RIGHT JOIN u AS w ON q.a = w.a) JOIN r AS p ON p.a = w.a
+SELECT p * q AS v, p + w AS y, q < p AS z FROM rates WHERE w >= 0 OR p IS NULL
 SELECT a FROM u UNION SELECT h FROM u ORDER BY 1
 SELECT IF(f, a, 7) AS v, NVL(b, 'none') AS w, IFNULL(a, 0) AS y, COALESCE(a, d) AS z FROM r
 SELECT a::STRING AS v, CAST('1.50' AS DECIMAL(4,2)) AS w, '2024-01-31'::DATE AS y, 5L AS z FROM r

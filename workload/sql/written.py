@@ -178,6 +178,8 @@ class _Writer:
     def source(self, relation: ir.Relation) -> str:
         if isinstance(relation, ir.Join) and relation.kind is ir.JoinKind.CROSS and self.chance(50):
             right = self.relation(relation.right)
+            if isinstance(relation.right, ir.Join):
+                right = f"({right})"
             return f"{self.relation(relation.left)}, {right}"
         return self.relation(relation)
 

@@ -66,6 +66,11 @@ def test_conditions_on_one_relation_stay_a_filter() -> None:
     assert filters("SELECT b FROM r, s WHERE r.a = s.a") == []
 
 
+def test_columns_that_a_join_in_parentheses_merges_stay_merged() -> None:
+    query = "SELECT * FROM (SELECT c AS z FROM s) AS q JOIN (r JOIN s USING (a)) ON q.z = r.b"
+    assert [name for name, _ in read(query).schema].count("a") == 1
+
+
 def test_columns_come_in_the_order_of_the_text() -> None:
     query = "SELECT * FROM (SELECT n FROM r) AS p, (SELECT b FROM r) AS q, s WHERE p.n = s.a AND q.b = s.c"
     assert [name for name, _ in read(query).schema] == ["n", "b", "a", "c"]

@@ -113,6 +113,9 @@ def test_other_ways_to_run_code_are_refused(query: str, message: str) -> None:
         ("SELECT a FROM r WHERE a IN (SELECT a FROM s LIMIT 2)", "LIMIT is refused"),
         ("SELECT explode(a) AS z, CAST('today' AS DATE) AS y FROM r", "does not depend on the data"),
         ("SELECT array_sort(array(a)) AS x, collect_list(a) AS y FROM r", r"sort_array\(collect_list"),
+        ("SELECT size(collect_set(a)) AS y FROM r", r"sort_array\(collect_set"),
+        ("SELECT explode(a) AS z, TIMESTAMP 'now UTC' AS y FROM r", "does not depend on the data"),
+        ("SELECT explode(a) AS z, first_value(a) AS y FROM r", "first_value without OVER"),
     ],
 )
 def test_what_the_data_leave_open_is_refused(query: str, message: str) -> None:
@@ -126,7 +129,11 @@ def test_what_the_data_leave_open_is_refused(query: str, message: str) -> None:
         "SELECT a, b FROM r ORDER BY a, b LIMIT 1",
         "SELECT a AS k, b FROM r ORDER BY 2, k DESC LIMIT 1",
         "SELECT a + 1 AS k, 5 AS five FROM r ORDER BY a + 1 OFFSET 2",
-        "SELECT sort_array(collect_list(a)) AS y FROM r",
+        "SELECT sort_array(collect_list(a) FILTER (WHERE f)) AS y FROM r",
+        "SELECT CAST('now' AS STRING) AS y, explode(a) AS z FROM r",
+        "SELECT first_value(a) OVER (ORDER BY b) AS y FROM r",
+        'SELECT a FROM r WHERE b = "a""b"',
+        "SELECT a FROM r WHERE b = \"it''s\"",
     ],
 )
 def test_what_the_data_decide_may_run_in_a_full_refresh(query: str) -> None:
