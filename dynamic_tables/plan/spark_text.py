@@ -80,7 +80,7 @@ class SparkText(Spark):
 
         def _parse_between(self, this: exp.Expr | None) -> exp.Between:
             if self._match_text_seq("SYMMETRIC") or self._match_text_seq("ASYMMETRIC"):
-                self.raise_error("BETWEEN SYMMETRIC is no Spark SQL")
+                self.raise_error("the form BETWEEN SYMMETRIC is no Spark SQL")
             low = self._parse_compared()
             self._match(TokenType.AND)
             return self.expression(exp.Between(this=this, low=low, high=self._parse_compared()))
