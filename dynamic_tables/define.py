@@ -12,6 +12,7 @@ from dynamic_tables.definition import (
     Definition,
     DynamicTable,
     RefreshMode,
+    View,
     fingerprint,
 )
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
@@ -57,7 +58,7 @@ def read_query(
         for source in bound.sources:
             ensure_captured(relations[source])
         if analyzer is not None and compared:
-            misread = analyzer.misread(query, text.names, bound)
+            misread = analyzer.misread(query, bound)
             if misread:
                 raise UnsupportedError("a text that the engine does not read as Spark does", misread)
     except UnsupportedError as error:
@@ -77,9 +78,10 @@ def read_query(
 
 def ensure_captured(source: Definition) -> None:
     """Raises UnsupportedError for a source whose changed rows cannot be told from its values."""
-    columns = source.columns if isinstance(source, BaseTable | DynamicTable) else ()
-    has_ids = source.row_ids if isinstance(source, BaseTable) else getattr(source, "incremental", True)
-    for name, type_ in columns:
+    if isinstance(source, View):
+        raise TypeError(f"{source.name} is a view; its sources are captured")
+    has_ids = source.row_ids if isinstance(source, BaseTable) else source.incremental
+    for name, type_ in source.columns:
         if "map<" in str(type_).lower():
             reason = "Spark does not compare maps"
         elif not has_ids and not type_.identifies:
@@ -120,7 +122,7 @@ def define(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
         )
     reason = "" if unsupported is None else str(unsupported)
-    columns = _columns(query, read, store, by_text=mode is RefreshMode.FULL and analyzer is not None)
+    columns = _columns(query, read, analyzer, mode)
     for column, _ in columns:
         if column.startswith("$"):
             raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
@@ -147,11 +149,10 @@ def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:
     return () if known is None else known.state
 
 
-def _columns(query: str, read: ReadQuery, store: Store, *, by_text: bool) -> Columns:
-    if not isinstance(read.plan, UnsupportedError):
-        if by_text and isinstance(store, TextAnalyzer):
-            return store.columns_of_text(query, read.text.names)
-        return read.plan.schema
-    if not isinstance(store, TextAnalyzer):
+def _columns(query: str, read: ReadQuery, analyzer: TextAnalyzer | None, mode: RefreshMode) -> Columns:
+    """Returns the columns as a refresh gives them: those of the text, where Spark runs the text."""
+    if analyzer is not None and (mode is RefreshMode.FULL or read.bound is None):
+        return analyzer.columns_of_text(query, read.text.names)
+    if isinstance(read.plan, UnsupportedError):
         raise UnsupportedError(read.plan.operator, f"{read.plan.reason}, and this store runs plans only")
-    return store.columns_of_text(query, read.text.names)
+    return read.plan.schema

@@ -32,6 +32,8 @@ PROCESS_STATES = (
     "refresh killed",
 )
 
+STYLED = "text in a style of its own"
+
 STATES = (
     "retraction",
     "row updated",
@@ -47,7 +49,7 @@ STATES = (
     "group refilled",
     "null key born",
     "null key vanished",
-    "text in a style of its own",
+    STYLED,
     *READER_STATES,
     *PROCESS_STATES,
 )
@@ -132,6 +134,8 @@ def _state(profile: Profile, name: str) -> str:
         return "reader_percent is 0"
     if name in PROCESS_STATES and not profile.concurrent_percent:
         return "concurrent_percent is 0"
+    if name == STYLED and not profile.styled_percent:
+        return "styled_percent is 0"
     return ""
 
 

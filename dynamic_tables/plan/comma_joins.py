@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, walk
+from dynamic_tables.plan.expressions import Col, Expr, conjunction, conjuncts, walk
 from dynamic_tables.plan.nodes import Join, JoinKind, Plan, columns
 from dynamic_tables.plan.nodes import walk as nodes_of
 
@@ -24,7 +24,7 @@ def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
     conditions: list[Expr] = []
     relations = list(_joined(plan, conditions))
     given = len(conditions)
-    conditions += list(_conjuncts(where))
+    conditions += list(conjuncts(where))
     owner = {column.name: place for place, relation in enumerate(relations) for column in columns(relation)}
     reads = [
         {owner[part.name] for part in walk(condition) if isinstance(part, Col)} for condition in conditions
@@ -59,14 +59,6 @@ def _joined(plan: Plan, conditions: list[Expr]) -> Iterator[Plan]:
     if isinstance(plan, Join) and plan.kind in (JoinKind.INNER, JoinKind.CROSS):
         yield from _joined(plan.left, conditions)
         yield from _joined(plan.right, conditions)
-        conditions += [] if plan.on is None else list(_conjuncts(plan.on))
+        conditions += [] if plan.on is None else list(conjuncts(plan.on))
     else:
         yield plan
-
-
-def _conjuncts(condition: Expr) -> Iterator[Expr]:
-    if isinstance(condition, Fn) and condition.name == "and":
-        for part in condition.args:
-            yield from _conjuncts(part)
-    else:
-        yield condition

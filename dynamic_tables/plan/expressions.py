@@ -80,6 +80,15 @@ def conjunction(parts: Iterable[Expr]) -> Expr:
     return reduce(lambda left, right: boolean("and", left, right), parts)
 
 
+def conjuncts(condition: Expr) -> Iterator[Expr]:
+    """Yields the conditions that AND joins, at any depth, left to right."""
+    if isinstance(condition, Fn) and condition.name == "and":
+        for part in condition.args:
+            yield from conjuncts(part)
+    else:
+        yield condition
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yields the expression and every expression inside it."""
     yield expr

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, Scalar, boolean, conjunction
+from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, Scalar, boolean, conjunction, conjuncts
 from dynamic_tables.plan.functions import IN
 from dynamic_tables.plan.nodes import (
     Aggregate,
@@ -116,17 +116,16 @@ def _has(plan: Plan, name: str) -> bool:
 
 def _equal_columns(on: Expr, many: Plan, few: Plan) -> Iterator[tuple[Col, str, bool]]:
     """Yields the columns that a condition compares for equality: of many rows, of few, and if null-safely."""
-    match on:
-        case Fn("and", parts, _):
-            for part in parts:
-                yield from _equal_columns(part, many, few)
-        case Fn("=" | "is not distinct from" as sign, (Col() as left, Col() as right), _):
-            if left.type == right.type:
+    for condition in conjuncts(on):
+        match condition:
+            case Fn("=" | "is not distinct from" as sign, (Col() as left, Col() as right), _):
+                if left.type != right.type:
+                    continue
                 for mine, other in ((left, right), (right, left)):
                     if _has(many, mine.name) and _has(few, other.name):
                         yield mine, other.name, sign == SAME
-        case _:
-            pass
+            case _:
+                pass
 
 
 def _among(column: Col, values: Collection[Scalar], *, null_safe: bool) -> Expr:

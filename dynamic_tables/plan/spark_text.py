@@ -75,9 +75,6 @@ class SparkText(Spark):
                 this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
             return this
 
-        def _parse_comparison(self, this: exp.Expr | None = None) -> exp.Expr | None:
-            return this or self._parse_compared()
-
         def _parse_between(self, this: exp.Expr | None) -> exp.Between:
             if self._match_text_seq("SYMMETRIC") or self._match_text_seq("ASYMMETRIC"):
                 self.raise_error("the form BETWEEN SYMMETRIC is no Spark SQL")

@@ -339,7 +339,7 @@ class DeltaStore:
         """Returns names and types of a text's result by Spark's analysis. Raises DefinitionError."""
         return columns_of_text(self.session, text, self.definitions())
 
-    def misread(self, text: str, relations: Iterable[str], query: BoundQuery) -> str:
+    def misread(self, text: str, query: BoundQuery) -> str:
         """Returns how Spark reads a text in another way, tried on made-up rows; empty if it does not."""
         return misread(self.workspace, text, query, self.definitions())
 

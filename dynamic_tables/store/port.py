@@ -216,5 +216,5 @@ class TextAnalyzer(Protocol):
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Returns names and types of the result. Raises DefinitionError for a text that is refused."""
 
-    def misread(self, text: str, relations: Iterable[str], query: BoundQuery) -> str:
+    def misread(self, text: str, query: BoundQuery) -> str:
         """Returns how the plan of a text differs from what the text means to Spark; empty if it does not."""

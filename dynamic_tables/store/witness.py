@@ -56,10 +56,13 @@ def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Map
     A text that fails on the made-up rows, in either reading, tells nothing.
     Raises DefinitionError: Spark refuses the text.
     """
-    sources = {name: made_up(workspace, definitions[name], len(query.sources)) for name in query.sources}
-    frames = {name: relation.frame for name, relation in sources.items()}
+    try:
+        sources = {name: made_up(workspace, definitions[name], len(query.sources)) for name in query.sources}
+    except StoreError:
+        return ""
     try:
         with store_errors():
+            frames = {name: relation.frame for name, relation in sources.items()}
             by_spark = text_frame(workspace.session, text, frames, definitions)
             theirs = schema_of(by_spark)
     except StoreError as error:

@@ -68,7 +68,7 @@ class SparkStore(MemoryStore[SparkRelation]):
         """Names and types of a query's result as Spark sees them. Raises DefinitionError."""
         return columns_of_text(self.session, text, self.known)
 
-    def misread(self, text: str, relations: Iterable[str], query: BoundQuery) -> str:
+    def misread(self, text: str, query: BoundQuery) -> str:
         """Returns nothing: here the judge compares, so that a text that is misread is found."""
         return ""
 

@@ -80,7 +80,7 @@ WITH q AS (SELECT a FROM u), p AS (SELECT a FROM q WHERE a > 0) SELECT q.a FROM 
 def as_other_databases_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The parser of sqlglot, where `=` binds less tightly than `<`, and BETWEEN tighter than both."""
     with monkeypatch.context() as patched:
-        for name in ("_parse_equality", "_parse_comparison", "_parse_between", "_parse_is_rhs"):
+        for name in ("_parse_equality", "_parse_between", "_parse_is_rhs"):
             patched.setattr(SparkText.Parser, name, getattr(SparkParser, name))
         parse_query.cache_clear()
         yield

@@ -144,33 +144,33 @@ class _Writer:
     def select(self, select: ir.Select) -> str:
         # Without a qualifier a name of two relations would be ambiguous.
         single = not isinstance(select.source, ir.Join)
-        plain = _Plain(self, single and self.chance(60))
+        clause = _Clause(self, single and self.chance(60))
         distinct = "DISTINCT " if select.distinct else ""
-        items = ", ".join(map(plain.item, select.items))
+        items = ", ".join(map(clause.item, select.items))
         parts = [
             f"{self.words('SELECT ' + distinct)}{items}",
             f"{self.words('FROM')} {self.source(select.source)}",
         ]
         if select.where is not None:
-            parts.append(f"{self.words('WHERE')} {plain.text(select.where)}")
+            parts.append(f"{self.words('WHERE')} {clause.text(select.where)}")
         if select.group_by:
-            parts.append(f"{self.words('GROUP BY')} {self.keys(select, select.group_by, plain)}")
+            parts.append(f"{self.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
         if select.having is not None:
             # In HAVING a name without a qualifier may stand for an output.
-            parts.append(f"{self.words('HAVING')} {_Plain(self, False).text(select.having)}")
+            parts.append(f"{self.words('HAVING')} {_Clause(self, False).text(select.having)}")
         text = parts[0]
         for part in parts[1:]:
             text += self.gap() + part
         return text
 
-    def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], plain: _Plain) -> str:
+    def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: _Clause) -> str:
         items = [item.expr for item in select.items]
         if _all_are_keys(items, keys) and self.chance(20):
             return self.words("ALL")
         listed = []
         for key in keys:
             position = items.index(key) + 1 if key in items else 0
-            listed.append(str(position) if position and self.chance(25) else plain.text(key))
+            listed.append(str(position) if position and self.chance(25) else clause.text(key))
         return ", ".join(listed)
 
     # Relations.
@@ -206,7 +206,7 @@ class _Writer:
             words = "JOIN"
         elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
-        condition = "" if join.on is None else f" {self.words('ON')} {_Plain(self, False).text(join.on)}"
+        condition = "" if join.on is None else f" {self.words('ON')} {_Clause(self, False).text(join.on)}"
         return f"{left}{self.gap()}{self.words(words)} {right}{condition}"
 
 
@@ -225,7 +225,7 @@ def _all_are_keys(items: list[ir.Expr], keys: tuple[ir.Expr, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plain:
+class _Clause:
     """Writes the expressions of one clause. `bare`: columns without the name of their relation."""
 
     writer: _Writer

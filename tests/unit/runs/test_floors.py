@@ -51,6 +51,7 @@ def test_the_built_in_floors_can_be_met(profile: Profile) -> None:
             "one relation each",
         ),
         (replace(SMOKE, reader_percent=0), "state: reader that saw skew", "reader_percent is 0"),
+        (replace(SMOKE, styled_percent=0), "state: text in a style of its own", "styled_percent is 0"),
     ],
 )
 def test_a_floor_out_of_reach(profile: Profile, floor: str, message: str) -> None:
