@@ -328,7 +328,7 @@ class Account:
         if not table.incremental and self._analyzer is not None:
             names = read_text(table.text, definitions).names
             return None, self._analyzer.columns_of_text(table.text, names)
-        bound = read_query(table.text, definitions, self.rules).bound
+        bound = read_query(table.text, definitions, self.rules, self._analyzer).bound
         return bound, table.columns if bound is None else bound.schema
 
     @property

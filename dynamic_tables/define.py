@@ -20,6 +20,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import TextQuery, read_text
+from dynamic_tables.plan.types import Type
 from dynamic_tables.store.port import Store, TextAnalyzer
 
 
@@ -52,8 +53,13 @@ def read_query(
     Raises DefinitionError: for a query that is wrong, or that may not even run in a FULL refresh.
     """
     text = read_text(query, relations)
+
+    def type_of(expression: str, columns: Columns) -> Type | None:
+        text.ensure_admitted()
+        return None if analyzer is None else analyzer.type_of(expression, columns)
+
     try:
-        bound = bind_query(query, relations)
+        bound = bind_query(query, relations, None if analyzer is None else type_of)
         ensure_supported(bound, rules)
         for source in bound.sources:
             ensure_captured(relations[source])

@@ -18,7 +18,8 @@ from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
 HEADINGS = ("operator", "incremental", "row id", "change set", "source")
 
 
-OTHERS = "every other function of Spark whose result depends on its arguments alone"
+PASSED = "every other function, operator and cast of Spark whose result depends on its arguments alone"
+FULL_ONLY = "window functions, functions that yield rows, other aggregates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class Matrix:
         yield "Scalar functions", ", ".join(self.functions)
         yield "Casts", "; ".join(self.casts)
         yield "Aggregates", f"{', '.join(self.aggregates)}, each also with DISTINCT"
-        yield "Functions of FULL tables only", OTHERS
+        yield "Passed to Spark as they are written", PASSED
+        yield "In FULL tables only", FULL_ONLY
 
 
 def matrix() -> Matrix:

@@ -33,6 +33,7 @@ from dynamic_tables.plan.parse import (
     has_doubled_quotes,
     parse_query,
 )
+from dynamic_tables.plan.passed import TypeOf
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
@@ -46,8 +47,8 @@ MAX_DEPTH = 50
 """Most operators above one another. Plans are walked recursively, and Spark does the same on less stack."""
 
 
-def bind_query(query: str, relations: Relations) -> BoundQuery:
-    """Returns the plan of a defining query.
+def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) -> BoundQuery:
+    """Returns the plan of a defining query. `type_of`: as in `ExpressionBinder`.
 
     Raises DefinitionError: for a query that is wrong (syntax, unknown names, types that do not fit).
     Raises UnsupportedError: for a query that is right but that no differentiation rule covers.
@@ -55,7 +56,7 @@ def bind_query(query: str, relations: Relations) -> BoundQuery:
     tree = _tree(query)
     ensure_deterministic(tree)
     try:
-        bound = QueryBinder(relations).query(tree, {})
+        bound = QueryBinder(relations, Names(type_of)).query(tree, {})
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
     if _depth(bound.plan) > MAX_DEPTH:
@@ -174,7 +175,8 @@ class QueryBinder:
         plan, scope = self._joined(*self.source(from_.this, ctes), node, ctes)
         where = node.args.get("where")
         if where is not None:
-            condition = predicate(ExpressionBinder(scope.resolve).bind(where.this), "WHERE")
+            binder = ExpressionBinder(scope.resolve, type_of=self.names.type_of)
+            condition = predicate(binder.bind(where.this), "WHERE")
             self.names.refuse_float_comparison(condition, "WHERE")
             plan, left = connected(plan, condition)
             plan = plan if left is None else Filter(plan, left)
@@ -264,7 +266,7 @@ class QueryBinder:
             if kind is not JoinKind.INNER and kind is not JoinKind.CROSS:
                 raise DefinitionError(f"{kind.value} without ON; write the condition of the join")
             return Join(JoinKind.CROSS, left, right, None), both
-        condition = predicate(ExpressionBinder(both.resolve).bind(on), "ON")
+        condition = predicate(ExpressionBinder(both.resolve, type_of=self.names.type_of).bind(on), "ON")
         self.names.refuse_float_comparison(condition, "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both
 

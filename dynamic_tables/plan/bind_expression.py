@@ -11,8 +11,9 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
 from dynamic_tables.plan.functions import CASE, IN, case_type
-from dynamic_tables.plan.literals import integer, literal
+from dynamic_tables.plan.literals import beside_dates, integer, literal
 from dynamic_tables.plan.parse import function_name, parts
+from dynamic_tables.plan.passed import TypeOf, passed
 from dynamic_tables.plan.refusals import not_admitted
 from dynamic_tables.plan.typed import aggregate, call, cast, to_type
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, Type, common, common_of
@@ -69,17 +70,35 @@ SYNTAX_ONLY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExpressionBinder:
-    """Binds the expressions of one scope; `aggregates` says whether aggregates are allowed in them."""
+    """Binds the expressions of one scope; `aggregates` says whether aggregates are allowed in them.
+
+    `type_of`: tells the type of what the registry does not know; None where there is no Spark to ask.
+    """
 
     resolve: ResolveColumn
     aggregates: bool = False
+    type_of: TypeOf | None = None
 
     def bind(self, node: exp.Expr) -> Expr:
-        """Returns the typed expression.
+        """Returns the typed expression; one that only Spark knows is passed to it as it is written.
 
         Raises DefinitionError: for an expression that Spark would refuse.
         Raises UnsupportedError: for an expression that is right but that no rule covers.
         """
+        try:
+            return self._known(node)
+        except (DefinitionError, UnsupportedError) as error:
+            if self.type_of is None:
+                raise
+            try:
+                unknown = passed(node, self._known, self.type_of)
+            except (DefinitionError, UnsupportedError):
+                unknown = None
+            if unknown is None:
+                raise error from None
+            return unknown
+
+    def _known(self, node: exp.Expr) -> Expr:
         kind = type(node)
         if kind in BINARY:
             _only(node, "this", "expression")
@@ -135,7 +154,7 @@ class ExpressionBinder:
             if len(inner.expressions) != 1 or inner.args.get("on"):
                 raise UnsupportedError(f"{name} of several columns")
             inner = inner.expressions[0]
-        return aggregate(name, ExpressionBinder(self.resolve).bind(inner), distinct)
+        return aggregate(name, ExpressionBinder(self.resolve, type_of=self.type_of).bind(inner), distinct)
 
 
 def _only(node: exp.Expr, *names: str) -> None:
@@ -177,7 +196,7 @@ def _in(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expressions")
     if not node.expressions:
         raise DefinitionError("IN () compares with nothing; list at least one value")
-    args = tuple(binder.bind(part) for part in (node.this, *node.expressions))
+    args = beside_dates(tuple(binder.bind(part) for part in (node.this, *node.expressions)))
     if common_of(tuple(arg.type for arg in args)) is None:
         raise DefinitionError(
             f"IN compares {', '.join(str(arg.type) for arg in args)}; cast them to types that meet"

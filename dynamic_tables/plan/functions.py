@@ -138,6 +138,9 @@ FUNCTIONS: Mapping[str, Function] = {
 CASE = "case"
 IN = "in"
 CAST = "cast"
+PASSED = "passed"
+"""An expression that Spark evaluates as it is written; its first argument is the text (see `plan.passed`)."""
+
 FRAME = "frame"
 """One component of a row id: only the engine uses it (see `differentiate.row_id`), no query may."""
 

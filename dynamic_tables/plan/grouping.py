@@ -9,6 +9,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
+from dynamic_tables.plan.functions import PASSED
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
@@ -25,14 +26,14 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
 
     Raises DefinitionError or UnsupportedError for select items, keys and HAVING that cannot be bound.
     """
-    items = _items(node, scope)
+    items = _items(names, node, scope)
     having = node.args.get("having")
-    condition = None if having is None else _having(having.this, node, items, scope)
+    condition = None if having is None else _having(names, having.this, node, items, scope)
     group = node.args.get("group")
     aggregated = any(_has_aggregate(expr) for _, expr in items)
     if group is None and not aggregated and condition is None:
         return _project(names, plan, items)
-    keys = [] if group is None else _keys(group, node, items, scope)
+    keys = [] if group is None else _keys(names, group, node, items, scope)
     names.refuse_keys([key for _, key in keys], "GROUP BY")
     grouped = _Grouping(names, keys, scope)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
@@ -58,8 +59,8 @@ def _project(names: Names, plan: Plan, items: NamedItems) -> Bound:
     return Bound(Project(plan, tuple(projections)), tuple(outputs))
 
 
-def _items(node: exp.Select, scope: Scope) -> NamedItems:
-    binder = ExpressionBinder(scope.resolve, aggregates=True)
+def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
+    binder = ExpressionBinder(scope.resolve, aggregates=True, type_of=names.type_of)
     items: NamedItems = []
     for position, item in enumerate(node.expressions):
         match item:
@@ -91,16 +92,16 @@ def _without_excepted(star: exp.Expr, outputs: Outputs) -> Outputs:
     return tuple(output for output in outputs if output[0].lower() not in listed)
 
 
-def _keys(group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
+def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> NamedItems:
     for name in parts(group):
         if name not in ("expressions", "all"):
             raise UnsupportedError(name.replace("_", " ").upper())
     if group.args.get("all"):
         return [(name, expr) for name, expr in items if not _has_aggregate(expr)]
-    return [_key(key, node, items, scope) for key in group.expressions]
+    return [_key(names, key, node, items, scope) for key in group.expressions]
 
 
-def _key(key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
+def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
     if isinstance(key, exp.Literal) and key.is_int:
         position = int(str(key.this))
         if not 1 <= position <= len(items):
@@ -116,13 +117,13 @@ def _key(key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tu
         name, expr = next((name, expr) for name, expr in items if name.lower() == key.name.lower())
     else:
         name = key.name if isinstance(key, exp.Column) else "key"
-        expr = ExpressionBinder(scope.resolve).bind(key)
+        expr = ExpressionBinder(scope.resolve, type_of=names.type_of).bind(key)
     if _has_aggregate(expr):
         raise DefinitionError(f"GROUP BY {name}: an aggregate cannot be a key")
     return name, expr
 
 
-def _having(condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> Expr:
+def _having(names: Names, condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> Expr:
     """Binds HAVING, where outside of aggregates a plain name may stand for an output column."""
 
     def resolve(column: exp.Column) -> Expr:
@@ -135,7 +136,7 @@ def _having(condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Sco
             raise UnsupportedError(f"HAVING over {column.name}", reason)
         return output_expr
 
-    return ExpressionBinder(resolve, aggregates=True).bind(condition)
+    return ExpressionBinder(resolve, aggregates=True, type_of=names.type_of).bind(condition)
 
 
 def _names_input(key: exp.Column, scope: Scope) -> bool:
@@ -163,6 +164,8 @@ class _Grouping:
         match expr:
             case Agg():
                 return self._aggregate(expr)
+            case Fn(name, (template, *args), type_) if name == PASSED:
+                return Fn(name, (template, *map(self.over_groups, args)), type_)
             case Fn(name, args, type_):
                 return Fn(name, tuple(self.over_groups(arg) for arg in args), type_)
             case Lit():

@@ -12,7 +12,18 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Expr, Lit, text
-from dynamic_tables.plan.types import BIGINT, DOUBLE, INT, MAX_PRECISION, Kind, Type, decimal
+from dynamic_tables.plan.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    INT,
+    MAX_PRECISION,
+    STRING,
+    TIMESTAMP_NTZ,
+    Kind,
+    Type,
+    decimal,
+)
 
 PLAIN: Mapping[Kind, str] = {
     Kind.DOUBLE: r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity",
@@ -99,6 +110,21 @@ def parsed(value: str, to: Type) -> Lit:
     except ValueError as error:
         raise DefinitionError(f"{value!r} is no {to}") from error
     raise UnsupportedError(f"CAST('{value}' AS {to})", "not a plain literal of that type")
+
+
+def beside_dates(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Returns the arguments of a comparison, with text constants read as DATE or TIMESTAMP_NTZ beside one.
+
+    Spark converts the text, not the date. Raises DefinitionError: for a text that is no date.
+    """
+    types = {arg.type for arg in args if arg.type != STRING}
+    if len(types) != 1 or not types <= {DATE, TIMESTAMP_NTZ}:
+        return args
+    (type_,) = types
+    return tuple(
+        parsed(arg.value, type_) if isinstance(arg, Lit) and isinstance(arg.value, str) else arg
+        for arg in args
+    )
 
 
 def beside_decimal(args: tuple[Expr, ...]) -> tuple[Expr, ...]:

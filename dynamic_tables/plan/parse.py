@@ -15,8 +15,9 @@ from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.spark_text import SparkText
 
 NON_DETERMINISTIC = frozenset(
-    "rand randn random uuid shuffle current_timestamp now localtimestamp current_date current_time curdate "
-    "current_user user session_user current_database current_schema current_catalog version "
+    "aes_encrypt rand randn random uuid shuffle current_timestamp now localtimestamp current_date "
+    "current_time curdate current_timezone current_user user session_user current_database current_schema "
+    "current_catalog version "
     "monotonically_increasing_id spark_partition_id input_file_name input_file_block_start "
     "input_file_block_length unix_timestamp first last any_value first_value_ignore mode "
     "approx_count_distinct approx_percentile percentile_approx".split()
@@ -34,6 +35,7 @@ SPARK_NAMES: Mapping[str, str] = {
     "bitwise_or_agg": "bit_or",
     "bitwise_xor_agg": "bit_xor",
     "day_of_week": "dayofweek",
+    "quantile": "percentile",
     "logical_and": "bool_and",
     "logical_or": "bool_or",
     "str_position": "instr",

@@ -66,6 +66,10 @@ class ExpressionRenderer:
                 return f"({args[0]} IN ({', '.join(args[1:])}))"
             case functions.CAST:
                 return f"CAST({args[0]} AS {self.dialect.type_name(fn.type)})"
+            case functions.PASSED:
+                template = fn.args[0]
+                assert isinstance(template, Lit)
+                return f"({str(template.value).format('', *args[1:])})"
             case functions.FRAME:
                 return self._frame(fn.args[0], args[0])
             case _:

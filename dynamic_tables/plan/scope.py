@@ -10,6 +10,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Col, Expr, Fn, walk
 from dynamic_tables.plan.nodes import Plan
+from dynamic_tables.plan.passed import TypeOf
 
 Outputs = tuple[tuple[str, Col], ...]
 """Output names as users see them, each with its column in the plan."""
@@ -78,8 +79,12 @@ class Scope:
 
 @dataclass(slots=True)
 class Names:
-    """Gives out column names that are unique in the whole plan, and knows which hold a float aggregate."""
+    """Gives out column names that are unique in the whole plan, and knows which hold a float aggregate.
 
+    `type_of`: as in `ExpressionBinder`.
+    """
+
+    type_of: TypeOf | None = None
     taken: dict[str, int] = field(default_factory=dict)
     float_aggregates: set[str] = field(default_factory=set)
     """Columns of the plan whose last bits depend on the order of summation."""

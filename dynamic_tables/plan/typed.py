@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
-from dynamic_tables.plan.literals import beside_decimal, folded, parsed
+from dynamic_tables.plan.literals import beside_dates, beside_decimal, folded, parsed
 from dynamic_tables.plan.spark_text import SparkText
 from dynamic_tables.plan.types import (
     BIGINT,
@@ -35,6 +35,11 @@ TYPES: Mapping[str, Type] = {
 """sqlglot's names of types, except DECIMAL."""
 
 
+COMPARISONS = frozenset(
+    {"=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "between"}
+)
+
+
 def to_type(node: exp.DataType) -> Type:
     """Returns the type of a CAST. Raises DefinitionError for a type that dynamic tables do not hold."""
     name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
@@ -54,6 +59,8 @@ def call(name: str, *args: Expr) -> Expr:
     """Returns a function applied to arguments. Raises DefinitionError: not defined for their types."""
     if name in ("+", "-", "*", "%"):
         args = beside_decimal(args)
+    if name in COMPARISONS:
+        args = beside_dates(args)
     result = FUNCTIONS[name].result(tuple(arg.type for arg in args))
     if result is None:
         shown = ", ".join(str(arg.type) for arg in args)
@@ -102,7 +109,9 @@ def cast(arg: Expr, to: Type) -> Expr:
         return Lit(arg.value, BIGINT)
     if isinstance(arg, Lit) and isinstance(arg.value, str):
         return parsed(arg.value, to)
-    if to.kind not in CASTS[arg.type.kind]:
+    if arg.type == STRING and to in (DATE, TIMESTAMP_NTZ) and not any(isinstance(p, Col) for p in walk(arg)):
+        raise UnsupportedError(f"CAST of a computed text AS {to}", "the text may stand for today")
+    if to.kind not in CASTS.get(arg.type.kind, ()):
         raise UnsupportedError(
             f"CAST({arg.type} AS {to})", "rounds, fails or prints differently from engine to engine"
         )

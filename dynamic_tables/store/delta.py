@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
@@ -16,7 +17,7 @@ from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.plan.dialects import SPARK, Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.render import render
-from dynamic_tables.plan.types import INT, STRING
+from dynamic_tables.plan.types import INT, STRING, Type
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.attached import place_of
@@ -38,7 +39,7 @@ from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement, check_statement
 from dynamic_tables.store.table_versions import TableVersions
-from dynamic_tables.store.texts import columns_of_text, text_frame, with_names
+from dynamic_tables.store.texts import columns_of_text, text_frame, type_of, with_names
 from dynamic_tables.store.transactions import Transactions
 from dynamic_tables.store.undoing import Undoing
 from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
@@ -89,6 +90,8 @@ class DeltaStore:
         self.rules = rules
         self.caller = spark
         self.session = copy_of(spark)
+        # An expression is looked at again for each clause and each definition that has it.
+        self.type_of_written = lru_cache(maxsize=1024)(partial(type_of, self.session))
         self.workspace = Workspace(self.session)
         self.computing = Computing(workspace=self.workspace)
         self.folder = Folder(path.rstrip("/"), files_of(path, spark), self.session)
@@ -338,6 +341,10 @@ class DeltaStore:
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Returns names and types of a text's result by Spark's analysis. Raises DefinitionError."""
         return columns_of_text(self.session, text, self.definitions())
+
+    def type_of(self, expression: str, columns: Columns) -> Type | None:
+        """Returns the type of an expression by Spark's analysis; None for one that Spark refuses."""
+        return self.type_of_written(expression, columns)
 
     def misread(self, text: str, query: BoundQuery) -> str:
         """Returns how Spark reads a text in another way, tried on made-up rows; empty if it does not."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
+from dynamic_tables.plan.types import Type
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
@@ -215,6 +216,9 @@ class TextAnalyzer(Protocol):
 
     def columns_of_text(self, text: str, relations: Iterable[str]) -> Columns:
         """Returns names and types of the result. Raises DefinitionError for a text that is refused."""
+
+    def type_of(self, expression: str, columns: Columns) -> Type | None:
+        """Returns the type of an expression over some columns (see `plan.passed.TypeOf`)."""
 
     def misread(self, text: str, query: BoundQuery) -> str:
         """Returns how the plan of a text differs from what the text means to Spark; empty if it does not."""

@@ -11,6 +11,7 @@ from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.grouping import UNNAMED
 from dynamic_tables.plan.text import read_text
+from dynamic_tables.plan.types import Type
 from dynamic_tables.store.catalog import parse_type
 from dynamic_tables.store.spark_errors import store_errors
 
@@ -87,6 +88,37 @@ def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, 
     return tuple(columns)
 
 
+ONE_ROW = frozenset({"Project", "SubqueryAlias", "OneRowRelation"})
+"""The operators in Spark's plan of an expression over the columns of one row."""
+
+
+def type_of(session: SparkSession, expression: str, columns: Columns) -> Type | None:
+    """Returns the type of an expression over some columns by Spark's analysis; nothing runs.
+
+    None for an expression that Spark refuses, that is no expression over one row (an aggregate, a window, a
+    function that yields rows), that is not deterministic, or of a type that no table may hold.
+    """
+    items = ", ".join(f"CAST(NULL AS {type_}) AS {SPARK.identifier(name)}" for name, type_ in columns)
+    below = f" FROM (SELECT {items})" if columns else ""
+    try:
+        with store_errors():
+            frame = session.sql(f"SELECT {expression} AS value{below}")
+            ensure_determined(frame)
+            plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+            if not _operators(plan) <= ONE_ROW or len(frame.columns) != 1:
+                return None
+            ((_, name),) = schema_of(frame)
+    except (DefinitionError, StoreError):
+        return None
+    return parse_type(name)
+
+
+def _operators(plan: Any) -> frozenset[str]:
+    children = plan.children()
+    below = (_operators(children.apply(place)) for place in range(children.size()))
+    return frozenset({str(plan.nodeName())}).union(*below)
+
+
 def with_names(frame: DataFrame) -> DataFrame:
     """Returns a data frame whose columns have names that Delta stores; `_c0` is one without a name."""
     names = [f"{UNNAMED}{i}" if set(name) & NOT_IN_NAMES else name for i, name in enumerate(frame.columns)]
@@ -101,7 +133,12 @@ def schema_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
 def ensure_determined(frame: DataFrame) -> None:
     """Raises DefinitionError for a query whose expressions are not deterministic, to Spark's knowledge."""
     plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
-    if not plan.deterministic():
+    # Spark's own rule knows every text that it reads as a time that moves, such as CAST('today' AS DATE).
+    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
+    rules = jvm.org.apache.spark.sql.catalyst.optimizer
+    spelt_out = rules.ReplaceExpressions.apply(plan)
+    moves = not rules.SpecialDatetimeValues.apply(spelt_out).fastEquals(spelt_out)
+    if not plan.deterministic() or moves:
         raise DefinitionError("the query is refused: its value does not depend on the data alone")
 
 

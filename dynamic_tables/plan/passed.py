@@ -1,0 +1,92 @@
+"""Expressions that the registry does not know, passed to Spark as they are written.
+
+Spark tells the type. The columns and aggregates in such an expression are bound as everywhere, so it can
+stand in an incremental definition: only Spark evaluates it, in every refresh alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.expressions import Expr, Fn, text
+from dynamic_tables.plan.functions import PASSED
+from dynamic_tables.plan.parse import OUTSIDE, function_name
+from dynamic_tables.plan.spark_text import SparkText
+from dynamic_tables.plan.types import Columns, Type
+
+TypeOf = Callable[[str, Columns], Type | None]
+"""(expression, the columns in it) -> its type in Spark; None for what is no expression over one row, or whose
+value does not depend on the row alone, or that Spark refuses."""
+
+MARK = "\ue000"
+"""Part of the names that stand for columns: a character that no query has."""
+
+LEAVES = (exp.Column, exp.AggFunc, exp.Filter)
+"""What is bound in an expression that is passed: columns and aggregates."""
+
+NO_EXPRESSION = (exp.Query, exp.Window, exp.Star, exp.UDTF)
+"""What no expression over one row has."""
+
+
+def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) -> Expr | None:
+    """Returns an expression for Spark to evaluate; None where it cannot be one.
+
+    `bind` binds a column or an aggregate. Raises as `bind` does.
+    """
+    if any(function_name(call) in OUTSIDE for call in node.find_all(exp.Func)):
+        return None
+    if any(variables.this.find(exp.Column) for variables in node.find_all(exp.Lambda)):
+        # A variable may have the name that the column has in the plan. Of a variable in other capitals than
+        # where it is declared, sqlglot makes a column.
+        return None
+    args: list[Expr] = []
+
+    def marked(part: exp.Expr) -> exp.Expr:
+        if not isinstance(part, LEAVES):
+            return part
+        bound, fields = _with_fields(part, bind) if isinstance(part, exp.Column) else (bind(part), ())
+        args.append(bound)
+        column: exp.Expr = exp.column(f"{MARK}{len(args)}{MARK}", quoted=True)
+        for name in fields:
+            column = exp.Dot(this=column, expression=name.copy())
+        return column
+
+    tree = node.copy().transform(marked)
+    if tree.find(*NO_EXPRESSION) is not None:
+        return None
+    try:
+        written = tree.sql(SparkText, unsupported_level=ErrorLevel.RAISE)
+    except SqlglotError:
+        # Without this, sqlglot would leave out what it has no words for.
+        return None
+    names = [f"{MARK}{number}{MARK}" for number in range(1, len(args) + 1)]
+    type_ = type_of(written, tuple(zip(names, (arg.type for arg in args), strict=True)))
+    if type_ is None:
+        return None
+    template = written.replace("{", "{{").replace("}", "}}")
+    for number, name in enumerate(names, 1):
+        template = template.replace(f"`{name}`", f"{{{number}}}")
+    if MARK in template:
+        raise DefinitionError(f"the character {MARK!r} is refused in a query; write it as an escape")
+    return Fn(PASSED, (text(template), *args), type_)
+
+
+def _with_fields(column: exp.Column, bind: Callable[[exp.Expr], Expr]) -> tuple[Expr, Sequence[exp.Expr]]:
+    """Returns the column that a name stands for, and the fields of a struct after it: `r.s.a` is the field a.
+
+    Raises as `bind` does: no split of the name gives a column.
+    """
+    parts = column.parts
+    for count in (2, 1):
+        if count < len(parts):
+            try:
+                *qualifier, name = (part.copy() for part in parts[:count])
+                named = exp.Column(this=name, table=qualifier[0] if qualifier else None)
+                return bind(named), parts[count:]
+            except DefinitionError:
+                continue
+    return bind(column), ()
