@@ -10,18 +10,19 @@ from typing import ClassVar
 
 from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
-from dynamic_tables.errors import DefinitionError, UnsupportedError, ValidationFailed
+from dynamic_tables.errors import DefinitionError, StoreError, UnsupportedError, ValidationFailed
 from dynamic_tables.errors import RefreshFailed as EngineRefreshFailed
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.store.port import RefreshRecord
 from engines.adapter import Capabilities, Notes, Record, RefreshFailed, SchedulingAdapter, Unsupported
 from engines.interleaving import interleaved, paused
 from workload.limits import NO_LIMITS
 from workload.scenario import DynamicTable
 from workload.schema import Column
 from workload.sql import Dialect
-from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, StoredRow
+from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, Counted, StoredRow
 from workload.types import Row, parse_type
 
 
@@ -96,10 +97,16 @@ class AccountAdapter(SchedulingAdapter):
         return [stored.row for stored in self.stored(name, columns)]
 
     def fresh(self, name: str) -> Iterable[StoredRow] | None:
-        """Returns the rows and ids of an initialization at the table's data timestamp; None without ids."""
+        """Returns the rows and ids of an initialization at the table's data timestamp.
+
+        None for a table without ids, and where the query fails on the data.
+        """
         if not self.account.dynamic_table(name).incremental:
             return None
-        rows = self.account.fresh_contents(name).rows()
+        try:
+            rows = self.account.fresh_contents(name).rows()
+        except StoreError:
+            return None
         return [StoredRow(str(row[-1]), workload_row(row[:-1])) for row in rows]
 
     def _observing(self, record: Record) -> Callable[[RefreshResult], None]:
@@ -116,6 +123,7 @@ class AccountAdapter(SchedulingAdapter):
         return Notes(
             columns=tuple(Column(name, parse_type(str(type_))) for name, type_ in table.columns),
             change_set=None if result.change_set is None else change_rows(result.change_set),
+            counted=_counted(result.record),
             version=result.version,
             versions={name: source.version for name, source in sources.items()},
             source_timestamps={name: source.timestamp for name, source in sources.items()},
@@ -195,6 +203,13 @@ def _failures() -> Iterator[None]:
     except (DefinitionError, UnsupportedError) as error:
         # The definition was accepted: what is refused now was to work.
         raise RefreshFailed(str(error)) from error
+
+
+def _counted(record: RefreshRecord) -> Counted | None:
+    """The sizes of the change set by a record; None for an action without one."""
+    if record.inserted is None or record.deleted is None:
+        return None
+    return Counted(record.inserted, record.deleted)
 
 
 def change_rows(changes: ChangeSet) -> tuple[ChangeRow, ...]:

@@ -17,7 +17,7 @@ from workload.limits import Limits
 from workload.scenario import DynamicTable, Meanwhile
 from workload.schema import Column, Table
 from workload.sql import Dialect, dml_texts
-from workload.trace import Action, ChangeRow, Shown, StoredRow
+from workload.trace import Action, ChangeRow, Counted, Shown, StoredRow
 from workload.types import Row
 
 
@@ -90,13 +90,15 @@ class Notes:
     """What an engine shows of one refresh; only the parts that its capabilities list are read.
 
     COLUMNS: `columns`. CHANGE_SETS: `change_set`, before any validation; None where the refresh action
-    computes none. FRONTIER: the `version` that the refresh made, the `versions` of the sources that it read,
-    and in `source_timestamps` for each source the commit time or data timestamp of that version. ACTIONS:
-    `action` as reported, `effective_action` as the commit itself shows it, and `reason`.
+    computes none; and `counted`, its numbers of rows as the engine records them. FRONTIER: the `version` that
+    the refresh made, the `versions` of the sources that it read, and in `source_timestamps` for each source
+    the commit time or data timestamp of that version. ACTIONS: `action` as reported, `effective_action` as
+    the commit itself shows it, and `reason`.
     """
 
     columns: tuple[Column, ...] = ()
     change_set: tuple[ChangeRow, ...] | None = None
+    counted: Counted | None = None
     version: int | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
     source_timestamps: Mapping[str, int] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from engines.adapter import (
     Unsupported,
 )
 from engines.other_process import Killed, Other, Processes, WriterFailed
+from engines.watchdog import ensure_not_stopped
 from workload.limits import Timestamps
 from workload.query import names_read
 from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
@@ -99,6 +100,7 @@ class Drive:
         for table in self.scenario.tables:
             adapter.create_table(table, create_table_text(table, adapter.capabilities.dialect))
         for number, step in enumerate(self.scenario.steps):
+            ensure_not_stopped()
             self.step = number
             adapter.advance(step.at)
             match step:
@@ -295,7 +297,12 @@ class Drive:
         kind = RefreshError.VALIDATION if error.validation else RefreshError.FAILED
         if error.broken:
             kind = RefreshError.BROKEN
-        self.events.append(RefreshRefused(self.step, table, timestamp, kind, str(error), error.change_set))
+        contents = None
+        if kind is RefreshError.FAILED and table in self.versions:
+            contents = tuple(self.adapter.stored(table, self.columns[table]))
+        self.events.append(
+            RefreshRefused(self.step, table, timestamp, kind, str(error), error.change_set, contents)
+        )
 
     def _record(self, table: str, timestamp: int, notes: Notes) -> None:
         """Records a refresh that has just committed, with the contents that a reader sees now."""
@@ -321,5 +328,6 @@ class Drive:
                 contents=tuple(self.adapter.stored(table, columns)),
                 change_set=notes.change_set if Shown.CHANGE_SETS in shown else None,
                 fresh=None if fresh is None else tuple(fresh),
+                counted=notes.counted if Shown.CHANGE_SETS in shown else None,
             )
         )

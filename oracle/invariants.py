@@ -16,7 +16,7 @@ from oracle.bag import Bag, CanonicalRow, canonical_row
 from oracle.compare import compare
 from workload.results import Check, Difference, DifferenceKind, Finding
 from workload.schema import Column
-from workload.trace import ChangeAction, ChangeRow, Refreshed, RefreshRefused, StoredRow
+from workload.trace import ChangeAction, ChangeRow, Counted, Refreshed, RefreshRefused, StoredRow
 from workload.types import STRING, Row, SqlType
 
 ROW_ID = Column("$ROW_ID", STRING)
@@ -105,6 +105,17 @@ def inserts_are_new(refresh: CheckedRefresh, changes: Changes, before: Stored) -
         if change.action is ChangeAction.INSERT and change.row_id in occupied
     ]
     return refresh.findings(Check.INVARIANT_3, problems)
+
+
+def counts_are_right(refresh: CheckedRefresh, changes: Changes, counted: Counted) -> Findings:
+    """The record of a refresh gives the number of INSERT and of DELETE rows in its change set."""
+    rows = Counter(change.action for change in changes)
+    actual = Counted(rows[ChangeAction.INSERT], rows[ChangeAction.DELETE])
+    problem = (
+        f"the record says {counted.inserted} inserted and {counted.deleted} deleted; "
+        f"the change set has {actual.inserted} and {actual.deleted}"
+    )
+    return refresh.findings(Check.COUNTS, [] if actual == counted else [problem])
 
 
 def changes_lead_to(refresh: CheckedRefresh, changes: Changes, before: Stored, after: Stored) -> Findings:
@@ -261,6 +272,8 @@ def check_refresh(refreshed: Refreshed, circumstances: Circumstances) -> Invaria
     if changes is not None:
         checks += _change_set_findings(refresh, changes, circumstances)
         checks.append(changes_lead_to(refresh, changes, circumstances.before, contents))
+        if refreshed.counted is not None:
+            checks.append(counts_are_right(refresh, changes, refreshed.counted))
     checks.append(row_ids_are_unique(refresh, contents))
     if refreshed.fresh is not None:
         checks.append(row_ids_are_fresh(refresh, contents, refreshed.fresh))

@@ -35,6 +35,7 @@ class Check(Enum):
     INVARIANT_2 = "action invariant 2"
     INVARIANT_3 = "action invariant 3"
     INVARIANT_6 = "action invariant 6"
+    COUNTS = "counts in the refresh record"
     ROW_IDS = "row-id invariant"
     FRONTIER = "frontier invariant"
     REFRESH_MODE = "effective refresh mode"
@@ -43,6 +44,9 @@ class Check(Enum):
     REFRESH_ERROR = "refresh error"
     HISTORY = "DSG phenomenon"
 
+
+ENGINE_DIED = "the engine ended its process on this scenario, twice"
+"""The message of a failure that takes the worker process with it, and so is not shrunk."""
 
 SPARK_VOTE = "the query on Spark"
 """The name of the vote that is taken later, where those of a run do not show whose fault a difference is."""

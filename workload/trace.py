@@ -82,6 +82,14 @@ class Created:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many rows a refresh inserted and deleted, as its record says."""
+
+    inserted: int
+    deleted: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refreshed:
     """One refresh of one table; a refresh of an upstream table is an event of its own.
@@ -90,7 +98,8 @@ class Refreshed:
     action was taken. `versions`: the version of each source read (the frontier). `source_timestamps`: the
     commit time (base table) or data timestamp (dynamic table) of each such version. `change_set`: raw, as
     computed, before any validation; None where the action computes none. `fresh`: the ids and rows a fresh
-    initialization at this timestamp gives, where the run computed them. Times are logical microseconds.
+    initialization at this timestamp gives, where the run computed them. `counted`: what the engine's record
+    says of the change set; None where it says nothing. Times are logical microseconds.
     """
 
     step: int
@@ -106,6 +115,7 @@ class Refreshed:
     contents: tuple[StoredRow, ...]
     change_set: tuple[ChangeRow, ...] | None = None
     fresh: tuple[StoredRow, ...] | None = None
+    counted: Counted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,10 @@ class ReadDone:
 
 @dataclass(frozen=True, slots=True)
 class RefreshRefused:
-    """A refresh that committed nothing, with its raw change set where one was computed."""
+    """A refresh that committed nothing, with its raw change set where one was computed.
+
+    `contents`: the rows of the table after the failure; None where it has none or they cannot be read.
+    """
 
     step: int
     table: str
@@ -127,6 +140,7 @@ class RefreshRefused:
     error: RefreshError
     message: str
     change_set: tuple[ChangeRow, ...] | None = None
+    contents: tuple[StoredRow, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

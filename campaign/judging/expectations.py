@@ -24,6 +24,7 @@ SUPPORTED = frozenset(
         "right join",
         "full join",
         "union all",
+        "union",
         "except all",
         "distinct",
         "grouped aggregation",

@@ -23,10 +23,14 @@ from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
 from oracle.errors import OracleQueryError
 from oracle.invariants import Circumstances, check_refresh, check_refused
+from workload.failing import may_fail
+from workload.operators import JOIN_OPERATORS
+from workload.query import names_read
 from workload.results import Check, Difference, Finding, Outcome, OutcomeClass
 from workload.scenario import Commit, DynamicTable, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.trace import (
+    Action,
     Created,
     Declared,
     ReadDone,
@@ -48,6 +52,8 @@ class Judgement:
     oracle. `not_judged`: why a part of the run could not be judged. `unsupported`: the last definition that
     the engine refused, and why. `written`: for each base table the times at which it got a new version.
     `without_effect`: those of these writes that left the rows as they were.
+    `failed`: by step, the table whose refresh failed as its query does.
+    `met`: how often the run met the states that the judgement counts, by name.
     `refused`: whether a refresh failed or a definition was refused, so that later refreshes may be missing.
     """
 
@@ -67,10 +73,11 @@ class Judgement:
     incremental: dict[str, bool] = field(default_factory=dict)
     refreshes: dict[int, list[Due]] = field(default_factory=dict)
     refused: bool = False
+    failed: dict[int, str] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, list[int]] = field(default_factory=dict)
     without_effect: set[tuple[str, int]] = field(default_factory=set)
-    readers: Counter[str] = field(default_factory=Counter)
+    met: Counter[str] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> None:
@@ -107,8 +114,8 @@ class Judgement:
         self.checks += observed.checks
         for anomaly in observed.anomalies:
             self._find(Check.HISTORY, anomaly.table, anomaly.step, anomaly.message, anomaly.timestamp)
-        self.readers.update(observed.readers)
-        self.readers["reader that saw skew"] += observed.skewed
+        self.met.update(observed.readers)
+        self.met["reader that saw skew"] += observed.skewed
 
     def _source(self, event: SourceWritten) -> None:
         """Compares a base table: where it differs, tables over it say nothing about the engine."""
@@ -158,7 +165,12 @@ class Judgement:
         try:
             judged = check_refresh(event, self._circumstances(event.table, previous, event.timestamp))
         except OracleQueryError as error:
-            self.not_judged = f"the oracle cannot evaluate {event.table} at {event.timestamp}: {error}"
+            if not self._may_fail(event.table):
+                self.not_judged = f"the oracle cannot evaluate {event.table} at {event.timestamp}: {error}"
+                return
+            # An engine may leave out an expression whose value it does not need; the oracle evaluates all.
+            self.met["refresh where the query fails"] += 1
+            self._keep(event)
             return
         self.checks += judged.checks
         self.amplification += judged.amplification
@@ -168,14 +180,35 @@ class Judgement:
                 self.split = self.split or votes.split
                 finding = votes.added_to(finding)
             self.findings.append(finding)
+        self._keep(event)
+
+    def _keep(self, event: Refreshed) -> None:
+        """Notes what the next refresh of the table starts from."""
         self.contents[event.table] = event.contents
         self.timestamps[event.table] = event.timestamp
         self.refreshes.setdefault(event.step, []).append(Due(event.table, event.timestamp))
+
+    def _pairs_may_fail(self, name: str) -> bool:
+        """Tells whether the query of a table, views expanded, has joins and may fail on its data."""
+        query = self.scenario.definition(name).query
+        used = operators_of(self.scenario, query)
+        return self._may_fail(name) and not used.isdisjoint(JOIN_OPERATORS.values())
+
+    def _may_fail(self, name: str) -> bool:
+        """Tells whether the query of a relation, or of one below it, may fail on its data."""
+        known = {definition.name: definition for definition in self.scenario.definitions}
+        if name not in known:
+            return False
+        query = known[name].query
+        return may_fail(query) or any(map(self._may_fail, names_read(query)))
 
     def _action(self, event: Refreshed, previous: int | None) -> None:
         self.checks += 1
         incremental = self.incremental.get(event.table, False)
         due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
+        if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_may_fail(event.table):
+            # The query of the changes may meet pairs of rows that the defining query never does, and fail.
+            due |= {Action.FULL}
         if event.effective_action not in due or event.action is not event.effective_action:
             listed = " or ".join(sorted(action.value for action in due))
             action = f"{event.effective_action.value} (reported: {event.action.value}, {event.reason})"
@@ -183,23 +216,46 @@ class Judgement:
             self._find(Check.REFRESH_MODE, event.table, event.step, message, event.timestamp)
 
     def _refused(self, event: RefreshRefused) -> None:
-        self.refused = True
         if event.error is RefreshError.BROKEN:
+            self.refused = True
             self.checks += 1
             self._find(Check.REFRESH_ERROR, event.table, event.step, event.message, event.timestamp)
             return
+        self._unchanged_by_failure(event)
         previous = self.timestamps.get(event.table)
         try:
             circumstances = self._circumstances(event.table, previous, event.timestamp)
         except OracleQueryError as error:
             # The query fails on the data itself, for the oracle as for the engine: not the engine's fault.
-            self.not_judged = f"{event.table} at {event.timestamp}: {error}"
+            if event.error is RefreshError.VALIDATION or not self._may_fail(event.table):
+                self.refused = True
+                self.not_judged = f"{event.table} at {event.timestamp}: {error}"
+                return
+            self.checks += 1
+            self.met["refresh failed as its query does"] += 1
+            self.failed.setdefault(event.step, event.table)
             return
+        self.refused = True
         check = Check.VALIDATION if event.error is RefreshError.VALIDATION else Check.REFRESH_ERROR
         self._find(check, event.table, event.step, event.message, event.timestamp)
         judged = check_refused(event, circumstances)
         self.checks += 1 + judged.checks
         self.findings.extend(judged.findings)
+
+    def _unchanged_by_failure(self, event: RefreshRefused) -> None:
+        """Compares the contents after a refresh that failed with those before it."""
+        before = self.contents.get(event.table)
+        if event.contents is None or before is None:
+            return
+        self.checks += 1
+        types = [column.type for column in self.truth.columns(event.table)]
+        old, new = (
+            (Bag.of((stored.row for stored in rows), types), Counter(stored.row_id for stored in rows))
+            for rows in (before, event.contents)
+        )
+        if old != new:
+            message = f"a refresh of {event.table} that failed changed its contents"
+            self._find(Check.EQUALITY, event.table, event.step, message, event.timestamp)
 
     def _circumstances(self, table: str, previous: int | None, timestamp: int) -> Circumstances:
         sources = self.sources
@@ -222,9 +278,17 @@ class Judgement:
         """Compares the refreshes with those that were due, unless some may be missing after a refusal."""
         if self.refused:
             return
+        skipped: set[str] = set()
         for step, due in enumerate(due_refreshes(self.scenario)):
+            if step in self.failed:
+                # What was due after the table that failed may be refreshed at any later time.
+                tables = [each.table for each in due]
+                first = tables.index(self.failed[step]) if self.failed[step] in tables else 0
+                skipped.update(tables[first:])
+                due = due[:first]
             self.checks += bool(due)
-            refreshes = tuple(self.refreshes.get(step, ()))
+            done = self.refreshes.get(step, ())
+            refreshes = tuple(each for each in done if each in due or each.table not in skipped)
             if refreshes != due:
                 message = f"due: {_listed(due)}; done: {_listed(refreshes)}"
                 self._find(Check.REFRESH_MODE, due[-1].table if due else "", step, message)
@@ -260,7 +324,7 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = R
         reached: Counter[str] = Counter()
         if conclusion.outcome is OutcomeClass.PASSED:
             reached = states.reached(scenario, trace, truth, probed.probes)
-            reached.update(judgement.readers)
+            reached.update(judgement.met)
     shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
     actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
     return Outcome(

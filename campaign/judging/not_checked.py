@@ -12,7 +12,10 @@ CHECKS_THAT_NEED: Mapping[Shown, tuple[str, ...]] = {
     Shown.ROW_IDS: (Check.ROW_IDS.value,),
     Shown.FRESH_IDS: ("row ids against a fresh initialization",),
     Shown.CHANGE_SETS: tuple(
-        check.value for check in (Check.INVARIANT_1, Check.INVARIANT_2, Check.INVARIANT_3, Check.INVARIANT_6)
+        check.value
+        for check in (
+            *(Check.INVARIANT_1, Check.INVARIANT_2, Check.INVARIANT_3, Check.INVARIANT_6, Check.COUNTS),
+        )
     ),
     Shown.FRONTIER: (Check.FRONTIER.value, Check.HISTORY.value),
     Shown.ACTIONS: (Check.REFRESH_MODE.value,),

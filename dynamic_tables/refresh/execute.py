@@ -41,6 +41,10 @@ class RefreshProtocol:
     contents_at: Callable[[Frontier, Store], Frontier] = lambda frontier, store: frontier
     """(recorded frontier, store) -> the frontier at which contents that are written anew are read."""
     validations: bool = True
+    evaluates_anew: bool = True
+    """Whether the query is evaluated as a whole where the query of its changes fails."""
+    give_up: Callable[[Store, DynamicTable, RefreshRecord], None] = lambda store, table, record: None
+    """What a refresh that failed leaves behind: nothing."""
 
 
 PROTOCOL = RefreshProtocol()
@@ -97,6 +101,7 @@ class Refreshing:
             raise self._failed(
                 timestamp, f"its data timestamp is {before.timestamp}, and time does not go back"
             )
+        record: RefreshRecord | None = None
         try:
             with self._timed("resolve"):
                 after = self._resolve(timestamp)
@@ -123,6 +128,8 @@ class Refreshing:
                 case _:
                     assert_never(action)
         except StoreError as error:
+            if record is not None:
+                self.protocol.give_up(self.store, self.table, record)
             raise self._failed(timestamp, str(error)) from error
         finally:
             self.store.release(self.scratch)
@@ -159,6 +166,16 @@ class Refreshing:
             contents = self._scratch(self.fresh(frontier, hidden=True))
         return self._commit(record, lambda table, record: self.store.overwrite(table, contents, record))
 
+    def _without_changes(self, record: RefreshRecord, error: StoreError) -> RefreshResult:
+        """Writes the contents anew after the query of the changes failed.
+
+        That query also meets rows that the defining query never does: a term of a join pairs rows of one
+        side at the new data timestamp with rows of the other side at the old one, and such a pair may divide
+        by zero. So the defining query alone decides whether the refresh fails.
+        """
+        reason = f"the changes could not be computed ({error}), so the query was evaluated anew"
+        return self._overwrite(replace(record, action=Action.FULL, reason=reason))
+
     def fresh(self, frontier: Frontier, *, hidden: bool = False) -> Relation:
         """Returns the rows of the query at a frontier, with `$ROW_ID` if the table is incremental.
 
@@ -182,8 +199,13 @@ class Refreshing:
         columns, rules, timestamp = self.table.stored, self.plans.rules, record.frontier.timestamp
         if self.bound is None:
             raise self._failed(timestamp, "the query has no plan to differentiate")
-        with self._timed("changes"):
-            changes = self._scratch(self._changes(before, record.frontier, self.bound))
+        try:
+            with self._timed("changes"):
+                changes = self._scratch(self._changes(before, record.frontier, self.bound))
+        except StoreError as error:
+            if not self.protocol.evaluates_anew:
+                raise
+            return self._without_changes(record, error)
         shown = (*(name for name, _ in self.table.columns), ACTION, ROW_ID)
         change_set = ChangeSet(shown, changes, len(self.table.state))
         bound = {CHANGES: changes}

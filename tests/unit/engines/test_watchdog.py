@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 
 import duckdb
 import pytest
 
 from campaign.judging.lane import Lane
+from engines import watchdog
 from engines.engine import Engine
 from engines.in_memory import InMemory, InMemoryPlatform
 from engines.memory.database import own_database
@@ -49,3 +51,16 @@ def test_a_scenario_that_takes_too_long_is_no_pass_and_no_product_failure() -> N
 
 def test_every_tier_of_the_built_in_engine_has_a_time_limit() -> None:
     assert 0 < InMemoryPlatform().time_limit_s <= 600
+
+
+def test_what_is_under_way_is_cut_when_the_run_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = threading.Event()
+    monkeypatch.setattr(watchdog, "STOPPED", stopped)
+    threading.Timer(0.2, stopped.set).start()
+    with pytest.raises(HungQuery, match="the run was ended"):
+        run(ENDLESS, 60)
+    outcome = Lane(engine=Engine.of(InMemory)).judge(scenario_at(1, QUICK, 0))
+    assert (outcome.outcome, outcome.reason) == (
+        OutcomeClass.INFRASTRUCTURE_FAILURE,
+        "HungQuery: the run was ended",
+    )
