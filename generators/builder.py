@@ -37,13 +37,14 @@ TICK = 10
 class ScenarioBuilder:
     """Collects the tables, definitions and steps of a scenario. Each step moves the clock by one tick.
 
-    `commit_times`: base table -> the times of the commits that RESTORE may go back to. `now`: the time of
-    the last step, in logical microseconds.
+    `apart`: tables that only the intent that made them reads and writes. `commit_times`: base table -> the
+    times of the commits that RESTORE may go back to. `now`: the time of the last step (microseconds).
     """
 
     choices: Choices
     profile: Profile
     tables: list[TableSketch] = field(default_factory=list)
+    apart: list[TableSketch] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     definitions: dict[str, Definition] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
@@ -60,16 +61,23 @@ class ScenarioBuilder:
         self.queries = QueryGenerator(self.choices, self.profile.query)
         self.dml = DmlGenerator(self.choices, self.profile.null_percent, self.profile.dml)
 
-    def add_table(self, types: Sequence[SqlType] = ()) -> TableSketch:
-        """Adds a random base table and returns it; `types` as for `domains.table`."""
-        sketch = domains.table(self.choices, f"r{len(self.tables)}", self.profile.columns, types)
+    def add_table(self, types: Sequence[SqlType] = (), *, shared: bool = True) -> TableSketch:
+        """Adds a random base table and returns it; `types` as for `domains.table`.
+
+        Unless it is `shared`, no random statement writes it and no random query reads it.
+        """
+        name = f"r{len(self.tables) + len(self.apart)}"
+        sketch = domains.table(self.choices, name, self.profile.columns, types)
+        self.commit_times[sketch.name] = []
+        if not shared:
+            self.apart.append(sketch)
+            return sketch
         self.tables.append(sketch)
         columns = tuple(
             OutputColumn(column.name, column.type, domain.digits)
             for column, domain in zip(sketch.columns, sketch.domains, strict=True)
         )
         self.sources.append(Source(sketch.name, columns, max(8, self.profile.rows[1])))
-        self.commit_times[sketch.name] = []
         return sketch
 
     def source(self, name: str) -> Source:
@@ -80,18 +88,23 @@ class ScenarioBuilder:
         """Defines a view by the query, creates it at the next tick, and returns it."""
         return self._define(View(f"v{len(self.definitions)}", generated.query), generated)
 
-    def add_dynamic_table(self, generated: Generated) -> Source:
-        """Defines a dynamic table of random mode and lag, creates it at the next tick, and returns it."""
+    def add_dynamic_table(self, generated: Generated, *, shared: bool = True) -> Source:
+        """Defines a dynamic table of random mode and lag, creates it at the next tick, and returns it.
+
+        Unless it is `shared`, no later random definition reads it.
+        """
         mode = RefreshMode.FULL if self.choices.chance(self.profile.full_percent) else RefreshMode.AUTO
         if mode is RefreshMode.AUTO and self.choices.chance(30):
             mode = RefreshMode.INCREMENTAL
         lag = self.choices.pick((None, None, TICK * 2, TICK * 100))
-        return self._define(DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag), generated)
+        definition = DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag)
+        return self._define(definition, generated, shared=shared)
 
-    def _define(self, definition: Definition, generated: Generated) -> Source:
+    def _define(self, definition: Definition, generated: Generated, *, shared: bool = True) -> Source:
         self.definitions[definition.name] = definition
         source = Source(definition.name, generated.columns, generated.rows)
-        self.sources.append(source)
+        if shared:
+            self.sources.append(source)
         at = self._tick()
         self.timeline.create(definition.name, at)
         self.steps.append(Create(at, definition.name))
@@ -155,7 +168,7 @@ class ScenarioBuilder:
         """The scenario under the given name, with all that was collected."""
         return Scenario(
             name,
-            tuple(Table(table.name, table.columns) for table in self.tables),
+            tuple(Table(table.name, table.columns) for table in (*self.tables, *self.apart)),
             tuple(self.definitions.values()),
             tuple(self.steps),
             tuple(dict.fromkeys(self.intents)),

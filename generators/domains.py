@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -53,6 +54,15 @@ DECIMAL = decimal(8, 2)
 WIDE_DECIMAL = decimal(18, 2)
 """More digits than a double holds; also the type of a SUM over DECIMAL."""
 
+WIDEST_DECIMAL = decimal(38, 10)
+
+IMITATIONS = (
+    *("n", "s1:a", "sn", "0", "01", "1:a", "2:1:a", "a:1", ":", "a,b", "NULL", "null", "NaN", "true"),
+    *("2024-02-29", "INSERT", "$ROW_ID", "r0", '"', "`", "\\", "\\N", "--", "/*", "%", "${x}", "\t", "a\nb"),
+    *("日本", "x" * 300),
+)
+"""Strings that look like parts of row ids, of SQL, or like values of other types."""
+
 DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
     Kind.INT: (
         (8, Domain((0, 1, 2, 3, 4, -1), 3)),
@@ -63,21 +73,39 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (1, Domain((0, 1, 2**62, -(2**63), 2**63 - 1))),
     ),
     Kind.DECIMAL: ((1, Domain(_decimals("0.00 1.50 -1.50 2.25 10.01 0.01"), 0)),),
-    Kind.DOUBLE: ((1, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),),
+    Kind.DOUBLE: (
+        (5, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),
+        (1, Domain((0.1, 0.2, 0.1 + 0.2, -1e-300, 5e-324, 1e308, math.inf, -math.inf, math.nan))),
+    ),
     Kind.BOOLEAN: ((1, Domain((False, True))),),
-    Kind.STRING: ((1, Domain(("a", "A", "b", "", "a ", "a|b", "it's", "é"))),),
+    Kind.STRING: (
+        (4, Domain(("a", "A", "b", "", "a ", "a|b", "it's", "é"))),
+        (1, Domain(IMITATIONS)),
+    ),
     Kind.DATE: ((1, Domain(_dates("2024-02-28 2024-02-29 2023-12-31 0001-02-01 9998-12-31"))),),
     Kind.TIMESTAMP_NTZ: (
-        (1, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
+        (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
+        (1, Domain(_timestamps("0001-01-01T00:00:00 9999-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
     ),
 }
-"""The weighted domains of each kind. Doubles are dyadic (multiples of a power of two), so sums are exact in
-any order. Dates leave room for moving by days within the years 1..9999."""
+"""The weighted domains of each kind; literals are of the first one. Doubles to calculate with are dyadic
+(multiples of a power of two), so sums are exact in any order. Dates leave room for moving by days within the
+years 1..9999."""
 
 WIDE_DECIMALS = Domain(
     _decimals("1234567890123456.78 -1234567890123456.78 9999999999999999.99 0.01 -0.01 0.00"), 0
 )
 """Values whose sums a double would round."""
+
+WIDEST_DECIMALS = Domain(
+    _decimals(f"{'9' * 28}.{'9' * 10} -{'9' * 28}.{'9' * 10} 0.0000000001 1.5000000000 0.0000000000")
+)
+"""The extremes of the widest type."""
+
+OF_TYPE: Mapping[SqlType, Domain] = {WIDE_DECIMAL: WIDE_DECIMALS, WIDEST_DECIMAL: WIDEST_DECIMALS}
+"""The domains of types that have one of their own."""
+
+MANY_COLUMNS = 30
 
 TYPES: Sequence[tuple[int, SqlType]] = (
     (5, INT),
@@ -86,6 +114,7 @@ TYPES: Sequence[tuple[int, SqlType]] = (
     (2, DOUBLE),
     (2, DECIMAL),
     (1, WIDE_DECIMAL),
+    (1, WIDEST_DECIMAL),
     (1, BOOLEAN),
     (1, DATE),
     (1, TIMESTAMP_NTZ),
@@ -107,16 +136,20 @@ class TableSketch:
 
 
 def table(choices: Choices, name: str, max_columns: int, types: Sequence[SqlType] = ()) -> TableSketch:
-    """A random base table of at least 2 columns. `types`: the types of its first columns after the key."""
+    """A random base table of at least 2 columns, and seldom of MANY_COLUMNS.
+
+    `types`: the types of its first columns after the key.
+    """
     columns = [Column("k", INT)]
     domains = [DOMAINS[Kind.INT][0][1]]
-    for number in range(max(len(types), choices.integer(1, max_columns - 1))):
+    others = MANY_COLUMNS - 1 if choices.chance(2) else choices.integer(1, max_columns - 1)
+    for number in range(max(len(types), others)):
         if number < len(types):
             type_ = types[number]
         else:
             type_ = INT if number == 0 and choices.chance(60) else choices.weighted(TYPES)
-        columns.append(Column("abcdefgh"[number], type_))
-        domains.append(WIDE_DECIMALS if type_ == WIDE_DECIMAL else choices.weighted(DOMAINS[type_.kind]))
+        columns.append(Column("abcdefgh"[number] if number < 8 else f"c{number}", type_))
+        domains.append(OF_TYPE[type_] if type_ in OF_TYPE else choices.weighted(DOMAINS[type_.kind]))
     return TableSketch(name, tuple(columns), tuple(domains))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from generators.choices import Choices
 from generators.domains import DECIMAL, DOMAINS, NO_ARITHMETIC
+from workload.coercion import common_type
 from workload.query import Call, ColumnRef, Expr, Literal
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, Kind, SqlType, Value, decimal
 
@@ -58,6 +59,15 @@ def constant(value: Value, type_: SqlType) -> Term:
     return Term(Literal(value, type_))
 
 
+def met(left: Term, right: Term) -> tuple[Term, Term] | None:
+    """Two terms of different types, cast to their common type; None where they have none."""
+    type_ = common_type(left.type, right.type)
+    if type_ is None:
+        return None
+    first, second = (term if term.type == type_ else call("cast", type_, term) for term in (left, right))
+    return first, second
+
+
 def literal(choices: Choices, type_: SqlType, *, null: bool = False) -> Term:
     """A random constant from the type's first domain, whose values are small; NULL only if `null` is set."""
     values = DOMAINS[type_.kind][0][1].values
@@ -84,6 +94,9 @@ def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> T
     """CASE, COALESCE, NULLIF, GREATEST or LEAST over expressions of one type."""
     first = expression(choices, scope, type_, depth - 1)
     second = expression(choices, scope, type_, depth - 1)
+    narrower = [term for term in scope if term.type != type_ and common_type(term.type, type_) == type_]
+    if narrower and choices.chance(25):
+        second = call("cast", type_, choices.pick(narrower))
     digits = max(first.digits, second.digits)
     match choices.integer(0, 3):
         case 0:
@@ -225,6 +238,10 @@ def _operand(choices: Choices, scope: Scope, depth: int) -> Term:
 
 def _compare(choices: Choices, scope: Scope, depth: int) -> Term:
     left = _operand(choices, scope, depth)
+    if choices.chance(15) and scope:
+        mixed = met(left, choices.pick(scope))
+        if mixed is not None:
+            return call(choices.weighted(COMPARISONS), BOOLEAN, *mixed)
     if choices.chance(50):
         right = literal(choices, left.type)
     else:

@@ -10,6 +10,7 @@ from generators.coverage import operators
 from generators.profiles import Profile
 from workload.dml import Dml, Restore
 from workload.errors import WorkloadError
+from workload.failing import may_fail
 from workload.limits import Limits, Timestamps
 from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
@@ -65,6 +66,8 @@ def _gap(
             return f"it reads {source.name}, another dynamic table"
     if isinstance(definition, View) and not limits.views:
         return "it is a view"
+    if may_fail(definition.query) and not limits.failures:
+        return "it may fail on its data"
     beyond = sorted(used - limits.operators)
     return ", ".join(beyond) if beyond else limits.gap(definition.query)
 

@@ -14,10 +14,10 @@ from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 
-GENERATOR_VERSION = 7
+GENERATOR_VERSION = 8
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 6
+DRAWS_VERSION = 7
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
@@ -105,6 +105,11 @@ INTENT_NAMES = (
     "diamond",
     "maintenance",
     "no op update",
+    "data that fails",
+    "pair of two times",
+    "many rows",
+    "in several branches",
+    "values of two types",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 
@@ -141,6 +146,7 @@ FLOORS: Mapping[str, int] = {
     "state: abandoned transaction": 50,
     "state: refresh killed": 100,
     "state: text in a style of its own": 500,
+    "state: refresh failed as its query does": 30,
 }
 
 SMOKE = Profile(name="smoke", floors=FLOORS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from generators import expressions
 from generators.choices import Choices
-from generators.expressions import TRUE, Term, call
+from generators.expressions import TRUE, Term, call, met
 from generators.relations import (
     COUNT_STAR,
     FromClause,
@@ -30,7 +30,9 @@ from workload.query import (
     ExceptAll,
     Expr,
     JoinKind,
+    Query,
     Select,
+    Union,
     UnionAll,
     With,
     subexpressions,
@@ -76,6 +78,7 @@ SHAPES: Mapping[str, str] = {
     Operator.SCALAR_AGGREGATION: "scalar",
     Operator.DISTINCT: "distinct",
     Operator.UNION_ALL: "union",
+    Operator.UNION: "union",
     Operator.EXCEPT_ALL: "except",
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
@@ -182,12 +185,19 @@ class QueryGenerator:
 
     def condition(self, left: list[Term], right: list[Term]) -> Expr:
         """An ON condition: usually an equality, sometimes with a second conjunct."""
-        pairs = [
-            (a, b) for a in left for b in right if a.type == b.type and a.key and b.key and a.type != BOOLEAN
-        ]
+        sure = [[term for term in side if term.key and term.type != BOOLEAN] for side in (left, right)]
+        pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
         if not pairs or self.choices.chance(8):
             keys = [term for term in left + right if term.key]
             return expressions.predicate(self.choices, keys, 0).expr if keys else TRUE
+        if self.choices.chance(10):
+            mixed = [meet for a in sure[0] for b in sure[1] if a.type != b.type and (meet := met(a, b))]
+            if mixed:
+                return call("eq", BOOLEAN, *self.choices.pick(mixed)).expr
+        if self.choices.chance(4):
+            # A join on a constant: of one side, or of none.
+            side = self.choices.pick(pairs)[self.choices.integer(0, 1)]
+            return call("eq", BOOLEAN, side, expressions.literal(self.choices, side.type)).expr
         first = [pair for pair in pairs if pair[0].type == INT] or pairs
         a, b = self.choices.pick(first if self.choices.chance(80) else pairs)
         if self.choices.chance(30):
@@ -274,9 +284,14 @@ class QueryGenerator:
         return Term(sum_, arg.digits + growth, arg.key and type_ != DOUBLE)
 
     def union(self, sources: Sequence[Source], depth: int) -> Generated:
-        """UNION ALL of two or three branches with columns of the same types; often over one table."""
-        first = self.over(self.from_clause(sources, depth - 1), "plain")
+        """UNION ALL or UNION of two or three branches with columns of the same types; often of one table."""
+        source = self.from_clause(sources, depth - 1)
+        first = self.over(source, self.choices.weighted(((4, "plain"), (1, "grouped"))))
         branches, columns, rows = [first.query], first.columns, first.rows
+        if isinstance(first.query, Select) and self.choices.chance(25):
+            # The same block once more over other rows, as in a sum by region of two years.
+            other = replace(first.query, where=self.sometimes(source, 90))
+            return self.union_of([first.query, other], columns, rows * 2)
         for _ in range(self.choices.integer(1, 2)):
             source = self.from_clause(sources, 0)
             terms = [expressions.expression(self.choices, source.scope, c.type, 1) for c in columns]
@@ -287,7 +302,12 @@ class QueryGenerator:
                 OutputColumn(c.name, c.type, max(c.digits, t.digits), c.key and t.key)
                 for c, t in zip(columns, terms, strict=True)
             )
-        return Generated(UnionAll(tuple(branches)), columns, rows)
+        return self.union_of(branches, columns, rows)
+
+    def union_of(self, branches: list[Query], columns: tuple[OutputColumn, ...], rows: int) -> Generated:
+        """UNION ALL of branches; in a third of the cases UNION, where rows may be matched by all columns."""
+        distinct = all(column.key for column in columns) and self.choices.chance(33)
+        return Generated((Union if distinct else UnionAll)(tuple(branches)), columns, rows)
 
     def cte_twice(self, sources: Sequence[Source], depth: int) -> Generated:
         """A CTE joined with itself."""

@@ -27,6 +27,7 @@ from workload.query import (
     Query,
     Relation,
     Select,
+    Union,
     UnionAll,
     With,
 )
@@ -138,6 +139,11 @@ def select(
 def union_all(*branches: Query) -> UnionAll:
     """UNION ALL by position."""
     return UnionAll(branches)
+
+
+def union(*branches: Query) -> Union:
+    """UNION by position."""
+    return Union(branches)
 
 
 def except_all(left: Query, right: Query) -> ExceptAll:

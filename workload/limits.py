@@ -41,6 +41,7 @@ class Limits:
     """What an engine supports.
 
     `statements`: kinds of DML, named as in profiles. `layered`: whether a dynamic table may read another one.
+    `failures`: whether a refresh whose query fails on the data leaves everything as it was.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
     more; amending twice gives the same as amending once.
@@ -51,11 +52,14 @@ class Limits:
     timestamps: Timestamps = Timestamps.NOW
     views: bool = True
     layered: bool = True
+    failures: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
 
 
-NO_LIMITS = Limits(statements=PORTABLE | {"restore", "optimize", "replace"}, timestamps=Timestamps.ANY)
+NO_LIMITS = Limits(
+    statements=PORTABLE | {"restore", "optimize", "replace"}, timestamps=Timestamps.ANY, failures=True
+)
 
 
 def both(a: Limits, b: Limits) -> Limits:
@@ -70,6 +74,7 @@ def both(a: Limits, b: Limits) -> Limits:
         timestamps=max(a.timestamps, b.timestamps, key=list(Timestamps).index),
         views=a.views and b.views,
         layered=a.layered and b.layered,
+        failures=a.failures and b.failures,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),
     )

@@ -25,6 +25,7 @@ class Operator(StrEnum):
     CROSS_JOIN = "cross join"
     DISTINCT = "distinct"
     UNION_ALL = "union all"
+    UNION = "union"
     EXCEPT_ALL = "except all"
     GROUPED_AGGREGATION = "grouped aggregation"
     SCALAR_AGGREGATION = "scalar aggregation"

@@ -144,6 +144,13 @@ class UnionAll(SetOperation):
 
 
 @dataclass(frozen=True, slots=True)
+class Union(SetOperation):
+    """The different rows of any number of branches, each once."""
+
+    sql: ClassVar[str] = "UNION"
+
+
+@dataclass(frozen=True, slots=True)
 class ExceptAll(SetOperation):
     """Bag difference: the rows of the first branch, less as many copies of each as the second has."""
 
@@ -166,7 +173,7 @@ class With:
     body: Query
 
 
-Query = Select | UnionAll | ExceptAll | With
+Query = Select | UnionAll | Union | ExceptAll | With
 
 
 RowSource = Query | Relation | Cte

@@ -25,6 +25,7 @@ class RunVerdict(Enum):
     GENERATOR_INVALID = "invalid scenarios"
     INFRASTRUCTURE_FAILURE = "infrastructure failures"
     NOTHING_PASSED = "nothing passed"
+    TOO_FEW_JUDGED = "too few scenarios judged"
     INTERRUPTED = "interrupted"
     FLOORS_UNMET = "coverage floors not met"
     PASSED = "passed"
@@ -41,6 +42,9 @@ class RunVerdict(Enum):
                 return Decision.UNDECIDED
 
 
+LEAST_JUDGED = 80
+"""The percentage of the scenarios that must be judged: with fewer, a run says too little to be a pass."""
+
 SPOILERS: Mapping[OutcomeClass, RunVerdict] = {
     OutcomeClass.PRODUCT_FAILURE: RunVerdict.PRODUCT_FAILURE,
     OutcomeClass.DIVERGENCE: RunVerdict.DIVERGENCE,
@@ -50,8 +54,15 @@ SPOILERS: Mapping[OutcomeClass, RunVerdict] = {
 }
 """The outcomes of which a single one keeps a run from being a pass, gravest first.
 
-Declared gaps (UNSUPPORTED) and known failures (IGNORED) are no passes, but do not spoil a run.
+Declared gaps (UNSUPPORTED) and known failures (IGNORED) are no passes, but do not spoil a run; of declared
+gaps there may not be too many, see LEAST_JUDGED.
 """
+
+
+def judged_percent(outcomes: Mapping[str, int]) -> float:
+    """The percentage of scenarios, by the names of their outcomes, that met no declared gap; 100 of none."""
+    total = sum(outcomes.values())
+    return 100 - 100 * outcomes.get(OutcomeClass.UNSUPPORTED.value, 0) / total if total else 100.0
 
 
 def verdicts(summary: RunSummary) -> tuple[RunVerdict, ...]:
@@ -59,6 +70,7 @@ def verdicts(summary: RunSummary) -> tuple[RunVerdict, ...]:
     spoiled = {SPOILERS[outcome] for outcome in SPOILERS if summary.outcomes.get(outcome.value)}
     conditions = {
         RunVerdict.NOTHING_PASSED: not summary.outcomes.get(OutcomeClass.PASSED.value),
+        RunVerdict.TOO_FEW_JUDGED: judged_percent(summary.outcomes) < LEAST_JUDGED,
         RunVerdict.INTERRUPTED: summary.interrupted,
         RunVerdict.FLOORS_UNMET: not summary.coverage.floors_met,
     }

@@ -18,11 +18,16 @@ from generators.worlds import worlds_of
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
 from oracle.errors import OracleError
+from workload.dml import WithRows
 from workload.errors import WorkloadError
+from workload.failing import may_fail
 from workload.lift import Unliftable, interval_worlds, lift
 from workload.lift.kind import Lifting
 from workload.results import Outcome, OutcomeClass
-from workload.scenario import Scenario
+from workload.scenario import Commit, Scenario
+
+LARGE = 1_000
+"""Rows of a statement up to which a scenario is lifted."""
 
 TAKEN_APART = 200
 """How many worlds of a failed run are tried alone; those that the findings name come first."""
@@ -45,6 +50,8 @@ class LiftedLane:
         """Returns the outcome, and the scenario that really ran: the lifted one, or the given one."""
         start = time.perf_counter()
         if zlib.crc32(f"alone {scenario.name}".encode()) % 100 < self.alone_percent:
+            return self.lane.judge_as_run(scenario)
+        if _may_fail(scenario) or _is_large(scenario):
             return self.lane.judge_as_run(scenario)
         try:
             worlds = self._worlds(scenario)
@@ -87,6 +94,21 @@ class LiftedLane:
             if of_world.outcome is not OutcomeClass.PASSED:
                 return replace(of_world, reproduction=worlds[world])
         return replace(outcome, reproduction=lifted)
+
+
+def _may_fail(scenario: Scenario) -> bool:
+    """Tells whether a refresh may fail on its data: lifted, the worlds would all fail with the first one."""
+    return any(may_fail(definition.query) for definition in scenario.definitions)
+
+
+def _is_large(scenario: Scenario) -> bool:
+    """Tells whether a statement has so many rows that a copy of them for each world is too much."""
+    return any(
+        isinstance(statement, WithRows) and len(statement.rows) > LARGE
+        for step in scenario.steps
+        if isinstance(step, Commit)
+        for statement in step.statements
+    )
 
 
 def lifted_lane(lane: Lane, spec: LaneSpec) -> Lane | LiftedLane:

@@ -34,6 +34,9 @@ PROCESS_STATES = (
 
 STYLED = "text in a style of its own"
 
+FAILING_STATES = ("refresh failed as its query does", "refresh where the query fails")
+"""States that only the intents of data that fails bring about."""
+
 STATES = (
     "retraction",
     "row updated",
@@ -52,6 +55,7 @@ STATES = (
     STYLED,
     *READER_STATES,
     *PROCESS_STATES,
+    *FAILING_STATES,
 )
 """Every state that the judge counts (see campaign.judging)."""
 
@@ -134,6 +138,8 @@ def _state(profile: Profile, name: str) -> str:
         return "reader_percent is 0"
     if name in PROCESS_STATES and not profile.concurrent_percent:
         return "concurrent_percent is 0"
+    if name in FAILING_STATES and not profile.intents[1]:
+        return "a scenario has no intents"
     if name == STYLED and not profile.styled_percent:
         return "styled_percent is 0"
     return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.intents import groups, history, joins
+from generators.intents import failing, groups, history, joins, many
 from generators.intents.script import Act, Intent, Script
 
 INTENTS: Mapping[str, Intent] = {
@@ -47,6 +47,11 @@ INTENTS: Mapping[str, Intent] = {
         groups.groups_of_groups,
         groups.aggregates_over_pads,
         groups.awkward_keys,
+        failing.data_that_fails,
+        failing.pair_of_two_times,
+        many.many_rows,
+        history.in_several_branches,
+        history.values_of_two_types,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""

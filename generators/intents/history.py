@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
+
 from generators.builder import ScenarioBuilder
 from generators.dml import to_itself
+from generators.domains import DECIMAL
 from generators.intents import shapes
 from generators.intents.script import (
     Act,
@@ -19,6 +23,7 @@ from generators.intents.script import (
     set_value,
 )
 from workload.dml import Insert, Merge, Optimize, Overwrite, Replace, Restore
+from workload.types import BIGINT, DOUBLE, SqlType, Value
 
 
 def there_and_back(b: ScenarioBuilder) -> Script:
@@ -89,6 +94,40 @@ def maintenance(b: ScenarioBuilder) -> Script:
     if times:
         acts.append(act(Restore(table.name, b.choices.pick(times))))
     return script(target, *acts, act(Overwrite(table.name, b.dml.rows(table, 1, 3))))
+
+
+def in_several_branches(b: ScenarioBuilder) -> Script:
+    """A key comes in both branches of a UNION, goes from one and then from the other."""
+    left, right = shapes.two_tables(b)
+    target = shapes.union_of_keys(b, left, right)
+    k = key(b)
+    return script(
+        target,
+        act(insert(b, left, k=k), insert(b, right, k=k), insert(b, left, k=k)),
+        act(delete(left, "k", k)),
+        act(delete(right, "k", k)),
+    )
+
+
+OF_OTHER_TYPES: Sequence[tuple[SqlType, tuple[Value, ...]]] = (
+    (DOUBLE, (2.0, 1.5, 0.25)),
+    (DECIMAL, (Decimal("2.00"), Decimal("1.50"))),
+    (BIGINT, (2, 2**32 + 2)),
+)
+"""Types that meet INT, with values near 2."""
+
+
+def values_of_two_types(b: ScenarioBuilder) -> Script:
+    """A key meets numbers of another type: equal ones, and those that only conversion makes equal."""
+    type_, values = b.choices.pick(OF_OTHER_TYPES)
+    table = b.add_table((type_,))
+    target = shapes.of_two_types(b, table, "a")
+    where = is_value(table, "k", 2)
+    return script(
+        target,
+        *(act(insert(b, table, k=2, a=value), insert(b, table, k=1, a=value)) for value in values),
+        act(set_value(table, "a", values[-1], where)),
+    )
 
 
 def no_op_update(b: ScenarioBuilder) -> Script:

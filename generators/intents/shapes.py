@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, constant
+from generators.expressions import Term, call, constant, met
 from generators.relations import FromClause, Generated, joined, read, select
-from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, UnionAll, With
+from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, Union, UnionAll, With
 from workload.types import BOOLEAN, INT
 
 
@@ -112,6 +112,28 @@ def union_with_itself(b: ScenarioBuilder, table: TableSketch) -> str:
     source = reading(b, table.name, 16)
     branch = select(source, source.scope)
     return define(b, replace(branch, query=UnionAll((branch.query, branch.query))))
+
+
+def union_of_keys(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """UNION of the keys of two tables: a key of both, or of several rows of one, is one row."""
+    first, second = reading(b, left.name), reading(b, right.name)
+    branches = (select(first, first.scope[:1]), select(second, second.scope[:1]))
+    return define(b, replace(branches[0], query=Union(tuple(branch.query for branch in branches)), rows=16))
+
+
+def of_two_types(b: ScenarioBuilder, table: TableSketch, other: str) -> str:
+    """The key compared with a column of another type, in WHERE or in ON."""
+    source = reading(b, table.name)
+    if b.choices.chance(60):
+        where = b.choices.pick(("eq", "le", "lt", "gt"))
+        pair = met(source.scope[0], column_of(source, other))
+        assert pair is not None, "the intent's tables have columns of types that meet"
+        return define(b, select(source, source.scope, call(where, BOOLEAN, *pair).expr))
+    second = reading(b, table.name)
+    pair = met(source.scope[0], column_of(second, other))
+    assert pair is not None, "as above"
+    kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT))
+    return define_over(b, joined(kind, source, second, call("eq", BOOLEAN, *pair).expr), 64, "plain")
 
 
 def other_name(b: ScenarioBuilder, table: TableSketch) -> str:

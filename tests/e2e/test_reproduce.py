@@ -59,5 +59,5 @@ def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Pa
     assert [line for line in lines if line.startswith(("  + ", "  - "))] == ["  + (99, 'ghost')"]
     assert "  Spark agrees with DuckDB" in lines
     assert "  the engine's rows are WRONG" in lines
-    assert lines.count('    (1, "it\'s \\\\ ${x} \\n é😀")') == 3
-    assert lines.count("    (None, None)") == 3
+    assert lines.count('    (1, "it\'s \\\\ ${x} \\n é😀")') == 6
+    assert lines.count("    (None, None)") == 6

@@ -17,6 +17,7 @@ from generators.worlds import worlds_of
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
 from tests.differential.test_rules_on_duckdb import CITIES, DEFINITIONS, HISTORY, ORDERS, STACKED
+from workload.failing import may_fail
 from workload.lift import Unliftable, interval_worlds, lift, queries, rows_of_world
 from workload.query import Expr, Item, JoinKind, Query, Select
 from workload.scenario import DynamicTable, Scenario
@@ -67,7 +68,10 @@ def test_every_operator_lifted_is_the_operator_one_by_one(operator: str) -> None
 def test_databases_of_random_scenarios(seed: int) -> None:
     for index in range(3):
         profile = NIGHTLY if seed == 3 else SMOKE
-        assert compared(worlds_of(scenario_at(seed, profile, index), 5)) == []
+        scenario = scenario_at(seed, profile, index)
+        # Where the query of one world fails, so does the lifted one: campaigns do not lift such scenarios.
+        if not any(may_fail(definition.query) for definition in scenario.definitions):
+            assert compared(worlds_of(scenario, 5)) == []
 
 
 def test_refresh_intervals_of_random_scenarios() -> None:

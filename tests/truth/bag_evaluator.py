@@ -69,6 +69,10 @@ def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
         case ir.UnionAll(branches):
             results = [evaluate(branch, relations) for branch in branches]
             return Relation(results[0].columns, tuple(row for result in results for row in result.rows))
+        case ir.Union(branches):
+            all_rows = evaluate(ir.UnionAll(branches), relations)
+            once = {tuple(map(canonical, row)): row for row in reversed(all_rows.rows)}
+            return Relation(all_rows.columns, tuple(once.values()))
         case ir.ExceptAll(branches):
             left, right = branches
             first, second = evaluate(left, relations), evaluate(right, relations)

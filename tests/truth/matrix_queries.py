@@ -19,6 +19,7 @@ from tests.ir import (
     named,
     null,
     select,
+    union,
     union_all,
     with_,
 )
@@ -198,14 +199,15 @@ def compositions() -> Mapping[str, Query]:
     """Unions and derived tables, in one another; blocks without anything special."""
     by_key = grouped({"k": o["k"]}, {"units": agg("SUM", o["units"])}, orders)
     sums = columns((Column("k", INT), Column("units", BIGINT)), "g")
-    union = derived(union_all(KEYS, OTHER_KEYS), "g")
+    both = derived(union_all(KEYS, OTHER_KEYS), "g")
     with_sums = join(JoinKind.LEFT, customers, derived(by_key, "g"), call("same", c["k"], g["k"]))
     return {
         "union": union_all(KEYS, OTHER_KEYS),
         "union of three": union_all(KEYS, KEYS, OTHER_KEYS),
         "union of one": union_all(KEYS),
+        "different rows": union(KEYS, OTHER_KEYS, KEYS),
         "union of unions": union_all(union_all(KEYS, OTHER_KEYS), KEYS),
-        "distinct over union": select(g, union, distinct=True),
+        "distinct over union": select(g, both, distinct=True),
         "derived": select(sums, derived(by_key, "g"), where=call("gt", sums["units"], 0)),
         "derived join": select({"name": c["name"], "units": sums["units"]}, with_sums),
         "constants": select({"one": 1, "text": "it's", "none": null(STRING)}, customers),

@@ -152,6 +152,7 @@ MATRIX: Mapping[str, Sequence[Call]] = {
     "neg": each("neg", "ildex"),
     "abs": each("abs", "ildex"),
     "mod": list(remainders()),
+    "div": [call("div", a["i"], 3), call("div", 10, call("coalesce", call("nullif", b["i"], 0), 7))],
     "div_guarded": pairs("div_guarded", "ii il ll dd de xx xi di id"),
     "eq": pairs("eq", COMPARED),
     "ne": pairs("ne", COMPARED),

@@ -69,6 +69,12 @@ def _remainder(left: Any, right: Any) -> Any:
     return left - right * (abs(left) // abs(right)) * (1 if (left < 0) == (right < 0) else -1)
 
 
+def _divide_strictly(_: Call, left: Any, right: Any) -> Value:
+    if float(right) == 0:
+        raise EvaluationError(f"{left} / {right}")
+    return float(left) / float(right)
+
+
 def _divide(_: Call, left: Any, right: Any) -> Value:
     dividend, divisor = float(left), float(right)
     return None if divisor == 0 else dividend / divisor
@@ -198,6 +204,7 @@ STRICT: Mapping[str, Callable[..., Value]] = {
     "neg": lambda _, a: -a,
     "abs": lambda _, a: abs(a),
     "mod": _arithmetic(_remainder, _remainder),
+    "div": _divide_strictly,
     "div_guarded": _divide,
     "eq": _comparison(operator.eq),
     "ne": _comparison(operator.ne),

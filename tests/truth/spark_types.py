@@ -64,7 +64,7 @@ def call_type(function: str, args: Sequence[Expr]) -> SqlType:
     match function:
         case "add" | "sub" | "mul" | "mul_decimal" | "mod":
             return arithmetic_type(function, *(_factor_type(arg, args) for arg in args))
-        case "div_guarded":
+        case "div" | "div_guarded":
             return DOUBLE
         case "coalesce" | "greatest" | "least":
             return common_type(arg.type for arg in args)

@@ -64,7 +64,8 @@ def fit(value: Value, type_: SqlType) -> Value:
 def rescale(value: Decimal, type_: SqlType) -> Decimal:
     """The decimal at the type's scale, halves away from zero. Raises on overflow."""
     scaled = value.quantize(Decimal(1).scaleb(-type_.scale), context=EXACT)
-    if abs(scaled) >= Decimal(10) ** (type_.precision - type_.scale):
+    # `abs` would round to the digits of the usual context.
+    if scaled.copy_abs() >= Decimal(10) ** (type_.precision - type_.scale):
         raise EvaluationError(f"{value} overflows {type_}")
     return scaled
 

@@ -38,6 +38,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "neg": Function(1, "(- {0})"),
     "abs": Function(1, "abs({0})"),
     "mod": Function(2, "({0} % {1})"),
+    "div": Function(2, "({0} / {1})", postgres="(CAST({0} AS DOUBLE PRECISION) / {1})"),
     "div_guarded": Function(
         2,
         "(CAST({0} AS DOUBLE) / NULLIF(CAST({1} AS DOUBLE), CAST('0.0' AS DOUBLE)))",

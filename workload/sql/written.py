@@ -7,7 +7,7 @@ few that it does not. What a text means is what Spark's grammar (SqlBaseParser.g
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from random import Random
 from typing import assert_never
@@ -17,6 +17,7 @@ from workload.keywords import KEYWORDS
 from workload.scenario import Definition
 from workload.sql.dialect import Dialect, type_name
 from workload.sql.functions import CASE, FUNCTIONS, IN
+from workload.sql.implied import with_implied
 from workload.sql.render import render_query
 from workload.sql.written_literal import written_literal
 
@@ -52,6 +53,7 @@ INFIX: Mapping[str, tuple[Level, tuple[str, ...]]] = {
     "concat": (Level.SUM, ("||",)),
     "mul": (Level.PRODUCT, ("*",)),
     "mul_decimal": (Level.PRODUCT, ("*",)),
+    "div": (Level.PRODUCT, ("/",)),
     "mod": (Level.PRODUCT, ("%",)),
 }
 """Operators that bind from left to right: how tightly, and their signs."""
@@ -144,7 +146,12 @@ class _Writer:
     def select(self, select: ir.Select) -> str:
         # Without a qualifier a name of two relations would be ambiguous.
         single = not isinstance(select.source, ir.Join)
-        clause = _Clause(self, single and self.chance(60))
+        # Spark finds a key in the select list only if it is written alike there.
+        once = _Clause(self, False)
+        known: Mapping[ir.Expr, Written] = {
+            key: once.written(key) for key in select.group_by or () if isinstance(key, ir.Call)
+        }
+        clause = _Clause(self, single and self.chance(60), known)
         distinct = "DISTINCT " if select.distinct else ""
         items = ", ".join(map(clause.item, select.items))
         parts = [
@@ -157,7 +164,7 @@ class _Writer:
             parts.append(f"{self.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
         if select.having is not None:
             # In HAVING a name without a qualifier may stand for an output.
-            parts.append(f"{self.words('HAVING')} {_Clause(self, False).text(select.having)}")
+            parts.append(f"{self.words('HAVING')} {_Clause(self, False, known).text(select.having)}")
         text = parts[0]
         for part in parts[1:]:
             text += self.gap() + part
@@ -226,10 +233,14 @@ def _all_are_keys(items: list[ir.Expr], keys: tuple[ir.Expr, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """Writes the expressions of one clause. `bare`: columns without the name of their relation."""
+    """Writes the expressions of one clause. `bare`: columns without the name of their relation.
+
+    `known`: expressions that are written already.
+    """
 
     writer: _Writer
     bare: bool
+    known: Mapping[ir.Expr, Written] = field(default_factory=dict)
 
     def item(self, item: ir.Item) -> str:
         expr = item.expr
@@ -253,6 +264,8 @@ class _Clause:
         return f"({text})" if needed or extra else text
 
     def written(self, expr: ir.Expr) -> Written:
+        if expr in self.known:
+            return self.known[expr]
         match expr:
             case ir.ColumnRef(relation, name, _):
                 shown = self.writer.name(name)
@@ -271,6 +284,7 @@ class _Clause:
                 assert_never(expr)
 
     def call(self, call: ir.Call) -> Written:
+        call = with_implied(call, self.writer.chance, self.known)
         words, args = self.writer.words, call.args
         if call.function in INFIX:
             level, signs = INFIX[call.function]

@@ -32,6 +32,8 @@ def written_literal(
             return f"{value}{words('L')}"
         case float() if math.isfinite(value) and not _is_minus_zero(value):
             return f"{value!r}{words('D')}" if chance(50) else f"{value:.17e}"
+        case Decimal() if _is_bare(value, type_):
+            return f"{value:f}"
         case Decimal():
             return f"'{value:f}'::{type_}" if value < 0 else f"{value:f}::{type_}"
         case str() if set(value) <= PLAIN and chance(30):
@@ -42,6 +44,12 @@ def written_literal(
             return f"'{value.isoformat()}'::{words('DATE')}" if chance(50) else usual
         case _:
             return usual
+
+
+def _is_bare(value: Decimal, type_: SqlType) -> bool:
+    """Whether a DECIMAL with exactly these digits is of the type: `1.50` is a DECIMAL(3,2)."""
+    scale = -int(value.as_tuple().exponent)
+    return scale > 0 and type_.scale == scale and type_.precision == max(len(value.as_tuple().digits), scale)
 
 
 def _is_minus_zero(value: float) -> bool:

@@ -21,6 +21,7 @@ from tests.ir import (
     null,
     select,
     table,
+    union,
     union_all,
     with_,
 )
@@ -85,9 +86,9 @@ def spending() -> Query:
 
 
 def everyone() -> Query:
-    """Two branches of one type, one of them what remains of a query."""
+    """Three branches of one type, one of them what remains of a query."""
     nameless = select({"k": o["k"], "name": null(STRING)}, named("purchase", "o"))
-    return union_all(VIPS, except_all(nameless, VIPS))
+    return union_all(VIPS, except_all(nameless, VIPS), union(VIPS, nameless))
 
 
 def weight_over(limit: float) -> Expr:

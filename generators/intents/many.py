@@ -1,0 +1,77 @@
+"""Triggers of size: tables and change sets too large for what an engine does with a few rows."""
+
+from __future__ import annotations
+
+from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
+from generators.expressions import Term, call, constant
+from generators.intents.script import Script, act, column, insert, key, script, set_value
+from generators.relations import (
+    COUNT_STAR,
+    FromClause,
+    Generated,
+    OutputColumn,
+    Source,
+    joined,
+    read,
+    scope_of,
+    select,
+)
+from workload.dml import Delete, Insert
+from workload.query import Aggregate, AggregateFunction, Call, Derived, JoinKind, Literal
+from workload.types import BOOLEAN, INT, STRING
+
+MANY = 6_000
+"""Rows beyond what the engine hands to Spark as literals."""
+
+OFTEN = 60
+"""Rows in most scenarios of the intent: tables of MANY rows take seconds, and are drawn in one of eight."""
+
+
+def many_rows(b: ScenarioBuilder) -> Script:
+    """Most rows of a large table change at once, then many go, then one comes."""
+    table = b.add_table((INT, STRING), shared=False)
+    rows = MANY if b.choices.chance(12) else OFTEN
+    b.commit((Insert(table.name, tuple(b.row(table) for _ in range(rows))),))
+    target = b.add_dynamic_table(b.choices.pick((_copy, _groups, _matches))(b, table, rows), shared=False)
+    k = column(table, "k")
+    most = Call("ge", (k, Literal(1, INT)), BOOLEAN)
+    some = Call("le", (k, Literal(b.choices.integer(0, 1), INT)), BOOLEAN)
+    return script(
+        target.name,
+        act(set_value(table, "a", b.choices.integer(0, 3), most)),
+        act(Delete(table.name, some)),
+        act(insert(b, table, k=key(b))),
+    )
+
+
+def _source(b: ScenarioBuilder, table: TableSketch, rows: int) -> FromClause:
+    columns = tuple(
+        OutputColumn(c.name, c.type, d.digits) for c, d in zip(table.columns, table.domains, strict=True)
+    )
+    return read(Source(table.name, columns, rows), b.queries.alias())
+
+
+def _copy(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:
+    source = _source(b, table, rows)
+    return select(source, source.scope, call("ge", BOOLEAN, source.scope[0], constant(0, INT)).expr)
+
+
+def _groups(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:
+    source = _source(b, table, rows)
+    greatest = Term(Aggregate(AggregateFunction.MAX, source.scope[1].expr, False, INT))
+    keys = [source.scope[0], source.scope[2]]
+    return select(source, [*keys, greatest, Term(COUNT_STAR)], group_by=keys)
+
+
+def _matches(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:
+    """The rows with the keys of a small table, and those without a match too if the join is a left one."""
+    few = b.choices.pick(b.tables)
+    keys = read(b.source(few.name), b.queries.alias())
+    small = select(keys, [Term(keys.scope[0].expr)], distinct=True)
+    alias = b.queries.alias()
+    derived = FromClause(Derived(small.query, alias), scope_of(alias, small.columns), 8)
+    source = _source(b, table, rows)
+    kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT))
+    condition = call("eq", BOOLEAN, source.scope[0], derived.scope[0]).expr
+    return select(joined(kind, source, derived, condition), [*source.scope[:3], derived.scope[0]])
