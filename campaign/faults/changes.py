@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from campaign.faults.fault import in_row_ids, in_rules, part_fault
@@ -117,9 +118,45 @@ def case_folded(keys: list[Expr]) -> Expr:
     return key_id(folded)
 
 
+def without_lengths(keys: Sequence[Expr]) -> Expr:
+    """Row ids made of keys join the texts of strings without their lengths, and write NULL as a letter."""
+    parts = (Fn("coalesce", (k, text("n")), STRING) if k.type == STRING else key_id([k]) for k in keys)
+    return concat(text("g"), *parts)
+
+
+def nulls_not_written(schema: Columns) -> Plan:
+    """An update that sets a value to NULL leaves the old value, as `SET a = coalesce(s.a, a)` does."""
+    contents = changes.stored(apply.CONTENTS, schema)
+    old = Project(contents, tuple((f"$OLD_{column.name}", column) for column in columns(contents)))
+    paired = Join(JoinKind.LEFT, apply.apply(schema), old, equal(ID, Col(f"$OLD_{ID.name}", STRING)))
+    kept = {
+        name: Fn("coalesce", (Col(name, type_), Col(f"$OLD_{name}", type_)), type_) for name, type_ in schema
+    }
+    return recomputed(paired, kept, columns(contents))
+
+
+def counts_swapped(schema: Columns) -> Plan:
+    """The record of a refresh gives the number of its DELETEs as that of its INSERTs, and the other way."""
+    check = Col("check", STRING)
+    other = Fn(CASE, (equal(check, text(DELETE)), text(INSERT), check), STRING)
+    swapped = Fn(CASE, (equal(check, text(INSERT)), text(DELETE), other), STRING)
+    return recomputed(apply.validate(schema), {"check": swapped})
+
+
 _fault = partial(part_fault, area="changes", replacing=in_rules)
 
 FAULTS = (
+    _fault(
+        "id-without-lengths",
+        "key",
+        without_lengths,
+        Check.ROW_IDS,
+        Check.INVARIANT_1,
+        replacing=in_row_ids,
+        core=False,
+    ),
+    _fault("null-update-lost", "apply", nulls_not_written, Check.EQUALITY, core=False),
+    _fault("counts-swapped", "validate", counts_swapped, Check.COUNTS, core=False),
     _fault("update-becomes-insert", "capture", update_becomes_insert, Check.EQUALITY, Check.INVARIANT_3),
     _fault(
         "actions-exchanged", "capture", actions_exchanged, Check.INVARIANT_2, Check.INVARIANT_3, core=False

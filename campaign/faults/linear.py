@@ -1,15 +1,17 @@
-"""Faults in filters, projections and UNION ALL."""
+"""Faults in filters, projections and UNION."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from campaign.faults.fault import Fault, in_row_ids, rule_fault
-from campaign.faults.pieces import among, below_filters, deletes, ids, inserts, without_id
-from dynamic_tables.differentiate import linear
-from dynamic_tables.differentiate.differentiation import Differentiation
-from dynamic_tables.plan.expressions import Col, Expr, Fn
-from dynamic_tables.plan.nodes import Aggregate, Filter, Join, Plan, Project, UnionAll, columns
+from campaign.faults.pieces import among, below_filters, deletes, ids, inserts, recomputed, without_id
+from dynamic_tables.differentiate import grouping, linear
+from dynamic_tables.differentiate.differentiation import ID, Differentiation
+from dynamic_tables.differentiate.row_id import key_id
+from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit
+from dynamic_tables.plan.functions import CAST
+from dynamic_tables.plan.nodes import Aggregate, Distinct, Filter, Join, Plan, Project, UnionAll, columns
 from dynamic_tables.plan.types import BOOLEAN
 from workload.results import Check
 
@@ -54,6 +56,32 @@ def _swapped(items: tuple[tuple[str, Expr], ...], right: set[str]) -> tuple[tupl
     return items
 
 
+COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from"})
+
+
+def compared_as_left(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
+    """A comparison of columns of two types is made in the type of its left side."""
+    return linear.delta_filter(Filter(node.child, _in_left_type(node.predicate)), want_ids, d)
+
+
+def _in_left_type(expr: Expr) -> Expr:
+    if not isinstance(expr, Fn):
+        return expr
+    args = tuple(map(_in_left_type, expr.args))
+    if expr.name in COMPARISONS and not any(isinstance(arg, Lit) for arg in args):
+        left, right = args
+        args = (left, right if left.type == right.type else Fn(CAST, (right,), left.type))
+    return Fn(expr.name, args, expr.type)
+
+
+def union_keeps_copies(node: Distinct, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes of UNION are computed as those of UNION ALL: each copy comes and goes for itself."""
+    if not isinstance(node.child, UnionAll):
+        return grouping.delta_distinct(node, want_ids, d)
+    changes = d.delta(node.child, want_ids)
+    return recomputed(changes, {ID.name: key_id(columns(node))}) if want_ids else changes
+
+
 _fault = partial(rule_fault, area="filter, project", operators=("filter",), core=False)
 
 FAULTS = (
@@ -71,6 +99,16 @@ FAULTS = (
         Check.EQUALITY,
         area="aggregates",
         core=True,
+    ),
+    _fault("compared-in-left-type", compared_as_left, Check.EQUALITY, Check.REFRESH_ERROR),
+    _fault(
+        "union-keeps-copies",
+        union_keeps_copies,
+        Check.INVARIANT_1,
+        Check.INVARIANT_2,
+        Check.EQUALITY,
+        area="set operations",
+        operators=("distinct",),
     ),
     Fault(
         name="union-branch-not-in-id",

@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from campaign.faults.fault import in_protocol, part_fault
+from campaign.faults.fault import Fault, in_protocol, part_fault
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.errors import RefreshFailed
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.versions import resolve
-from dynamic_tables.store.port import Action, Store
+from dynamic_tables.store.port import Action, RefreshRecord, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 from engines.memory.base_logs import BaseLogs
 from workload.results import Check
@@ -124,6 +124,12 @@ def upstream_changes_unseen(
     return action, reason
 
 
+def frontier_moved(store: Store, table: DynamicTable, record: RefreshRecord) -> None:
+    """A refresh that failed moves the frontier, so the next one leaves its interval out."""
+    if record.action is not Action.INITIALIZE:
+        store.touch(table, replace(record, action=Action.NO_DATA, changed=False, inserted=0, deleted=0))
+
+
 _fault = partial(part_fault, area="frontier", replacing=in_protocol, core=False)
 
 FAULTS = (
@@ -145,5 +151,14 @@ FAULTS = (
     _fault("upstream-by-commit-time", "resolve", newest_upstream, Check.FRONTIER, Check.EQUALITY),
     _fault("silent-full", "decide", always_full, Check.REFRESH_MODE),
     _fault("replaced-upstream-incremental", "decide", replacement_ignored, Check.REFRESH_MODE),
+    _fault("failed-refresh-moves-frontier", "give_up", frontier_moved, Check.REFRESH_MODE, Check.EQUALITY),
+    Fault(
+        name="failing-term-fails-refresh",
+        area="frontier",
+        wrong="A refresh fails where a term of the change query fails, though the query itself does not.",
+        plant=in_protocol(evaluates_anew=False),
+        caught_by=(Check.REFRESH_ERROR,),
+        core=False,
+    ),
     _fault("full-upstream-silent", "decide", upstream_changes_unseen, Check.EQUALITY, Check.REFRESH_MODE),
 )
