@@ -112,7 +112,8 @@ def find_tier(name: str) -> Tier:
     """Returns the tier of a name of the command line. Raises EngineError for an unknown name."""
     if name.startswith(ADAPTER):
         start = partial(_of_adapter, name.removeprefix(ADAPTER))
-        return Tier(start=start, what="another engine", attempts=200, built_in=False)
+        # In processes, because an engine that crashes takes its process with it.
+        return Tier(start=start, what="another engine", processes=True, attempts=200, built_in=False)
     if name not in TIERS:
         raise EngineError(f"no tier {name!r}; there are: {', '.join(TIERS)}, {ADAPTER}NAME")
     return TIERS[name]

@@ -16,7 +16,7 @@ from campaign.failures.queue import Queue
 from campaign.failures.shrinkers import ShrinkTask, shrinkers
 from campaign.failures.triage import SHRINKABLE, Reduced
 from campaign.lanes.spec import LaneSpec
-from workload.results import Failure, FailureGroup, Outcome, OutcomeClass
+from workload.results import ENGINE_DIED, Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
 ATTRIBUTION_S = 60.0
@@ -106,7 +106,12 @@ def _shrunk(
         {index: Signature.of(index, each.scenario, each.outcome) for index, each in originals.items()}
     )
     reduced: dict[int, Reduced] = {}
-    shrinkable = [index for index, each in originals.items() if each.outcome.outcome in SHRINKABLE]
+    shrinkable = [
+        index
+        for index, each in originals.items()
+        if each.outcome.outcome in SHRINKABLE
+        and not any(finding.message == ENGINE_DIED for finding in each.outcome.findings)
+    ]
     deadline = time.time() + budget.seconds
     tasks = (
         ShrinkTask(

@@ -9,7 +9,7 @@ from campaign.faults import plant
 from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from dynamic_tables.refresh.execute import PROTOCOL
-from engines.registry import Tier, find_tier, limits_of
+from engines.registry import ADAPTER, Tier, find_adapter, find_tier, limits_of
 from engines.variant import Variant
 from generators.fitting import fitted
 from generators.profiles import Profile
@@ -63,6 +63,21 @@ class LaneSpec:
         faults = tuple(word for name in self.faults for word in ("--fault", name))
         return (*tier, *faults, *(() if self.validations else ("--no-validations",)))
 
+    def ensure_startable(self) -> None:
+        """Does nothing where the options fit the tier and its engine is there. Raises as `build` does."""
+        tier = self.engine_tier
+        if not tier.built_in:
+            self._refuse_options_of_the_built_in_engine()
+            find_adapter(self.tier.removeprefix(ADAPTER)).ready()
+
+    def _refuse_options_of_the_built_in_engine(self) -> None:
+        if self.faults:
+            raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
+        if not self.validations:
+            raise CampaignError(
+                f"validations are the built-in engine's own; {self.tier} has none to turn off"
+            )
+
     def build(self, *, lasting: bool = False) -> Lane:
         """Starts the engine and returns the lane. `lasting`: for a campaign of many minutes.
 
@@ -70,12 +85,8 @@ class LaneSpec:
         unknown tier, and SessionError where Spark does not start.
         """
         tier = self.engine_tier
-        if not tier.built_in and self.faults:
-            raise CampaignError(f"faults are planted in the built-in engine, not in {self.tier}")
-        if not tier.built_in and not self.validations:
-            raise CampaignError(
-                f"validations are the built-in engine's own; {self.tier} has none to turn off"
-            )
+        if not tier.built_in:
+            self._refuse_options_of_the_built_in_engine()
         subject = Subject(Variant(protocol=replace(PROTOCOL, validations=self.validations)))
         for name in self.faults:
             subject = plant(name, subject)

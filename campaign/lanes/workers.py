@@ -30,6 +30,7 @@ from typing import TypeVar
 from campaign.judging.lane import Lane
 from campaign.lanes.lifted import LiftedLane, lifted_lane
 from campaign.lanes.spec import LaneSpec
+from engines.watchdog import STOPPED
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -90,9 +91,14 @@ class Pool:
         return self.executor.submit(work, self.worker, *args)
 
     def prepare(self, spec: LaneSpec, *, lasting: bool = False) -> None:
-        """Builds a lane now if workers are threads, so that an engine that does not start fails early."""
+        """Checks now that the engine of a lane can start, which otherwise shows only in the first task.
+
+        Where workers are threads the lane itself is built. Raises as `LaneSpec.build` does.
+        """
         if self.worker is not None:
             self.worker.lane(spec, lasting=lasting)
+        else:
+            spec.ensure_startable()
 
 
 @contextmanager
@@ -114,7 +120,12 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
         pool = Pool(executor, size, None)
     else:
         thread_event = threading.Event()
-        stop = thread_event.set
+
+        def stop() -> None:
+            thread_event.set()
+            # A scenario on Spark takes long; what is cut is not counted.
+            STOPPED.set()
+
         executor = ThreadPoolExecutor(size)
         pool = Pool(executor, size, Worker(thread_event.is_set))
     try:
@@ -124,6 +135,7 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+        STOPPED.clear()
 
 
 def _start_server(context: ForkServerContext) -> None:

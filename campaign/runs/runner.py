@@ -17,7 +17,7 @@ from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.tally import covered
 from generators.generate import scenario_at
 from generators.profiles import Profile
-from workload.results import Outcome, OutcomeClass
+from workload.results import ENGINE_DIED, Check, Finding, Outcome, OutcomeClass
 
 
 def judge_chunk(
@@ -63,9 +63,9 @@ def on_cluster(plan: CampaignPlan, spec: LaneSpec) -> Iterator[Callable[..., lis
     # Imported here, because it loads pyspark.
     from campaign.runs.cluster import Cluster
 
-    if not spec.engine_tier.processes:
+    if not (spec.engine_tier.processes and spec.engine_tier.built_in):
         raise CampaignError(
-            f"--master does not work with tier {spec.tier}, which starts its own Spark; use --tier rules"
+            f"--master does not work with tier {spec.tier}, which starts its own engine; use --tier rules"
         )
     cluster = Cluster.join(plan.master)
     yield lambda *task: cluster.call(in_worker_process, *task)
@@ -76,7 +76,7 @@ def run(plan: CampaignPlan, spec: LaneSpec) -> Generator[JudgedScenario]:
 
     When a time budget is spent, no new chunk starts; the chunks under way are finished and counted. Where a
     worker process dies, the scenarios under way are judged again, one at a time; a scenario on which the
-    worker dies again is an infrastructure failure.
+    worker dies again is an infrastructure failure, or a product failure of an engine that is not built in.
     """
     deadline = None if plan.budget is None else time.monotonic() + plan.budget
     chunks = takewhile(
@@ -110,11 +110,28 @@ def _one_by_one(plan: CampaignPlan, spec: LaneSpec, indices: Iterable[int]) -> I
                     yield from submit((remaining[0],)).result()
                     remaining.popleft()
             except WorkerDied:
-                reason = "the worker process died on this scenario, twice"
-                yield _not_judged(plan, remaining.popleft(), reason)
+                yield _died(plan, spec, remaining.popleft())
 
 
-def _not_judged(plan: CampaignPlan, index: int, reason: str) -> JudgedScenario:
+def _died(plan: CampaignPlan, spec: LaneSpec, index: int) -> JudgedScenario:
+    """The result of a scenario on which the worker process has died twice."""
     scenario = scenario_at(plan.seed, plan.profile, index)
-    outcome = Outcome(scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason)
+    outcome = Outcome(
+        scenario=scenario.name,
+        outcome=OutcomeClass.INFRASTRUCTURE_FAILURE,
+        reason="the worker process died on this scenario, twice",
+    )
+    if not spec.engine_tier.built_in:
+        # The harness runs the built-in engine by the same code, so the engine ended the process.
+        last = len(scenario.steps) - 1
+        tables = scenario.dynamic_tables
+        finding = Finding(
+            check=Check.REFRESH_ERROR,
+            table=tables[-1].name if tables else "",
+            step=last,
+            timestamp=scenario.steps[last].at,
+            message=ENGINE_DIED,
+        )
+        reason = f"{finding.check.value}: {ENGINE_DIED}"
+        outcome = replace(outcome, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,), reason=reason)
     return JudgedScenario(index, outcome, covered(scenario))

@@ -36,6 +36,7 @@ NOT_SHOWN = (
     "action invariant 2",
     "action invariant 3",
     "action invariant 6",
+    "counts in the refresh record",
     "frontier invariant",
     "DSG phenomenon",
     "effective refresh mode",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.lanes.spec import LaneSpec
+from campaign.lanes.spec import LaneSpec, within_limits
+from campaign.runs.campaign import run_campaign
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
 from generators.profiles import QUICK
 from tests.unit.runs.deadly import DeadlySpec
-from workload.results import OutcomeClass
+from workload.results import ENGINE_DIED, OutcomeClass
 
 PLAN = CampaignPlan(seed=1, profile=QUICK, scenarios=14, workers=2)
 """Its chunks are of four scenarios: each deadly one is in a chunk of its own."""
@@ -47,3 +48,18 @@ def test_what_is_done_is_not_done_again() -> None:
 
 def passed(judged: JudgedScenario) -> bool:
     return judged.outcome.outcome is OutcomeClass.PASSED
+
+
+def test_an_engine_that_dies_is_a_product_failure_with_its_folder_and_the_run_goes_on(tmp_path: Path) -> None:
+    spec = LaneSpec(tier="adapter:tests.unit.engines.aborting:Aborting")
+    profile = within_limits(QUICK, spec.tier)
+    plan = CampaignPlan(seed=1, profile=profile, scenarios=16, workers=2)
+    summary = run_campaign(plan, spec, tmp_path / "run")
+    assert summary.outcomes["passed"] > 0
+    assert summary.outcomes["passed"] + summary.outcomes["product_failure"] == 16
+    assert summary.failures
+    for failure in summary.failures:
+        assert failure.outcome.reason == f"refresh error: {ENGINE_DIED}"
+        assert (Path(failure.folder) / "scenario.json").exists()
+    again = run_campaign(replace(plan, scenarios=18), spec, tmp_path / "run", resume=True)
+    assert again.scenarios == 18
