@@ -13,8 +13,18 @@ NUMBERS = count()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file, and its folders, whole or not at all. Raises CampaignError naming the path."""
+    """Writes a file, and its folders, whole or not at all. Raises CampaignError naming the path.
+
+    What is no regular file, such as /dev/stdout or a pipe, is written to and never replaced. Of a link, the
+    file that it leads to is replaced.
+    """
     try:
+        if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
+            # Appended, because standard output may be a file that has some text already.
+            with path.open("a", encoding="utf-8") as device:
+                device.write(text)
+            return
+        path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         # Opened as any file is, and not by `tempfile`, so that the user's umask decides who may read it.
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(NUMBERS)}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reports.errors import ReportError
 from workload.results import OutcomeClass, RunSummary
-from workload.run_verdict import RunVerdict, run_verdict
+from workload.run_verdict import LEAST_JUDGED, RunVerdict, judged_percent, run_verdict
 from workload.scenario import Commit, Scenario
 
 MEANINGS: Mapping[OutcomeClass, str] = {
@@ -75,6 +75,8 @@ def headline(summary: RunSummary) -> Headline:
     sentences.extend(f"Ignore rule {note}." for note in summary.rule_notes)
     if unsupported:
         sentences.append(f"{number(unsupported)} met a declared gap and do not count as passed.")
+        if judged_percent(summary.outcomes) < LEAST_JUDGED:
+            sentences.append(f"At least {LEAST_JUDGED} % of the scenarios must be judged for a pass.")
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
     if summary.not_checked:

@@ -136,6 +136,7 @@ def command(
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     requested = tuple(BY_NAME[name] for name in names) or (Level.PL_3,)
+    _require_different(html, sarif_out, junit)
     reports = Reports(requested, html, sarif_out, junit)
     for source, item in histories(files, format_):
         if isinstance(item, Refused):
@@ -158,6 +159,14 @@ def command(
         click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
     reports.write()
     return reports.code
+
+
+def _require_different(*reports: Path | None) -> None:
+    """Raises CampaignError where two reports would be written to one file."""
+    paths = [path.resolve() for path in reports if path is not None]
+    for path in paths:
+        if paths.count(path) > 1 and (path.is_file() or not path.exists()):
+            raise CampaignError(f"two reports would be written to {path}; give each its own file")
 
 
 def histories(files: Sequence[Path], format_: str) -> Iterator[tuple[str, Item]]:

@@ -30,6 +30,7 @@ FAMILIES: Mapping[Check, Family] = {
     Check.INVARIANT_2: Family.ROWS,
     Check.INVARIANT_3: Family.ROWS,
     Check.INVARIANT_6: Family.EFFORT,
+    Check.COUNTS: Family.ACTION,
     Check.ROW_IDS: Family.ROWS,
     Check.FRONTIER: Family.VERSIONS,
     Check.REFRESH_MODE: Family.ACTION,

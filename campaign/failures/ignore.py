@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from campaign.errors import CampaignError
+from workload.operators import OPERATORS
+from workload.query import AggregateFunction
 from workload.results import Check, DifferenceKind, Fingerprint
 
 CONDITIONS = ("check", "difference", "operator", "fingerprint")
 """The conditions that a rule can have. All conditions of a rule must hold."""
+
+OPERATOR_NAMES = frozenset(
+    {
+        *(operator.value for operator in OPERATORS),
+        "MIN or MAX",
+        *(f.value for f in AggregateFunction),
+        *(f"{f.value} DISTINCT" for f in AggregateFunction),
+    }
+)
+"""The names that fingerprints have for operators and aggregate functions."""
 
 LISTED = ", ".join(CONDITIONS)
 
@@ -70,10 +83,18 @@ class IgnoreRules:
         return next((rule for rule in self.rules if rule.covers(fingerprint)), None)
 
     def notes(self, fingerprints: Iterable[Fingerprint]) -> tuple[str, ...]:
-        """Notes on the rules that have expired, and on those that covered none of a run's failures."""
-        used = [self.covering(fingerprint) for fingerprint in fingerprints]
+        """Notes on the rules that have expired, on those that covered none of a run's failures, and on those
+        that covered failures of several kinds."""
+        seen = list(fingerprints)
+        used = [self.covering(fingerprint) for fingerprint in seen]
         expired = [f"expired on {rule.expires}, does not apply: {rule.text}" for rule in self.expired]
-        return (*expired, *(f"covered nothing: {rule.text}" for rule in self.rules if rule not in used))
+        idle = [f"covered nothing: {rule.text}" for rule in self.rules if rule not in used]
+        broad = [
+            f"covered failures of {count} different kinds: {rule.text}; write one rule for each fingerprint"
+            for rule in self.rules
+            if (count := len({each for each, by in zip(seen, used, strict=True) if by is rule})) > 1
+        ]
+        return (*expired, *idle, *broad)
 
 
 def read_ignore_file(path: Path) -> tuple[IgnoreRule, ...]:
@@ -105,6 +126,10 @@ def _rule(entry: Any, where: str) -> IgnoreRule:
     for name in (*CONDITIONS, "issue"):
         if name in entry and not (isinstance(entry[name], str) and entry[name].strip()):
             raise CampaignError(f"{where}: {name} is {entry[name]!r}; write a text in quotes")
+    if "fingerprint" not in entry and not ("check" in entry and "operator" in entry):
+        raise CampaignError(
+            f"{where}: it would hide too much; give a fingerprint, or a check and an operator"
+        )
     if "issue" not in entry:
         raise CampaignError(f"{where}: it names no issue; say where the failure is written down")
     expires = entry.get("expires")
@@ -113,6 +138,7 @@ def _rule(entry: Any, where: str) -> IgnoreRule:
         raise CampaignError(
             f"{where}: the expiry date is {given}; write expires = 2027-01-31, without quotes"
         )
+    _require_known_names(entry, where)
     return IgnoreRule(
         issue=entry["issue"],
         expires=expires,
@@ -121,6 +147,18 @@ def _rule(entry: Any, where: str) -> IgnoreRule:
         operator=entry.get("operator"),
         fingerprint=entry.get("fingerprint"),
     )
+
+
+def _require_known_names(entry: Mapping[str, Any], where: str) -> None:
+    """Raises CampaignError for an operator or a fingerprint that no failure can have."""
+    operator, fingerprint = entry.get("operator"), entry.get("fingerprint")
+    if operator is not None and operator not in OPERATOR_NAMES:
+        known = ", ".join(sorted(OPERATOR_NAMES))
+        raise CampaignError(f"{where}: operator {operator!r} is unknown; there are: {known}")
+    if fingerprint is not None and not re.fullmatch("[0-9a-f]{8}", fingerprint):
+        raise CampaignError(
+            f"{where}: fingerprint {fingerprint!r} is none; reports show fingerprints, of eight hex digits"
+        )
 
 
 def _member(kind: Any, value: str | None, where: str) -> Any:

@@ -120,9 +120,15 @@ def faults_name(plan: GatePlan) -> str:
 
 
 def corpus(plan: GatePlan) -> Stage:
-    """The stage that replays the kept scenarios: all must pass. A file that cannot be read has failed."""
+    """The stage that replays the kept scenarios: all must pass.
+
+    A folder that does not exist, and a file that cannot be read, have failed: a mistyped path is no pass.
+    """
+    if not plan.corpus.is_dir():
+        message = f"there is no folder {plan.corpus}; create it, or name another one with --corpus"
+        return Stage("kept scenarios", Decision.FAILED, message)
     lane = LaneSpec(tier="rules", fresh_percent=100).build()
-    files = sorted(plan.corpus.glob("**/*.json")) if plan.corpus.is_dir() else []
+    files = sorted(plan.corpus.glob("**/*.json"))
     cases = tuple(replay_case(lane, file, str(file.relative_to(plan.corpus))) for file in files)
     failed = [f"{case.name}: {case.message}" for case in cases if case.verdict is not CaseVerdict.PASSED]
     message = f"{len(cases)} replayed, {len(failed)} failed"

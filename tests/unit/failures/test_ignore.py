@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ LEFT_JOIN = Fingerprint(
 LAST_DAY = dt.date(2026, 12, 31)
 
 
+ABOUT_LEFT_JOINS = 'check = "oracle equality"\noperator = "left join"'
+
+
 def rules_of(text: str, tmp_path: Path, today: dt.date = LAST_DAY) -> IgnoreRules:
     file = tmp_path / "ignore.toml"
     file.write_text(text, encoding="utf-8")
@@ -33,12 +37,9 @@ def rule(conditions: str) -> str:
 @pytest.mark.parametrize(
     ("conditions", "covered"),
     [
-        ('operator = "left join"', True),
-        ('operator = "full join"', False),
-        ('check = "oracle equality"', True),
-        ('check = "action invariant 1"', False),
-        ('difference = "wrong value"', True),
-        ('difference = "missing"', False),
+        ('operator = "full join"\ncheck = "oracle equality"', False),
+        (f'fingerprint = "{LEFT_JOIN.code}"\ndifference = "wrong value"', True),
+        (f'fingerprint = "{LEFT_JOIN.code}"\ndifference = "missing"', False),
         (f'fingerprint = "{LEFT_JOIN.code}"', True),
         ('fingerprint = "00000000"', False),
         ('operator = "left join"\ncheck = "oracle equality"', True),
@@ -50,17 +51,26 @@ def test_a_rule_covers_what_meets_every_condition(tmp_path: Path, conditions: st
 
 
 def test_a_rule_applies_on_its_last_day_and_not_after(tmp_path: Path) -> None:
-    text = rule('operator = "left join"')
+    text = rule(ABOUT_LEFT_JOINS)
     assert rules_of(text, tmp_path).covering(LEFT_JOIN) is not None
     late = rules_of(text, tmp_path, LAST_DAY + dt.timedelta(days=1))
     assert late.covering(LEFT_JOIN) is None
-    assert late.notes([LEFT_JOIN]) == ("expired on 2026-12-31, does not apply: bugs/7: operator left join",)
+    assert late.notes([LEFT_JOIN]) == (
+        "expired on 2026-12-31, does not apply: bugs/7: check oracle equality, operator left join",
+    )
 
 
 def test_a_rule_that_covered_nothing_is_reported(tmp_path: Path) -> None:
-    rules = rules_of(rule('operator = "left join"') + rule('operator = "distinct"'), tmp_path)
-    assert rules.notes([LEFT_JOIN]) == ("covered nothing: bugs/7: operator distinct",)
+    rules = rules_of(rule(ABOUT_LEFT_JOINS) + rule('fingerprint = "00000000"'), tmp_path)
+    assert rules.notes([LEFT_JOIN]) == ("covered nothing: bugs/7: fingerprint 00000000",)
     assert len(rules.notes([])) == 2
+
+
+def test_a_rule_that_covered_several_kinds_of_failures_is_reported(tmp_path: Path) -> None:
+    rules = rules_of(rule(ABOUT_LEFT_JOINS), tmp_path)
+    other = replace(LEFT_JOIN, operators=("filter", "left join"))
+    (note,) = rules.notes([LEFT_JOIN, other, LEFT_JOIN])
+    assert note.startswith("covered failures of 2 different kinds: bugs/7: ")
 
 
 @pytest.mark.parametrize(
@@ -70,10 +80,23 @@ def test_a_rule_that_covered_nothing_is_reported(tmp_path: Path) -> None:
         ("[[ignored]]", "found 'ignored'"),
         ("ignore = [3]", "rule 1: no table"),
         ('[[ignore]]\nissue = "x"\nexpires = 2026-12-31', "it names nothing to ignore"),
-        ('[[ignore]]\nexpires = 2026-12-31\noperator = "filter"', "it names no issue"),
-        ('[[ignore]]\nissue = "x"\noperator = "filter"', "the expiry date is missing"),
-        ('[[ignore]]\nissue = "x"\nexpires = "soon"\noperator = "filter"', "the expiry date is 'soon'"),
-        (rule('check = "equality"'), "check 'equality' is unknown; there are: validation"),
+        ('[[ignore]]\nexpires = 2026-12-31\nfingerprint = "00000000"', "it names no issue"),
+        ('[[ignore]]\nissue = "x"\nfingerprint = "00000000"', "the expiry date is missing"),
+        (
+            '[[ignore]]\nissue = "x"\nexpires = "soon"\nfingerprint = "00000000"',
+            "the expiry date is 'soon'",
+        ),
+        (
+            rule('operator = "filter"'),
+            "it would hide too much; give a fingerprint, or a check and an operator",
+        ),
+        (rule('check = "oracle equality"'), "it would hide too much"),
+        (rule('check = "oracle equality"\noperator = "outer join"'), "operator 'outer join' is unknown"),
+        (rule('fingerprint = "abc"'), "fingerprint 'abc' is none"),
+        (
+            rule('check = "equality"\noperator = "filter"'),
+            "check 'equality' is unknown; there are: validation",
+        ),
         (rule('operator = ""'), "operator is ''"),
         (rule('reason = "x"'), "unknown key 'reason'"),
         ("[[ignore", "no valid TOML"),

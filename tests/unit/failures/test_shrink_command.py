@@ -53,7 +53,7 @@ def test_what_another_lane_tried_or_a_broken_note_is_not_believed(tmp_path: Path
 
 def test_a_bad_ignore_file_stops_a_run_before_it_starts(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
-    file.write_text('[[ignore]]\noperator = "filter"\n', encoding="utf-8")
+    file.write_text('[[ignore]]\nfingerprint = "00000000"\n', encoding="utf-8")
     result = dvs("fuzz", "--scenarios", "1", "--ignore", str(file), "--out", str(tmp_path / "run"))
     assert result.exit_code == 2
     assert "rule 1: it names no issue" in result.stderr

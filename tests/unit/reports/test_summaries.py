@@ -73,7 +73,8 @@ def test_outcomes_that_do_not_add_up_are_refused(outcomes: Mapping[str, int]) ->
     [
         ({"passed": 1000}, {}, RunVerdict.PASSED),
         ({"passed": 1000}, {"joins": UnmetFloor(1, 2)}, RunVerdict.FLOORS_UNMET),
-        ({"passed": 1, "unsupported": 999}, {}, RunVerdict.PASSED),
+        ({"passed": 800, "unsupported": 200}, {}, RunVerdict.PASSED),
+        ({"passed": 799, "unsupported": 201}, {}, RunVerdict.TOO_FEW_JUDGED),
         ({"unsupported": 1000}, {}, RunVerdict.NOTHING_PASSED),
         ({"passed": 999, "infrastructure_failure": 1}, {}, RunVerdict.INFRASTRUCTURE_FAILURE),
         ({"passed": 999, "generator_invalid": 1}, {}, RunVerdict.GENERATOR_INVALID),
