@@ -32,7 +32,12 @@ def scenario_at(seed: int, profile: Profile, index: int) -> Scenario:
     True
     """
     choices = SeededChoices(seed, DRAWS_VERSION, profile, index)
-    return generate(choices, profile, f"{profile.name}-{seed}-{index}")
+    return generate(choices, profile, scenario_name(profile.name, seed, index))
+
+
+def scenario_name(profile: str, seed: int, index: int) -> str:
+    """The name of scenario `index` of a campaign."""
+    return f"{profile}-{seed}-{index}"
 
 
 def generate(choices: Choices, profile: Profile, name: str) -> Scenario:

@@ -20,6 +20,7 @@ from typing import Any
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.runs.plan import CampaignPlan, JudgedScenario
+from generators.generate import scenario_name
 from generators.profiles import GENERATOR_VERSION
 from workload.codec import decode, encode
 from workload.errors import WorkloadError
@@ -153,7 +154,7 @@ def opened(
 
 
 def resumable(path: Path, head: Mapping[str, Any]) -> JournalContents:
-    """The contents of a journal. Raises CampaignError where its head is of another run than `head`."""
+    """The contents of a journal. Raises CampaignError where its head or a line is of another run."""
     contents = read(path)
     for key, value in head.items():
         before = contents.head.get(key)
@@ -161,6 +162,14 @@ def resumable(path: Path, head: Mapping[str, Any]) -> JournalContents:
             raise CampaignError(
                 f"{path} is of another run: its {key} is {before!r}, now it is {value!r}; "
                 "give the same options as before, or choose another --out"
+            )
+    for entry in contents.entries:
+        judged = entry.judged
+        name = scenario_name(str(head["profile"]), int(head["seed"]), judged.index)
+        if judged.index < int(head["first"]) or judged.outcome.scenario != name:
+            raise CampaignError(
+                f"{path} has a line of another run: scenario {judged.outcome.scenario} as number "
+                f"{judged.index}; somebody changed the journal: start a new run in another --out"
             )
     return contents
 

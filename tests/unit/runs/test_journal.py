@@ -196,3 +196,16 @@ def test_a_folder_has_one_campaign_at_a_time(tmp_path: Path) -> None:
         pass
     with locked(tmp_path):
         assert (tmp_path / ".lock").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"index":4', '"index":5'), ('"scenario":"quick-7-4"', '"scenario":"quick-8-4"')]
+)
+def test_a_line_of_another_run_is_refused(old: str, new: str, tmp_path: Path) -> None:
+    write(tmp_path, FAILED, PASSED)
+    path = tmp_path / journal.JOURNAL_FILE
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(CampaignError, match=r"a line of another run: scenario quick-[78]-4 as number [45]"):
+        write(tmp_path, PASSED, resume=True)
