@@ -43,13 +43,19 @@ def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Pa
     assert shown is not None
     script = tmp_path / "reproduce.py"
     script.write_text(reproduce_script(shown), encoding="utf-8")
-    jars = ",".join(str(jar) for jar in fetch_jars(os.environ))
+    jars = fetch_jars(os.environ)
+    # As `fetch_jars` left them: whatever is downloaded by default cannot be reached.
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "DELTA_JARS"},
+        "DVS_CACHE": str(jars[0].parents[2]),
+        "DEFAULT_ARTIFACT_REPOSITORY": "http://localhost:9/",
+    }
     # Isolated: neither this folder nor the environment's paths are looked into for modules.
     command = [sys.executable, "-I", str(script)]
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env={**os.environ, "DELTA_JARS": jars},
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
