@@ -87,7 +87,8 @@ class Pool:
     def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
         """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died."""
         if self.worker is None:
-            return self.executor.submit(in_worker_process, work, *args)
+            with _uninterrupted():
+                return self.executor.submit(in_worker_process, work, *args)
         return self.executor.submit(work, self.worker, *args)
 
     def prepare(self, spec: LaneSpec, *, lasting: bool = False) -> None:
@@ -136,6 +137,23 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
         STOPPED.clear()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Delays Ctrl-C and SIGTERM to the end of the block.
+
+    The first task starts the worker processes. Interrupted in the middle of that, the pool would not know of
+    a process that is about to start, and would not wait for it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_server(context: ForkServerContext) -> None:
