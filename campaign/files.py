@@ -12,6 +12,10 @@ NUMBERS = count()
 """Make the names of temporary files differ between the threads of this process."""
 
 
+STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
+"""Names of what the shell has opened for this process; they may lead to regular files."""
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a file, and its folders, whole or not at all. Raises CampaignError naming the path.
 
@@ -19,7 +23,7 @@ def write_text(path: Path, text: str) -> None:
     file that it leads to is replaced.
     """
     try:
-        if path.parts[:2] == ("/", "dev") or (path.exists() and not path.is_file()):
+        if str(path) in STREAMS or (path.exists() and not path.is_file()):
             # Appended, because standard output may be a file that has some text already.
             with path.open("a", encoding="utf-8") as device:
                 device.write(text)

@@ -39,6 +39,7 @@ from workload.trace import (
     RefreshRefused,
     Shown,
     SourceWritten,
+    StoredRow,
     Trace,
 )
 from workload.wellformed import check_scenario
@@ -299,10 +300,16 @@ class Drive:
             kind = RefreshError.BROKEN
         contents = None
         if kind is RefreshError.FAILED and table in self.versions:
-            contents = tuple(self.adapter.stored(table, self.columns[table]))
+            contents = self._stored_after_failure(table)
         self.events.append(
             RefreshRefused(self.step, table, timestamp, kind, str(error), error.change_set, contents)
         )
+
+    def _stored_after_failure(self, table: str) -> tuple[StoredRow, ...] | None:
+        try:
+            return tuple(self.adapter.stored(table, self.columns[table]))
+        except Exception:  # noqa: BLE001  # an engine that cannot be read now must not hide its failure
+            return None
 
     def _record(self, table: str, timestamp: int, notes: Notes) -> None:
         """Records a refresh that has just committed, with the contents that a reader sees now."""

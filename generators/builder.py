@@ -33,6 +33,15 @@ TICK = 10
 """Logical microseconds between steps. More than 1, so that data timestamps can lie between two steps."""
 
 
+def source_of(sketch: TableSketch, rows: int) -> Source:
+    """A base table of at most so many rows, as queries read it."""
+    columns = tuple(
+        OutputColumn(column.name, column.type, domain.digits)
+        for column, domain in zip(sketch.columns, sketch.domains, strict=True)
+    )
+    return Source(sketch.name, columns, rows)
+
+
 @dataclass(slots=True)
 class ScenarioBuilder:
     """Collects the tables, definitions and steps of a scenario. Each step moves the clock by one tick.
@@ -73,11 +82,7 @@ class ScenarioBuilder:
             self.apart.append(sketch)
             return sketch
         self.tables.append(sketch)
-        columns = tuple(
-            OutputColumn(column.name, column.type, domain.digits)
-            for column, domain in zip(sketch.columns, sketch.domains, strict=True)
-        )
-        self.sources.append(Source(sketch.name, columns, max(8, self.profile.rows[1])))
+        self.sources.append(source_of(sketch, max(8, self.profile.rows[1])))
         return sketch
 
     def source(self, name: str) -> Source:

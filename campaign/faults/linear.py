@@ -12,6 +12,7 @@ from dynamic_tables.differentiate.row_id import key_id
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CAST
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Filter, Join, Plan, Project, UnionAll, columns
+from dynamic_tables.plan.typed import COMPARISONS
 from dynamic_tables.plan.types import BOOLEAN
 from workload.results import Check
 
@@ -56,9 +57,6 @@ def _swapped(items: tuple[tuple[str, Expr], ...], right: set[str]) -> tuple[tupl
     return items
 
 
-COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from"})
-
-
 def compared_as_left(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
     """A comparison of columns of two types is made in the type of its left side."""
     return linear.delta_filter(Filter(node.child, _in_left_type(node.predicate)), want_ids, d)
@@ -68,7 +66,7 @@ def _in_left_type(expr: Expr) -> Expr:
     if not isinstance(expr, Fn):
         return expr
     args = tuple(map(_in_left_type, expr.args))
-    if expr.name in COMPARISONS and not any(isinstance(arg, Lit) for arg in args):
+    if expr.name in COMPARISONS and len(args) == 2 and not any(isinstance(arg, Lit) for arg in args):
         left, right = args
         args = (left, right if left.type == right.type else Fn(CAST, (right,), left.type))
     return Fn(expr.name, args, expr.type)

@@ -78,11 +78,12 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
 def _with_fields(column: exp.Column, bind: Callable[[exp.Expr], Expr]) -> tuple[Expr, Sequence[exp.Expr]]:
     """Returns the column that a name stands for, and the fields of a struct after it: `r.s.a` is the field a.
 
-    Raises as `bind` does: no split of the name gives a column.
+    As in Spark, a column of a relation comes before a field of a column. Raises as `bind` does: no split of
+    the name gives a column.
     """
     parts = column.parts
     for count in (2, 1):
-        if count < len(parts):
+        if count <= len(parts):
             try:
                 *qualifier, name = (part.copy() for part in parts[:count])
                 named = exp.Column(this=name, table=qualifier[0] if qualifier else None)

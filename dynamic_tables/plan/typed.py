@@ -38,6 +38,7 @@ TYPES: Mapping[str, Type] = {
 COMPARISONS = frozenset(
     {"=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "between"}
 )
+"""Functions that compare their arguments in one type."""
 
 
 def to_type(node: exp.DataType) -> Type:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from generators.builder import ScenarioBuilder
+from generators.builder import ScenarioBuilder, source_of
 from generators.domains import TableSketch
 from generators.expressions import Term, call, constant
 from generators.intents.script import Script, act, column, insert, key, script, set_value
@@ -10,8 +10,6 @@ from generators.relations import (
     COUNT_STAR,
     FromClause,
     Generated,
-    OutputColumn,
-    Source,
     joined,
     read,
     scope_of,
@@ -46,10 +44,7 @@ def many_rows(b: ScenarioBuilder) -> Script:
 
 
 def _source(b: ScenarioBuilder, table: TableSketch, rows: int) -> FromClause:
-    columns = tuple(
-        OutputColumn(c.name, c.type, d.digits) for c, d in zip(table.columns, table.domains, strict=True)
-    )
-    return read(Source(table.name, columns, rows), b.queries.alias())
+    return read(source_of(table, rows), b.queries.alias())
 
 
 def _copy(b: ScenarioBuilder, table: TableSketch, rows: int) -> Generated:

@@ -90,6 +90,8 @@ PASSED = (
     "SELECT p.k, q.s.t AS t FROM r AS p LEFT JOIN r AS q ON shiftleft(p.k, 1) = q.k",
     "SELECT k, transform(l, v -> v + 1) AS w FROM r WHERE at + INTERVAL 1 MONTH > '2024-03-01'",
     "SELECT CAST(x AS STRING) AS x, s.A + 1 AS a FROM r",
+    # `s` is a relation here, and a column with a field t.
+    "SELECT concat_ws('-', s.k, s.s.t) AS t FROM r AS s",
     "SELECT f, round(AVG(k), 1) AS a, regexp_replace(MAX(s.t), '[a-x]', '#') AS m FROM r GROUP BY f",
     "SELECT ceil(k + 0.5) AS y, COUNT(*) AS n FROM r GROUP BY 'CEIL({1} + 0.5)', k",
     "SELECT k, '{}' AS braces, format_string('%s{0}', s.t) AS y FROM r WHERE k = '2' OR s.t RLIKE 'x|y'",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
         os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_folder_in_memory_is_an_ordinary_folder() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        report = Path(folder) / "deeper" / "report"
+        write_text(report, "old")
+        write_text(report, "new")
+        assert report.read_text(encoding="utf-8") == "new"
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
