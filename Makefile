@@ -3,6 +3,8 @@
 BIN     := .venv/bin
 TOY     := PYTHONPATH=examples/toy_engine $(BIN)/dvs
 WORKERS ?= 2
+# What `make test` selects. The tests marked slow take half of the time of all tests; `make check` runs them too.
+TESTS   ?= not slow
 # The first Python that is new enough; python3 when none is, so that the pre-flight check can say so.
 PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
@@ -28,16 +30,16 @@ demo: setup  ## three minutes: random dynamic tables on Spark + Delta and in mem
 	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
-test: setup  ## all tests; as root, Debian's chromium is installed for those of the pages
+test: setup  ## the tests, but for those marked slow; as root, Debian's chromium is installed for those of the pages
 	@$(BIN)/python setup/browser.py
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "$(TESTS)"
 
-check: setup  ## what CI runs: format, lint, types, import contracts, tests
+check: setup  ## what CI runs: format, lint, types, import contracts, all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test TESTS="slow or not slow"
 
 format: setup  ## rewrite the sources into the house format
 	$(BIN)/ruff format .

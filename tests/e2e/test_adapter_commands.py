@@ -46,6 +46,7 @@ def test_the_built_in_engine_leaves_nothing_out(tmp_path: Path) -> None:
     assert json.loads(result.stdout.splitlines()[-1])["not_checked"] == {}
 
 
+@pytest.mark.slow
 def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = dvs(

@@ -16,7 +16,7 @@ from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 TRACKED = "TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
 VALUES = "SELECT CAST(id AS INT) AS k, CAST(id % 3 AS STRING) AS v FROM RANGE(0, 6, 1, 1)"

@@ -116,6 +116,7 @@ def timeless(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key not in ("seconds", "time_split", "started")}
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.own_jvm
 def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from dynamic_tables.store.port import Action
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.slow
 def test_changes_of_every_size_are_exact(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +54,7 @@ def test_nan_is_found_in_what_the_engine_wrote(tmp_path: Path, spark: SparkSessi
     account.store.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_dates_that_python_does_not_have(tmp_path: Path, spark: SparkSession) -> None:
     account = Account.open(str(tmp_path), spark, WallClock())
     account.create_base_table("r", {"k": "INT", "d": "DATE"})
@@ -72,6 +74,7 @@ def test_dates_that_python_does_not_have(tmp_path: Path, spark: SparkSession) ->
     account.store.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_refresh_that_most_rows_changed_for_is_full(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

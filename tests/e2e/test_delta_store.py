@@ -154,6 +154,7 @@ def test_optimize_changes_nothing(shop: Shop) -> None:
     assert shop.rows() == [("a", 2)]
 
 
+@pytest.mark.slow
 def test_restore_overwrite_and_truncate_are_followed(shop: Shop) -> None:
     shop.filled().at(20, "MERGE INTO r USING (SELECT 1 AS k) AS s ON r.k <=> s.k WHEN MATCHED THEN DELETE")
     shop.refresh()
@@ -359,6 +360,7 @@ def test_a_version_is_readable_until_its_files_are_gone(shop: Shop) -> None:
     assert "no longer readable" in result.record.reason
 
 
+@pytest.mark.slow
 def test_an_account_lives_on_after_its_old_logs_were_cleaned_up(tmp_path: Path, spark: SparkSession) -> None:
     clock = SimulatedClock()
     store = DeltaStore(str(tmp_path), spark, clock, properties={"delta.checkpointInterval": "2"})

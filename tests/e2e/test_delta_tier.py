@@ -73,6 +73,7 @@ def contents(trace: Trace) -> list[tuple[int, str, int, Counter[str]]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [SHOP, LAYERED], ids=lambda s: s.name)
 def test_both_tiers_hold_the_same_rows(scenario: Scenario, tmp_path: Path, spark: SparkSession) -> None:
     expected = in_memory().run(scenario, lambda step, table: True)
@@ -113,6 +114,7 @@ def test_a_planted_fault_is_found_on_delta(tmp_path: Path, spark: SparkSession) 
     assert any(finding.check is Check.FRONTIER for finding in outcome.findings)
 
 
+@pytest.mark.slow
 def test_a_query_that_hangs_is_cut_and_the_next_scenario_runs(
     tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def groups(
     return list(summary.groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "seed", "operators"),
     [
@@ -56,6 +57,7 @@ def test_one_fault_gives_one_group(tmp_path: Path, fault: str, seed: int, operat
     assert bool(group.fingerprint.operators) == bool(operators)
 
 
+@pytest.mark.slow
 def test_two_faults_give_two_groups(tmp_path: Path) -> None:
     faults, seed = ("distinct-value-lingers", "union-branch-not-in-id"), 7
     first = [first_failing(fault, seed, SMOKE) for fault in faults]

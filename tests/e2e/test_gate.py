@@ -73,6 +73,7 @@ def test_the_gate_as_data(opened: Path) -> None:
     assert (opened / "rules-smoke" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_baseline_that_was_faster_shuts_the_gate(opened: Path, tmp_path: Path) -> None:
     faster = written(opened)
     faster["campaigns"][0]["seconds"] /= 100
@@ -146,6 +147,7 @@ def test_two_gates_on_one_folder(tmp_path: Path) -> None:
     assert "in use by another campaign" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stage", "sent", "options"),
     [

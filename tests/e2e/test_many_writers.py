@@ -25,7 +25,7 @@ from dynamic_tables.store.refresh_commits import RefreshCommits
 from dynamic_tables.store.statements import Statement
 from dynamic_tables.store.transactions import Transactions
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 HOUR = 3_600_000_000
 DEAD = "another-host:1:1"

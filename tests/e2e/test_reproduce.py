@@ -36,6 +36,7 @@ GHOST = Finding(
 )
 
 
+@pytest.mark.slow
 def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Path) -> None:
     """Up to time 30: UPDATE, DELETE, MERGE, TRUNCATE, OPTIMIZE, overwrite, and RESTORE of both customers."""
     outcome = Outcome(scenario=SHOP.name, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(GHOST,))

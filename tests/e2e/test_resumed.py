@@ -125,6 +125,7 @@ def test_a_run_may_be_made_longer(tmp_path: Path) -> None:
     assert judged(tmp_path) == 8
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_its_faults_and_without_validations(tmp_path: Path) -> None:
     planted = ("--fault", "update-becomes-insert", "--no-validations", "--shrink", "1", "--workers", "1")
     # Of these scenarios those with the numbers 0 and 6 fail.

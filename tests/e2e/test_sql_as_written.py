@@ -99,6 +99,7 @@ PASSED = (
 """Queries with expressions that only Spark evaluates."""
 
 
+@pytest.mark.slow
 def test_what_only_spark_evaluates_is_incremental(account: Account) -> None:
     for number, text in enumerate(PASSED):
         account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
@@ -133,6 +134,7 @@ def assert_equals_the_query(account: Account, name: str, text: str) -> None:
     assert Counter(map(repr, map(tuple, found))) == Counter(map(repr, map(tuple, expected))), text
 
 
+@pytest.mark.slow
 def test_what_only_spark_can_do_is_full(account: Account) -> None:
     for number, (text, reason) in enumerate(FULL.items()):
         table = account.create_dynamic_table(f"d{number}", text)

@@ -98,6 +98,7 @@ COMMITS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "vectors"), [(1, "true"), (2, "false")])
 def test_the_net_of_any_interval_is_the_difference_of_its_ends(
     history: History, seed: int, vectors: str
@@ -115,6 +116,7 @@ def test_the_net_of_any_interval_is_the_difference_of_its_ends(
         assert history.touched(start, end) == history.whole(start, end), (start, end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statements", "rows"),
     [

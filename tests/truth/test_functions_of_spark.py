@@ -59,6 +59,7 @@ def is_passed(query: BoundQuery) -> bool:
     return any(isinstance(part, Fn) and part.name == PASSED for expr in items for part in walk(expr))
 
 
+@pytest.mark.slow
 def test_every_function_is_known_passed_or_refused(spark: SparkSession) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = spark.newSession()

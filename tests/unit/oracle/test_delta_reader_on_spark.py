@@ -34,6 +34,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_rows_are_those_that_spark_reads(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "tracked"

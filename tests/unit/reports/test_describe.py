@@ -112,7 +112,7 @@ def parsed(sql: str, dialect: Dialect) -> str:
 
 def test_a_formatted_query_yields_the_same_rows() -> None:
     compared = 0
-    for index in range(20):
+    for index in range(8):
         scenario = scenario_at(8, SMOKE, index)
         with DelayedView(scenario) as truth, duckdb.connect() as connection:
             for table in scenario.dynamic_tables:

@@ -18,6 +18,7 @@ PLAN = CampaignPlan(seed=4, profile=SMOKE, scenarios=5, workers=1)
 SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 
 
+@pytest.mark.slow
 def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TIERS, "rules", dataclasses.replace(TIERS["rules"], attempts=2))
     out = tmp_path / "run"
