@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
+from threading import Lock
 
 import duckdb
 
@@ -18,6 +19,9 @@ CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
 """NULL order and division by zero as in Spark; one thread, because workers are processes."""
 
 NUMBERS = count()
+
+USED_BY_ONE = Lock()
+"""Held by the thread that uses the connection of `instance`: DuckDB refuses a second thread, it does not wait."""
 
 
 @cache
@@ -39,11 +43,13 @@ def instance() -> duckdb.DuckDBPyConnection:
 def own_database() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to an empty database, which is dropped at the end of the block."""
     name = f"scenario_{next(NUMBERS)}"
-    connection = instance().cursor()
+    with USED_BY_ONE:
+        connection = instance().cursor()
     try:
         connection.execute(f"ATTACH ':memory:' AS {name}")
         connection.execute(f"USE {name}")
         yield connection
     finally:
         connection.close()
-        instance().execute(f"DETACH DATABASE IF EXISTS {name}")
+        with USED_BY_ONE:
+            instance().execute(f"DETACH DATABASE IF EXISTS {name}")
