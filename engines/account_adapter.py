@@ -18,6 +18,7 @@ from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.port import RefreshRecord
 from engines.adapter import Capabilities, Notes, Record, RefreshFailed, SchedulingAdapter, Unsupported
 from engines.interleaving import interleaved, paused
+from engines.rows import workload_row
 from workload.limits import NO_LIMITS
 from workload.scenario import DynamicTable
 from workload.schema import Column
@@ -217,8 +218,3 @@ def change_rows(changes: ChangeSet) -> tuple[ChangeRow, ...]:
     return tuple(
         ChangeRow(ChangeAction(str(row[-2])), str(row[-1]), workload_row(row[:-2])) for row in changes.rows()
     )
-
-
-def workload_row(values: Sequence[object]) -> Row:
-    """A row of the engine as a row of the harness: both stand for SQL values by the same Python types."""
-    return tuple(values)  # type: ignore[arg-type]  # the oracle's comparison checks the types of the values

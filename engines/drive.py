@@ -206,7 +206,7 @@ class Drive:
     def _create(self, name: str, at: int) -> None:
         """Creates a definition; a dynamic table gets its first contents at once."""
         definition = self.scenario.definition(name)
-        query = definition_text(definition, self.adapter.capabilities.dialect)
+        query = definition_text(self.scenario, definition, self.adapter.capabilities.dialect)
         incremental = None
         try:
             self._require_sources(definition)

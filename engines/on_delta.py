@@ -26,6 +26,7 @@ from engines.adapter import OtherCommit, Transaction
 from engines.delta_writers import DeltaWriters
 from engines.engine import Platform
 from engines.operation import Operation
+from engines.rows import rows_of
 from engines.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from oracle.delta_reader import newest_version, read_rows
@@ -152,7 +153,7 @@ class OnDelta(AccountAdapter):
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns Spark's own answer: no plan, no frontier and no Delta table take part."""
-        return [tuple(row) for row in self.spark.newSession().sql(query).collect()]
+        return rows_of(self.spark.newSession().sql(query))
 
     def interrupt(self) -> None:
         """Cancels the Spark jobs of this scenario."""

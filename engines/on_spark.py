@@ -15,6 +15,7 @@ from engines.memory.adapter import MemoryAdapter
 from engines.memory.applier import Applier
 from engines.memory.database import own_database
 from engines.memory.spark_store import SparkStore
+from engines.rows import rows_of
 from engines.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from workload.schema import Column
@@ -43,7 +44,7 @@ class OnSpark(MemoryAdapter):
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns Spark's own answer to the query text, without a plan or a frontier of the engine."""
-        return [tuple(row) for row in copy_of(self._spark).sql(query).collect()]
+        return rows_of(copy_of(self._spark).sql(query))
 
     def interrupt(self) -> None:
         """Cancels this scenario's Spark jobs and the query that DuckDB runs."""

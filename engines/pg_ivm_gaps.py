@@ -74,8 +74,9 @@ def _aggregation_gap(select: Select) -> str | None:
             return "an expression over an aggregate"
         if any(aggregate.distinct for aggregate in aggregates):
             return "an aggregate of DISTINCT values"
-        if any(aggregate.type.kind is Kind.BOOLEAN for aggregate in aggregates):
-            return "MIN or MAX of BOOLEAN"
+        for kind in (Kind.BOOLEAN, Kind.BINARY):
+            if any(aggregate.type.kind is kind for aggregate in aggregates):
+                return f"MIN or MAX of {kind.value}"
     return None
 
 

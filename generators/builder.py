@@ -76,7 +76,7 @@ class ScenarioBuilder:
         Unless it is `shared`, no random statement writes it and no random query reads it.
         """
         name = f"r{len(self.tables) + len(self.apart)}"
-        sketch = domains.table(self.choices, name, self.profile.columns, types)
+        sketch = domains.table(self.choices, name, self.profile.columns, types, self.profile.limits)
         self.commit_times[sketch.name] = []
         if not shared:
             self.apart.append(sketch)

@@ -37,7 +37,17 @@ def unmet_floors(profile: Profile, reached: Mapping[str, int], scenarios: int) -
     """The floors not reached, by name, scaled to the number of scenarios run."""
     unmet = {}
     for name, per_thousand in profile.floors.items():
-        floor = UnmetFloor(reached.get(name, 0), per_thousand * scenarios // 1000)
+        floor = UnmetFloor(reached.get(name, 0), scaled(per_thousand, scenarios))
         if floor.reached < floor.wanted:
             unmet[name] = floor
     return unmet
+
+
+def floors_too_small(profile: Profile, scenarios: int) -> tuple[str, ...]:
+    """The floors that ask for nothing of this number of scenarios, by name."""
+    return tuple(name for name, wanted in profile.floors.items() if wanted and not scaled(wanted, scenarios))
+
+
+def scaled(per_thousand: int, scenarios: int) -> int:
+    """A floor for this number of scenarios."""
+    return per_thousand * scenarios // 1000

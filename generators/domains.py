@@ -5,24 +5,31 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from generators.choices import Choices
+from workload.limits import NO_LIMITS, Limits
 from workload.schema import Column
 from workload.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
+    SMALLINT,
     STRING,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     Kind,
     Row,
     SqlType,
     Value,
     decimal,
+    to_float,
 )
 
 NO_ARITHMETIC = 99
@@ -64,6 +71,14 @@ IMITATIONS = (
 """Strings that look like parts of row ids, of SQL, or like values of other types."""
 
 DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
+    Kind.TINYINT: (
+        (8, Domain((0, 1, 2, 3, 4, -1), 3)),
+        (1, Domain((0, 1, -1, 127, -128))),
+    ),
+    Kind.SMALLINT: (
+        (8, Domain((0, 1, 2, 3, 5, -1), 3)),
+        (1, Domain((0, 1, -1, 2**15 - 1, -(2**15)))),
+    ),
     Kind.INT: (
         (8, Domain((0, 1, 2, 3, 4, -1), 3)),
         (1, Domain((0, 1, -1, 2**31 - 1, -(2**31)))),
@@ -73,6 +88,10 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (1, Domain((0, 1, 2**62, -(2**63), 2**63 - 1))),
     ),
     Kind.DECIMAL: ((1, Domain(_decimals("0.00 1.50 -1.50 2.25 10.01 0.01"), 0)),),
+    Kind.FLOAT: (
+        (5, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),
+        (1, Domain((to_float(0.1), to_float(1e-45), to_float(3.4028235e38), math.inf, -math.inf, math.nan))),
+    ),
     Kind.DOUBLE: (
         (5, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),
         (1, Domain((0.1, 0.2, 0.1 + 0.2, -1e-300, 5e-324, 1e308, math.inf, -math.inf, math.nan))),
@@ -82,10 +101,18 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (4, Domain(("a", "A", "b", "", "a ", "a|b", "it's", "é"))),
         (1, Domain(IMITATIONS)),
     ),
+    Kind.BINARY: (
+        (4, Domain((b"a", b"A", b"", b"\x00", b"a\x00", b"\xff\x80"))),
+        (1, Domain((b"s1:a", b"61", b"n", b"\\", b"'", b"x" * 300))),
+    ),
     Kind.DATE: ((1, Domain(_dates("2024-02-28 2024-02-29 2023-12-31 0001-02-01 9998-12-31"))),),
     Kind.TIMESTAMP_NTZ: (
         (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
         (1, Domain(_timestamps("0001-01-01T00:00:00 9999-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
+    ),
+    Kind.TIMESTAMP: (
+        (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
+        (1, Domain(_timestamps("1900-01-01T00:00:00 2200-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
     ),
 }
 """The weighted domains of each kind; literals are of the first one. Doubles to calculate with are dyadic
@@ -118,6 +145,11 @@ TYPES: Sequence[tuple[int, SqlType]] = (
     (1, BOOLEAN),
     (1, DATE),
     (1, TIMESTAMP_NTZ),
+    (1, TIMESTAMP),
+    (1, TINYINT),
+    (1, SMALLINT),
+    (1, FLOAT),
+    (1, BINARY),
 )
 
 
@@ -135,22 +167,36 @@ class TableSketch:
     domains: tuple[Domain, ...]
 
 
-def table(choices: Choices, name: str, max_columns: int, types: Sequence[SqlType] = ()) -> TableSketch:
+def table(
+    choices: Choices,
+    name: str,
+    max_columns: int,
+    types: Sequence[SqlType] = (),
+    limits: Limits = NO_LIMITS,
+) -> TableSketch:
     """A random base table of at least 2 columns, and seldom of MANY_COLUMNS.
 
-    `types`: the types of its first columns after the key.
+    `types`: the types of its first columns after the key; the others are of types within the limits.
     """
     columns = [Column("k", INT)]
-    domains = [DOMAINS[Kind.INT][0][1]]
+    domains = [stored(DOMAINS[Kind.INT][0][1], INT, limits)]
+    drawn = [(weight, type_) for weight, type_ in TYPES if type_.kind in limits.types]
     others = MANY_COLUMNS - 1 if choices.chance(2) else choices.integer(1, max_columns - 1)
     for number in range(max(len(types), others)):
         if number < len(types):
             type_ = types[number]
         else:
-            type_ = INT if number == 0 and choices.chance(60) else choices.weighted(TYPES)
+            type_ = INT if number == 0 and choices.chance(60) else choices.weighted(drawn)
         columns.append(Column("abcdefgh"[number] if number < 8 else f"c{number}", type_))
-        domains.append(OF_TYPE[type_] if type_ in OF_TYPE else choices.weighted(DOMAINS[type_.kind]))
+        domain = OF_TYPE[type_] if type_ in OF_TYPE else choices.weighted(DOMAINS[type_.kind])
+        domains.append(stored(domain, type_, limits))
     return TableSketch(name, tuple(columns), tuple(domains))
+
+
+def stored(domain: Domain, type_: SqlType, limits: Limits) -> Domain:
+    """The domain without the values that an engine does not store; NULL alone if it stores none of them."""
+    values = tuple(value for value in domain.values if limits.stores(value, type_))
+    return replace(domain, values=values or (None,))
 
 
 def row(choices: Choices, sketch: TableSketch, null_percent: int) -> Row:

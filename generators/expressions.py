@@ -13,9 +13,30 @@ from generators.choices import Choices
 from generators.domains import DECIMAL, DOMAINS, NO_ARITHMETIC
 from workload.coercion import common_type
 from workload.query import Call, ColumnRef, Expr, Literal
-from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, Kind, SqlType, Value, decimal
+from workload.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TINYINT,
+    Kind,
+    SqlType,
+    Value,
+    decimal,
+)
 
-WIDTH: Mapping[Kind, int] = {Kind.INT: 30, Kind.BIGINT: 50, Kind.DOUBLE: 40}
+WIDTH: Mapping[Kind, int] = {
+    Kind.TINYINT: 6,
+    Kind.SMALLINT: 14,
+    Kind.INT: 30,
+    Kind.BIGINT: 50,
+    Kind.FLOAT: 20,
+    Kind.DOUBLE: 40,
+}
 """Binary digits up to which a type calculates exactly, with room for sums.
 
 Doubles are dyadic (multiples of a power of two), so that up to here their sums are exact in any order.
@@ -115,7 +136,7 @@ def arithmetic(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Te
     second = expression(choices, scope, type_, depth - 1)
     name = choices.weighted(((3, "add"), (2, "sub"), (1, "mul"), (1, "neg"), (1, "abs"), (1, "mod")))
     match name:
-        case "mod" if type_ == DOUBLE:
+        case "mod" if type_ in (FLOAT, DOUBLE):
             return first
         case "mod":
             # A positive constant divisor: no division by zero, no MIN % -1.
@@ -144,6 +165,14 @@ def big_integer(choices: Choices, scope: Scope, depth: int) -> Term:
         narrow = expression(choices, scope, INT, depth - 1)
         return call("cast", BIGINT, narrow, digits=narrow.digits)
     return arithmetic(choices, scope, BIGINT, depth)
+
+
+def small_integer(choices: Choices, scope: Scope, depth: int) -> Term:
+    """A SMALLINT: arithmetic, or a widened TINYINT."""
+    if choices.chance(30):
+        narrow = expression(choices, scope, TINYINT, depth - 1)
+        return call("cast", SMALLINT, narrow, digits=narrow.digits)
+    return arithmetic(choices, scope, SMALLINT, depth)
 
 
 def integer(choices: Choices, scope: Scope, depth: int) -> Term:
@@ -316,12 +345,15 @@ PREDICATES: Mapping[str, Callable[[Choices, Scope, int], Term]] = {
 }
 
 COMPOUND: Mapping[Kind, Callable[[Choices, Scope, int], Term]] = {
+    Kind.TINYINT: lambda choices, scope, depth: arithmetic(choices, scope, TINYINT, depth),
+    Kind.SMALLINT: small_integer,
     Kind.INT: integer,
     Kind.BIGINT: big_integer,
+    Kind.FLOAT: lambda choices, scope, depth: arithmetic(choices, scope, FLOAT, depth),
     Kind.DOUBLE: double,
     Kind.DECIMAL: exact_decimal,
     Kind.STRING: string,
     Kind.DATE: date,
     Kind.BOOLEAN: predicate,
 }
-"""Per kind, what builds an expression from smaller ones. TIMESTAMP_NTZ has only columns and constants."""
+"""Per kind, what builds an expression from smaller ones. Other kinds have only columns and constants."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import assert_never
 
 from generators.coverage import operators
+from generators.held import holds, query_gap, table_gap
 from generators.profiles import Profile
 from workload.dml import Dml, Restore
 from workload.errors import WorkloadError
@@ -15,6 +17,7 @@ from workload.limits import Limits, Timestamps
 from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
 from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
+from workload.schema import Table
 
 
 def fitted(profile: Profile, limits: Limits) -> Profile:
@@ -38,7 +41,8 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
 
 def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
     """The definitions that an engine with these limits does not support, each with the reason."""
-    gaps: dict[str, str] = {}
+    gaps = {table.name: gap for table in scenario.tables if (gap := table_gap(table, limits)) is not None}
+    missing = frozenset(gaps)
     used: dict[str, frozenset[str]] = {}
     definitions = {definition.name: definition for definition in scenario.definitions}
     for name, definition in definitions.items():
@@ -46,10 +50,11 @@ def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
         used[name] = frozenset(operators(definition.query)).union(
             *(used[source.name] for source in below if isinstance(source, View))
         )
-        gap = _gap(definition, below, gaps, used[name], limits)
+        absent = [source for source in names_read(definition.query) if source in missing]
+        gap = gaps[absent[0]] if absent else _gap(definition, below, gaps, used[name], limits)
         if gap is not None:
             gaps[name] = gap
-    return gaps
+    return {name: gap for name, gap in gaps.items() if name in definitions}
 
 
 def _gap(
@@ -69,7 +74,9 @@ def _gap(
     if may_fail(definition.query) and not limits.failures:
         return "it may fail on its data"
     beyond = sorted(used - limits.operators)
-    return ", ".join(beyond) if beyond else limits.gap(definition.query)
+    if beyond:
+        return ", ".join(beyond)
+    return query_gap(definition.query, limits) or limits.gap(definition.query)
 
 
 def fit(scenario: Scenario, limits: Limits) -> Scenario:
@@ -81,13 +88,15 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
     amended = (replace(d, query=limits.amend(d.query)) for d in scenario.definitions)
     scenario = replace(scenario, definitions=tuple(amended))
     reasons = refused(scenario, limits)
+    tables = {table.name: table for table in scenario.tables if table_gap(table, limits) is None}
+    missing = {table.name for table in scenario.tables if table.name not in tables}
     steps: list[Step] = []
     commits: set[int] = set()
     created: list[str] = []
     for step in scenario.steps:
         match step:
             case Commit(at, statements):
-                supported = tuple(s for s in statements if _supported(s, limits, commits))
+                supported = tuple(s for s in statements if _supported(s, tables, limits, commits))
                 if supported:
                     commits.add(at)
                     steps.append(Commit(at, supported))
@@ -99,8 +108,8 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
                     created += [name] if isinstance(scenario.definition(name), DynamicTable) else []
             case Refresh():
                 steps.extend(() if step.table in reasons else _refresh(step, limits))
-            case Read(at, reader, tables):
-                names = tuple(name for name in tables if name not in reasons)
+            case Read(at, reader, read):
+                names = tuple(name for name in read if name not in reasons and name not in missing)
                 if names:
                     steps.append(Read(at, reader, names))
             case _:
@@ -109,10 +118,12 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
         if before.at >= after.at:
             raise WorkloadError(f"{scenario.name}: no room for refreshes between {before.at} and {after.at}")
     definitions = tuple(_timed(d, limits) for d in scenario.definitions if d.name not in reasons)
-    return replace(scenario, definitions=definitions, steps=tuple(steps))
+    return replace(scenario, tables=tuple(tables.values()), definitions=definitions, steps=tuple(steps))
 
 
-def _supported(statement: Dml, limits: Limits, commits: set[int]) -> bool:
+def _supported(statement: Dml, tables: Mapping[str, Table], limits: Limits, commits: Collection[int]) -> bool:
+    if statement.table not in tables or not holds(statement, tables[statement.table], limits):
+        return False
     if isinstance(statement, Restore) and statement.to not in commits:
         return False
     return type(statement).__name__.lower() in limits.statements

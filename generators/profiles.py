@@ -13,11 +13,12 @@ from generators.queries import QueryWeights
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
+from workload.types import Kind
 
-GENERATOR_VERSION = 8
+GENERATOR_VERSION = 9
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 7
+DRAWS_VERSION = 8
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
@@ -56,8 +57,8 @@ class Profile:
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)
     """Name -> how many per 1,000 scenarios a run must reach: `operator: left join`, `pair: a > b`,
-    `intent: ..`, `state: ..`, `action: ..`. A run of n scenarios must reach n/1000 of each number, rounded
-    down."""
+    `intent: ..`, `type: ..` (scenarios whose queries read a column of it), `state: ..`, `action: ..`. A run
+    of n scenarios must reach n/1000 of each number, rounded down."""
     fresh_percent: int = 10
     """Percent of refreshes whose row ids are compared with those of a fresh initialization; those of the last
     refresh of each table are always compared."""
@@ -124,6 +125,7 @@ FLOORS: Mapping[str, int] = {
     "action: REINITIALIZE": 5,
     **{f"pair: {outer} > {inner}": 5 for outer, inner in PAIRS},
     **{f"intent: {intent}": 5 for intent in INTENT_NAMES},
+    **{f"type: {kind.value}": 4 for kind in Kind},
     "state: retraction": 500,
     "state: row updated": 200,
     "state: group emptied": 30,
@@ -159,7 +161,12 @@ QUICK = Profile(
     commits=(1, 2),
     intents=(1, 1),
     query=QueryWeights(depth=1),
-    floors={"action: INITIALIZE": 1000, "action: INCREMENTAL": 300},
+    # A scenario has one intent and small queries, so every floor is an eighth.
+    floors={
+        **{name: max(1, wanted // 8) for name, wanted in FLOORS.items()},
+        "action: INITIALIZE": 1000,
+        "action: INCREMENTAL": 300,
+    },
 )
 """Small scenarios, for uses where each step is slow: Delta in a demo, property tests."""
 

@@ -37,7 +37,7 @@ from workload.query import (
     With,
     subexpressions,
 )
-from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, Kind
+from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ class QueryGenerator:
 
     def sum_or_average(self, function: AggregateFunction, arg: Term, growth: int, distinct: bool) -> Term:
         """SUM or AVG of a term, or of a CASE over it; `growth`: the binary digits that the sum adds."""
-        if self.choices.chance(25) and arg.type in (INT, BIGINT):
+        if self.choices.chance(25) and arg.type.kind in BITS:
             when = call("is_not_null", BOOLEAN, arg)
             other = expressions.literal(self.choices, arg.type)
             arg = call("case", arg.type, when, arg, other, digits=max(3, arg.digits))

@@ -19,7 +19,7 @@ from workload.query import (
     Relation,
     Select,
 )
-from workload.types import BIGINT, DOUBLE, Kind, SqlType, decimal
+from workload.types import BIGINT, BITS, DOUBLE, Kind, SqlType, decimal
 
 COUNT_STAR = Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
 
@@ -100,9 +100,9 @@ def select(
 def summed_type(term: Term, growth: int) -> SqlType | None:
     """The type of SUM over a term; None where the sum could overflow or lose digits."""
     match term.type.kind:
-        case Kind.INT | Kind.BIGINT if term.digits + growth <= 60:
+        case kind if kind in BITS and term.digits + growth <= 60:
             return BIGINT
-        case Kind.DOUBLE if term.digits + growth <= 50:
+        case Kind.FLOAT | Kind.DOUBLE if term.digits + growth <= 50:
             return DOUBLE
         case Kind.DECIMAL if term.type.precision + 10 <= 28:
             return decimal(term.type.precision + 10, term.type.scale)

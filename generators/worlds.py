@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from generators.choices import Choices, SeededChoices
-from workload.dml import Dml, Insert, Merge, Overwrite, Replace
+from workload.dml import Dml, Merge, WithRows
 from workload.scenario import Commit, Scenario, Step
 from workload.types import Row, Value
 
@@ -26,9 +26,6 @@ EMPTIED_PERCENT = 4
 
 NULL_PERCENT = 15
 """New values that are NULL."""
-
-WithRows = Insert | Overwrite | Replace | Merge
-"""The statements that carry literal rows."""
 
 Pools = Mapping[str, Sequence[Sequence[Value]]]
 """Table -> for each column the values that the scenario puts there."""

@@ -8,22 +8,30 @@ import pyarrow as pa
 
 from oracle.errors import OracleError
 from workload.schema import Column
-from workload.types import Kind, Row, SqlType
+from workload.types import TIMESTAMP, Kind, Row, SqlType
 
 SIMPLE_TYPES: Mapping[Kind, pa.DataType] = {
+    Kind.TINYINT: pa.int8(),
+    Kind.SMALLINT: pa.int16(),
     Kind.INT: pa.int32(),
     Kind.BIGINT: pa.int64(),
+    Kind.FLOAT: pa.float32(),
     Kind.DOUBLE: pa.float64(),
     Kind.BOOLEAN: pa.bool_(),
     Kind.STRING: pa.string(),
+    Kind.BINARY: pa.binary(),
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
+    Kind.TIMESTAMP: pa.timestamp("us"),
 }
 """The Arrow type of every kind but DECIMAL, which carries its precision and scale."""
 
+INSTANT = pa.timestamp("us", "UTC")
+"""The Arrow type of TIMESTAMP in a Delta table; DuckDB gets its UTC date and time, without the zone."""
+
 
 def arrow_type(type_: SqlType) -> pa.DataType:
-    """The Arrow type that DuckDB, Spark, Delta and Parquet all use for the SQL type."""
+    """The Arrow type by which DuckDB gets values of the SQL type, and Delta too, but for TIMESTAMP."""
     if type_.kind is Kind.DECIMAL:
         return pa.decimal128(type_.precision, type_.scale)
     return SIMPLE_TYPES[type_.kind]
@@ -43,21 +51,28 @@ def to_arrow(columns: Sequence[Column], rows: Sequence[Row], what: str) -> pa.Ta
 
 
 def from_arrow(table: pa.Table, columns: Sequence[Column], what: str) -> tuple[Row, ...]:
-    """The rows of an Arrow table, whose columns must be exactly the given ones, in their order.
+    """The rows of an Arrow table as Delta stores it: its columns must be the given ones, in their order.
 
     `what` names the table in error messages. Raises OracleError: a column has another name or type.
     """
-    actual = [(field.name, _plain_string(field.type)) for field in table.schema]
-    declared = [(column.name, arrow_type(column.type)) for column in columns]
+    actual = [(field.name, _plain(field.type)) for field in table.schema]
+    declared = [
+        (column.name, INSTANT if column.type == TIMESTAMP else arrow_type(column.type)) for column in columns
+    ]
     if actual != declared:
         raise OracleError(f"{what}: the columns are {_text(actual)}, but declared are {_text(declared)}")
     # By position, not by name: rows as dictionaries would lose all but the last column of a repeated name.
-    return tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    plain = (c.cast(pa.timestamp("us")) if c.type == INSTANT else c for c in table.columns)
+    return tuple(zip(*(column.to_pylist() for column in plain), strict=True))
 
 
-def _plain_string(type_: pa.DataType) -> pa.DataType:
-    # Readers choose among three string types (plain, large, view) freely; all hold the same values.
-    return pa.string() if pa.types.is_large_string(type_) or pa.types.is_string_view(type_) else type_
+def _plain(type_: pa.DataType) -> pa.DataType:
+    # Readers choose among three types (plain, large, view) of texts and of bytes freely.
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_):
+        return pa.binary()
+    return type_
 
 
 def _text(fields: list[tuple[str, pa.DataType]]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from oracle.errors import OracleError
-from workload.types import Kind, Row, SqlType, Value
+from workload.types import Kind, Row, SqlType, Value, to_float
 
 Tagged = tuple[str, bool | int | float | str]
 Canonical = None | int | str | dt.date | dt.datetime | Tagged
@@ -30,22 +30,36 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
     if value is None:
         return None
     match type_.kind:
-        case Kind.INT | Kind.BIGINT if type(value) is int:
+        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT if type(value) is int:
             return value
         case Kind.STRING if type(value) is str:
             return value
-        case Kind.DOUBLE if type(value) is float:
-            return NAN if math.isnan(value) else ("double", value + 0.0)  # -0.0 + 0.0 is 0.0
+        case Kind.BINARY if type(value) is bytes:
+            return ("binary", value.hex())
+        case Kind.FLOAT | Kind.DOUBLE if type(value) is float:
+            return _number(value, type_)
         case Kind.DECIMAL if isinstance(value, Decimal) and value.is_finite():
             return ("decimal", f"{_unscaled(value, type_)}e-{type_.scale}")
         case Kind.BOOLEAN if type(value) is bool:
             return ("boolean", value)
         case Kind.DATE if type(value) is dt.date:
             return value
-        case Kind.TIMESTAMP_NTZ if type(value) is dt.datetime and value.tzinfo is None:
+        case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP if type(value) is dt.datetime and value.tzinfo is None:
             return value
         case _:
             raise OracleError(f"{value!r} is not a value of type {type_}: its reader mixed up the types")
+
+
+def _number(value: float, type_: SqlType) -> Canonical:
+    if math.isnan(value):
+        return NAN
+    if type_.kind is Kind.FLOAT:
+        try:
+            # Some readers give the shortest text of a FLOAT, read as a double.
+            return ("float", to_float(value) + 0.0)
+        except OverflowError as error:
+            raise OracleError(f"{value!r} is not a value of type {type_}: it is too large") from error
+    return ("double", value + 0.0)  # -0.0 + 0.0 is 0.0
 
 
 def _unscaled(value: Decimal, type_: SqlType) -> int:

@@ -28,7 +28,7 @@ SETTINGS: Mapping[str, str] = {
 }
 """The settings of every connection of the oracle.
 
-The time zone is not among them: TIMESTAMP_NTZ is the only timestamp type and depends on none.
+The time zone is not among them: both timestamp types are DuckDB's TIMESTAMP, which depends on none.
 """
 
 
@@ -124,10 +124,10 @@ def duck_type(column: Column) -> str:
 def _check_years(rows: tuple[Row, ...], columns: tuple[Column, ...], what: str) -> None:
     # Python's calendar ends at the years 1 and 9999; for a date outside them DuckDB's client returns text.
     for index, column in enumerate(columns):
-        if column.type.kind in (Kind.DATE, Kind.TIMESTAMP_NTZ):
+        if column.type.kind in (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP):
             for row in rows:
-                if type(row[index]) is str:
-                    raise OracleQueryError(f"{what}: {row[index]} lies outside the years 1..9999")
+                if isinstance(date := row[index], str):
+                    raise OracleQueryError(f"{what}: {date} lies outside the years 1..9999")
 
 
 def _first_line(error: duckdb.Error) -> str:

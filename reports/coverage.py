@@ -54,10 +54,11 @@ class Matrix:
 
 
 def groups(coverage: Coverage) -> tuple[Group, ...]:
-    """The counts of operators, intents and states."""
+    """The counts of operators, intents, types and states."""
     return (
         _group(coverage, "Operators", "operator", coverage.operators),
         _group(coverage, "Intents", "intent", coverage.intents),
+        _group(coverage, "Types", "type", coverage.types),
         _group(coverage, "States", "state", coverage.states),
     )
 

@@ -138,12 +138,12 @@ def lag_text(lag: int | None) -> str:
     return f"'{lag // SECOND} seconds'" if lag % SECOND == 0 else f"'{lag} microseconds'"
 
 
-def definition_sql(definition: Definition) -> str:
+def definition_sql(scenario: Scenario, definition: Definition) -> str:
     """The query of a definition in Spark's SQL as an engine is given it; a style is kept to the letter."""
     if not definition.style:
         return query_sql(definition.query, Dialect.SPARK)
     try:
-        return definition_text(definition, Dialect.SPARK)
+        return definition_text(scenario, definition, Dialect.SPARK)
     except (WorkloadError, LookupError) as error:
         return f"-- cannot be rendered: {error}"
 

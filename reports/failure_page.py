@@ -33,7 +33,7 @@ def failure_markdown(scenario: Scenario, outcome: Outcome, *, original: Scenario
         "All tables are created, empty, before step 0.",
         fence(";\n".join(table_sql(t) for t in scenario.tables) + ";", "sql"),
         "## Definitions",
-        *(_definition(definition) for definition in scenario.definitions),
+        *(_definition(scenario, definition) for definition in scenario.definitions),
         "## Timeline",
         "Times are logical microseconds. One commit is one transaction.",
         fence(_timeline(scenario, outcome), "sql"),
@@ -61,8 +61,8 @@ def _origin(scenario: Scenario, original: Scenario | None) -> str:
     return size
 
 
-def _definition(definition: Definition) -> str:
-    spark = definition_sql(definition)
+def _definition(scenario: Scenario, definition: Definition) -> str:
+    spark = definition_sql(scenario, definition)
     duck = query_sql(definition.query, Dialect.DUCKDB)
     shown = fence(f"{definition_head(definition)} AS\n{spark};", "sql")
     shown += "\n\n" + fence(tree_text(query_tree(definition.query)))

@@ -79,6 +79,8 @@ def headline(summary: RunSummary) -> Headline:
             sentences.append(f"At least {LEAST_JUDGED} % of the scenarios must be judged for a pass.")
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
+    if idle := summary.coverage.too_small:
+        sentences.append(f"{plural(len(idle), 'floor')} of it ask for nothing of so few scenarios.")
     if summary.not_checked:
         sentences.append(
             f"Not checked, because the engine does not show it: {', '.join(summary.not_checked)}."

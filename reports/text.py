@@ -43,9 +43,9 @@ def _divergences(summary: RunSummary) -> list[str]:
     failures_by_index = {failure.index: failure for failure in summary.failures}
     diverged = [g for g in summary.groups if g.fingerprint.outcome is OutcomeClass.DIVERGENCE]
     texts = [
-        f"{definition.name}:\n{definition_sql(definition)}"
-        for group in diverged
-        for definition in failures_by_index[group.representative].shrunk.definitions
+        f"{definition.name}:\n{definition_sql(shrunk, definition)}"
+        for shrunk in (failures_by_index[group.representative].shrunk for group in diverged)
+        for definition in shrunk.definitions
     ]
     return ["## Divergences of the engines", *(fence(text, "sql") for text in texts)] if texts else []
 

@@ -27,6 +27,8 @@ def cell(value: Value) -> str:
             return f"{value:f}"
         case str():
             return one_line(string_literal(value, Dialect.SPARK))
+        case bytes():
+            return f"X'{value.hex().upper()}'"
         case dt.datetime():
             return value.isoformat(sep=" ")
         case dt.date():

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from shrink.admit import admissible, tidied
 from shrink.reduction import Reduction
-from shrink.rewrite import blocks, put_at, with_statements
+from shrink.rewrite import put_at, with_statements
 from shrink.substitute import Change, by_column, changed_block, substituted
 from workload.dml import Dml, Merge, Update, WithRows, statement_expressions, with_expressions
-from workload.query import ColumnRef, Named, Node, names_read, relations_of
+from workload.query import ColumnRef, Derived, Named, Node, Select, changed, names_read, relations_of
 from workload.scenario import Scenario
 from workload.schema import Table
 
@@ -90,19 +90,29 @@ def merge_columns(scenario: Scenario) -> Iterator[Scenario]:
 
 
 def reading(scenario: Scenario, name: str, columns: Mapping[str, str]) -> Scenario:
-    """The scenario with every query reading other columns of a relation; `columns`: old name -> new name."""
-    count = sum(1 for _ in blocks(scenario))
-    for number in range(count):
-        site, select = list(blocks(scenario))[number]
-        aliases = {r.alias for r in relations_of(select.source) if isinstance(r, Named) and r.name == name}
+    """The scenario with every query reading other columns of a relation; `columns`: old name -> new name.
 
-        def change(node: Node, aliases: set[str] = aliases) -> Node | None:
-            if isinstance(node, ColumnRef) and node.relation in aliases and node.name in columns:
-                return replace(node, name=columns[node.name])
+    The relation need not have the new columns yet.
+    """
+
+    def other_block(node: Node) -> Node | None:
+        if not isinstance(node, Select):
+            return None
+        aliases = {r.alias for r in relations_of(node.source) if isinstance(r, Named) and r.name == name}
+
+        def other_column(part: Node) -> Node | None:
+            if isinstance(part, ColumnRef) and part.relation in aliases and part.name in columns:
+                return replace(part, name=columns[part.name])
             return None
 
-        scenario = site.put(changed_block(select, change))
-    return scenario
+        block = changed_block(node, other_column)
+        return replace(block, source=changed(block.source, other_derived))
+
+    def other_derived(node: Node) -> Node | None:
+        return replace(node, query=changed(node.query, other_block)) if isinstance(node, Derived) else None
+
+    definitions = (replace(each, query=changed(each.query, other_block)) for each in scenario.definitions)
+    return replace(scenario, definitions=tuple(definitions))
 
 
 REDUCTIONS = (

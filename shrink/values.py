@@ -7,17 +7,21 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from workload.query import Literal
-from workload.types import Kind, SqlType, Value, fits
+from workload.types import BITS, Kind, SqlType, Value, fits
 
 SIMPLE: Mapping[Kind, Sequence[Value]] = {
-    Kind.INT: (0, 1, 2, 3),
-    Kind.BIGINT: (0, 1, 2, 3),
+    **dict.fromkeys(BITS, (0, 1, 2, 3)),
     Kind.DECIMAL: (Decimal(0), Decimal(1), Decimal(2)),
+    Kind.FLOAT: (0.0, 1.0, 2.0),
     Kind.DOUBLE: (0.0, 1.0, 2.0),
     Kind.BOOLEAN: (False, True),
     Kind.STRING: ("a", "b", "c"),
+    Kind.BINARY: (b"", b"a", b"b"),
     Kind.DATE: (dt.date(2024, 1, 1), dt.date(2024, 1, 2)),
-    Kind.TIMESTAMP_NTZ: (dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)),  # noqa: DTZ001  # the SQL type has no zone
+    **dict.fromkeys(
+        (Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP),
+        (dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)),  # noqa: DTZ001  # the SQL types have no zone
+    ),
 }
 """The values that are easiest to read, simplest first."""
 

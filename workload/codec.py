@@ -66,6 +66,8 @@ def encode(value: Any) -> Any:
             return {"double": repr(value)}
         case Decimal():
             return {"decimal": f"{value:f}"}
+        case bytes():
+            return {"binary": value.hex()}
         case dt.datetime():
             return {"timestamp": value.isoformat(sep=" ")}
         case dt.date():
@@ -176,6 +178,8 @@ def _decode_value(data: Any, where: str) -> Value:
                 return float(text)
             case {"decimal": str(text)}:
                 return Decimal(text)
+            case {"binary": str(text)}:
+                return bytes.fromhex(text)
             case {"timestamp": str(text)}:
                 return dt.datetime.fromisoformat(text)
             case {"date": str(text)}:

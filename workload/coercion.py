@@ -5,19 +5,13 @@ Kept apart from the engine's on purpose; tests compare it with Spark. Spark 4, A
 
 from __future__ import annotations
 
-from workload.types import (
-    BIGINT,
-    DOUBLE,
-    INT,
-    MAX_DECIMAL_PRECISION,
-    TIMESTAMP_NTZ,
-    Kind,
-    SqlType,
-    decimal,
-)
+from workload.types import BITS, DOUBLE, MAX_DECIMAL_PRECISION, Kind, SqlType, decimal
 
-DIGITS = {INT: 10, BIGINT: 20}
+DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
 """The digits that Spark gives an integer that meets a DECIMAL."""
+
+TIMES = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
+"""Two of these meet in the later one."""
 
 
 def common_type(left: SqlType, right: SqlType) -> SqlType | None:
@@ -25,15 +19,16 @@ def common_type(left: SqlType, right: SqlType) -> SqlType | None:
     if left == right:
         return left
     kinds = {left.kind, right.kind}
-    if kinds == {Kind.DATE, Kind.TIMESTAMP_NTZ}:
-        return TIMESTAMP_NTZ
-    if not kinds <= {Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE}:
+    if kinds <= set(TIMES):
+        return max(left, right, key=lambda type_: TIMES.index(type_.kind))
+    if not kinds <= {*BITS, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE}:
         return None
-    if Kind.DOUBLE in kinds:
+    # A FLOAT beside any other number becomes a DOUBLE, which holds more integers.
+    if kinds & {Kind.FLOAT, Kind.DOUBLE}:
         return DOUBLE
     if Kind.DECIMAL not in kinds:
-        return BIGINT
-    first, second = (decimal(DIGITS[t], 0) if t in DIGITS else t for t in (left, right))
+        return max(left, right, key=lambda type_: BITS[type_.kind])
+    first, second = (decimal(DIGITS[t.kind], 0) if t.kind in DIGITS else t for t in (left, right))
     scale = max(first.scale, second.scale)
     precision = max(first.precision - first.scale, second.precision - second.scale) + scale
     return decimal(precision, scale) if precision <= MAX_DECIMAL_PRECISION else None

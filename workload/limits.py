@@ -8,6 +8,7 @@ from enum import Enum
 
 from workload.operators import OPERATORS
 from workload.query import Query
+from workload.types import Kind, SqlType, Value
 
 PORTABLE = frozenset({"insert", "update", "delete", "merge", "truncate", "overwrite"})
 """The kinds of statement that every engine has (`workload.sql.dml_texts`), named as in profiles."""
@@ -26,6 +27,11 @@ class Timestamps(Enum):
     """Only that of every commit: a commit maintains the tables itself, and a refresh has nothing to do."""
 
 
+def any_value(value: Value, type_: SqlType) -> bool:
+    """Returns True for every value of a supported type."""
+    return True
+
+
 def no_gap(query: Query) -> str | None:
     """Returns None for every query: the operators alone decide what is supported."""
     return None
@@ -40,6 +46,8 @@ def as_it_is(query: Query) -> Query:
 class Limits:
     """What an engine supports.
 
+    `types`: the kinds of types of columns and expressions; INT is among them, since tables are joined on it.
+    `stores`: whether a value, never NULL, can be a literal and be stored in a column of its type.
     `statements`: kinds of DML, named as in profiles. `layered`: whether a dynamic table may read another one.
     `failures`: whether a refresh whose query fails on the data leaves everything as it was.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
@@ -48,6 +56,8 @@ class Limits:
     """
 
     operators: frozenset[str] = OPERATORS
+    types: frozenset[Kind] = frozenset(Kind)
+    stores: Callable[[Value, SqlType], bool] = any_value
     statements: frozenset[str] = PORTABLE
     timestamps: Timestamps = Timestamps.NOW
     views: bool = True
@@ -70,6 +80,8 @@ def both(a: Limits, b: Limits) -> Limits:
         return b
     return Limits(
         operators=a.operators & b.operators,
+        types=a.types & b.types,
+        stores=lambda value, type_: a.stores(value, type_) and b.stores(value, type_),
         statements=a.statements & b.statements,
         timestamps=max(a.timestamps, b.timestamps, key=list(Timestamps).index),
         views=a.views and b.views,

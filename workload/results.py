@@ -130,7 +130,7 @@ class UnmetFloor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How often a run met each operator, operator pair, intent and state, against the profile's floors."""
+    """How often a run met each operator, operator pair, intent, type and state, against the floors."""
 
     operators: Mapping[str, int]
     pairs: Mapping[str, int]
@@ -141,6 +141,10 @@ class Coverage:
     """The floors that were not reached, by name."""
     crossings: Mapping[str, int] = field(default_factory=dict)
     """`operator / intent` -> how many scenarios of that intent held the operator."""
+    types: Mapping[str, int] = field(default_factory=dict)
+    """Type -> how many scenarios have a query that reads a column of it."""
+    too_small: tuple[str, ...] = ()
+    """The floors that ask for nothing, because they are below one in as many scenarios as ran."""
 
     @property
     def floors_met(self) -> bool:

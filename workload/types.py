@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -15,14 +18,20 @@ from workload.errors import WorkloadError
 class Kind(Enum):
     """The families of types; each is exactly comparable between Spark and DuckDB."""
 
+    TINYINT = "TINYINT"
+    SMALLINT = "SMALLINT"
     INT = "INT"
     BIGINT = "BIGINT"
     DECIMAL = "DECIMAL"
+    FLOAT = "FLOAT"
     DOUBLE = "DOUBLE"
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
+    BINARY = "BINARY"
     DATE = "DATE"
     TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+    TIMESTAMP = "TIMESTAMP"
+    """An instant. All sessions are in UTC, so its value is the UTC date and time, without a zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +49,21 @@ class SqlType:
         return name
 
 
+TINYINT = SqlType(Kind.TINYINT)
+SMALLINT = SqlType(Kind.SMALLINT)
 INT = SqlType(Kind.INT)
 BIGINT = SqlType(Kind.BIGINT)
+FLOAT = SqlType(Kind.FLOAT)
 DOUBLE = SqlType(Kind.DOUBLE)
 BOOLEAN = SqlType(Kind.BOOLEAN)
 STRING = SqlType(Kind.STRING)
+BINARY = SqlType(Kind.BINARY)
 DATE = SqlType(Kind.DATE)
 TIMESTAMP_NTZ = SqlType(Kind.TIMESTAMP_NTZ)
+TIMESTAMP = SqlType(Kind.TIMESTAMP)
+
+BITS: Mapping[Kind, int] = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
+"""The kinds of integers, narrowest first, with their binary digits, the sign included."""
 
 MAX_DECIMAL_PRECISION = 38
 
@@ -74,7 +91,7 @@ def parse_type(text: str) -> SqlType:
     return decimal(int(match["precision"]), int(match["scale"])) if kind is Kind.DECIMAL else SqlType(kind)
 
 
-Value = None | bool | int | float | Decimal | str | dt.date | dt.datetime
+Value = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetime
 Row = tuple[Value, ...]
 
 
@@ -83,24 +100,40 @@ def fits(value: Value, type_: SqlType) -> bool:
     if value is None:
         return True
     match type_.kind:
-        case Kind.INT:
-            return type(value) is int and -(2**31) <= value < 2**31
-        case Kind.BIGINT:
-            return type(value) is int and -(2**63) <= value < 2**63
+        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
+            bound = 2 ** (BITS[type_.kind] - 1)
+            return type(value) is int and -bound <= value < bound
         case Kind.DECIMAL:
             return isinstance(value, Decimal) and value.is_finite() and _digits_fit(value, type_)
+        case Kind.FLOAT:
+            return type(value) is float and _fits_float(value)
         case Kind.DOUBLE:
             return type(value) is float
         case Kind.BOOLEAN:
             return type(value) is bool
         case Kind.STRING:
             return type(value) is str and _encodable(value)
+        case Kind.BINARY:
+            return type(value) is bytes
         case Kind.DATE:
             return type(value) is dt.date
-        case Kind.TIMESTAMP_NTZ:
+        case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
             return type(value) is dt.datetime and value.tzinfo is None
         case _:
             assert_never(type_.kind)
+
+
+def to_float(value: float) -> float:
+    """The FLOAT nearest to a number. Raises OverflowError: it is finite and larger than any FLOAT."""
+    nearest: float = struct.unpack("f", struct.pack("f", value))[0]
+    return nearest
+
+
+def _fits_float(value: float) -> bool:
+    try:
+        return math.isnan(value) or to_float(value) == value
+    except OverflowError:
+        return False
 
 
 def _encodable(value: str) -> bool:

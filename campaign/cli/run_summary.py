@@ -49,6 +49,7 @@ def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
             yield name, Text(str(count), "green")
         elif count:
             yield name.replace("_", " "), Text(str(count), "bold red")
-    unmet = len(summary.coverage.unmet)
-    yield "floors", f"{unmet} not met" if unmet else "met"
+    unmet, idle = len(summary.coverage.unmet), len(summary.coverage.too_small)
+    asked = f"; {idle} ask for nothing of so few scenarios" if idle else ""
+    yield "floors", (f"{unmet} not met" if unmet else "met") + asked
     yield "seconds", f"{summary.seconds:.1f}"

@@ -142,7 +142,7 @@ def duckdb() -> str:
 
     answer = run(shared_duckdb(), "SELECT CAST(sum(i) AS INT) FROM range(5) AS t(i)").rows[0][0]
     if answer != 10:
-        raise CheckFailed(f"0 + 1 + 2 + 3 + 4 gives {answer}", SET_UP_AGAIN)
+        raise CheckFailed(f"0 + 1 + 2 + 3 + 4 gives {answer!r}", SET_UP_AGAIN)
     return "computes a sum"
 
 

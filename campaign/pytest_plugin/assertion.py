@@ -80,7 +80,7 @@ def message(scenario: Scenario, outcome: Outcome, engine: Open, origin: str) -> 
     parts = [f"{table} at data timestamp {at}: {finding.check.value}: {finding.message}"]
     for definition in scenario.definitions:
         if definition.name == table or definition.name in _upstream(scenario, table, known):
-            sql = definition_sql(definition).replace("\n", "\n  ")
+            sql = definition_sql(scenario, definition).replace("\n", "\n  ")
             parts.append(f"{definition_head(definition)} AS\n  {sql}")
     steps = [entry for entry in timeline(scenario) if entry.number <= finding.step]
     lines = [f"  {entry.at:>4}: {'; '.join(entry.statements) or entry.title}" for entry in steps]

@@ -15,6 +15,7 @@ from generators.queries import SHAPES
 from workload.lift.kind import Lifting
 from workload.operators import JOIN_OPERATORS, OPERATORS, Operator
 from workload.trace import Action
+from workload.types import Kind
 
 READER_STATES = (
     "reader of one dynamic table",
@@ -80,13 +81,16 @@ def unreachable(profile: Profile, name: str, wanted: int) -> str:
             return _pair(profile, what)
         case "intent":
             return _intent(profile, what, wanted)
+        case "type":
+            names = [kind.value for kind in Kind]
+            return "" if what in names else f"there is no type {what!r}, there are {', '.join(names)}"
         case "state":
             return _state(profile, what)
         case "action":
             names = [action.value for action in Action]
             return "" if what in names else f"there is no action {what!r}, there are {', '.join(names)}"
         case _:
-            return "a floor's name begins with operator, pair, intent, state or action"
+            return "a floor's name begins with operator, pair, intent, type, state or action"
 
 
 def _operator(profile: Profile, name: str) -> str:

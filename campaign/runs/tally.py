@@ -6,14 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from generators.coverage import operator_pairs, operators, unmet_floors
+from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
 from generators.profiles import Profile
+from workload.query import ColumnRef, walk
 from workload.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
 from workload.scenario import Scenario
 
 
 def covered(scenario: Scenario) -> Counter[str]:
-    """Counts of the intents, operators and operator pairs of a scenario, by `kind: name`."""
+    """Counts of the intents, operators, operator pairs and types of a scenario, by `kind: name`."""
     counts: Counter[str] = Counter(f"intent: {intent}" for intent in scenario.intents)
     met: set[str] = set()
     for definition in scenario.definitions:
@@ -21,6 +22,8 @@ def covered(scenario: Scenario) -> Counter[str]:
         met.update(names)
         counts.update(f"operator: {name}" for name in names)
         counts.update(f"pair: {outer} > {inner}" for outer, inner in operator_pairs(definition.query))
+    read = (part for d in scenario.definitions for part in walk(d.query) if isinstance(part, ColumnRef))
+    counts.update({f"type: {part.type.kind.value}" for part in read})
     counts.update(f"crossing: {name} / {intent}" for name in met for intent in set(scenario.intents))
     return counts
 
@@ -74,7 +77,9 @@ class Tally:
             states=kinds["state"],
             actions=kinds["action"],
             crossings=kinds["crossing"],
+            types=kinds["type"],
             unmet=unmet_floors(profile, self.reached, self.scenarios),
+            too_small=floors_too_small(profile, self.scenarios),
         )
 
     def summary(

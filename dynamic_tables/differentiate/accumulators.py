@@ -12,7 +12,19 @@ from dynamic_tables.differentiate.differentiation import ACT
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import INSERT
-from dynamic_tables.plan.types import BIGINT, DOUBLE, INT, INTEGRAL, MAX_PRECISION, Columns, Kind, Type
+from dynamic_tables.plan.types import (
+    BIGINT,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INTEGRAL,
+    MAX_PRECISION,
+    SMALLINT,
+    TINYINT,
+    Columns,
+    Kind,
+    Type,
+)
 
 STATE = "$STATE_"
 OLD = "$OLD_"
@@ -249,10 +261,10 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             maintained = kind in INTEGRAL or (kind is Kind.DECIMAL and agg.arg.type.precision <= WIDEST)
         case "AVG":
             # Both engines add doubles, which is exact for sums below 2**53: for 4 million times any INT.
-            maintained = agg.arg is not None and agg.arg.type == INT
+            maintained = agg.arg is not None and agg.arg.type in (TINYINT, SMALLINT, INT)
         case "MIN" | "MAX":
             # Of -0.0 and 0.0 each engine shows the one that it met first.
-            maintained = agg.type != DOUBLE and agg.type.identifies
+            maintained = agg.type not in (FLOAT, DOUBLE) and agg.type.identifies
         case _:
             maintained = False
     return Accumulator(number, name, agg) if maintained else None

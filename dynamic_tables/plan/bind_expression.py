@@ -11,7 +11,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
 from dynamic_tables.plan.functions import CASE, IN, case_type
-from dynamic_tables.plan.literals import beside_dates, integer, literal
+from dynamic_tables.plan.literals import beside_dates, binary, integer, literal
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.passed import TypeOf, passed
 from dynamic_tables.plan.refusals import not_admitted
@@ -296,6 +296,7 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Literal: lambda _, node: literal(node),
+    exp.HexString: lambda _, node: binary(node),
     exp.Boolean: lambda _, node: Lit(bool(node.this), BOOLEAN),
     exp.Null: _null,
     exp.Neg: _negate,

@@ -10,7 +10,7 @@ from functools import reduce
 
 from dynamic_tables.plan.types import BOOLEAN, STRING, Type
 
-Scalar = None | bool | int | float | Decimal | str | dt.date | dt.datetime
+Scalar = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetime
 
 
 @dataclass(frozen=True, slots=True)

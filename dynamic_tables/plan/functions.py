@@ -14,10 +14,12 @@ from dynamic_tables.plan.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOATING,
     INT,
     INTEGRAL,
     NUMERIC,
     STRING,
+    TEMPORAL,
     Kind,
     Type,
     adjusted,
@@ -68,7 +70,7 @@ def _remainder_width(left: Type, right: Type) -> Type | None:
 
 def _quotient(types: tuple[Type, ...]) -> Type | None:
     kinds = {t.kind for t in types}
-    return DOUBLE if kinds <= INTEGRAL | {Kind.DOUBLE} else None
+    return DOUBLE if kinds <= FLOATING.union(INTEGRAL) else None
 
 
 def _comparison(types: tuple[Type, ...]) -> Type | None:
@@ -155,16 +157,16 @@ STATEMENT_FUNCTIONS: frozenset[str] = frozenset(
 """Functions that DML may call besides those in the registry."""
 
 CASTS: Mapping[Kind, frozenset[Kind]] = {
-    Kind.INT: frozenset({Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
-    Kind.BIGINT: frozenset({Kind.BIGINT, Kind.INT, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
+    **dict.fromkeys(INTEGRAL, frozenset({*INTEGRAL, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING})),
     Kind.DECIMAL: frozenset({Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),
+    Kind.FLOAT: FLOATING,
     Kind.DOUBLE: frozenset({Kind.DOUBLE}),
     Kind.BOOLEAN: frozenset({Kind.BOOLEAN, Kind.INT, Kind.STRING}),
     Kind.STRING: frozenset(
-        {Kind.STRING, Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP_NTZ}
+        {Kind.STRING, *INTEGRAL, Kind.DOUBLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP_NTZ}
     ),
-    Kind.DATE: frozenset({Kind.DATE, Kind.STRING, Kind.TIMESTAMP_NTZ}),
-    Kind.TIMESTAMP_NTZ: frozenset({Kind.TIMESTAMP_NTZ, Kind.DATE, Kind.STRING}),
+    Kind.BINARY: frozenset({Kind.BINARY}),
+    **dict.fromkeys(TEMPORAL, frozenset({*TEMPORAL, Kind.STRING})),
 }
 """Admitted casts, from -> to. Other casts (DOUBLE to STRING, DECIMAL to INT) differ between engines."""
 

@@ -97,6 +97,8 @@ def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, sc
         if name not in ("expressions", "all"):
             raise UnsupportedError(name.replace("_", " ").upper())
     if group.args.get("all"):
+        if group.expressions:
+            raise UnsupportedError("GROUP BY ALL with keys", "write either ALL or the keys")
         return [(name, expr) for name, expr in items if not _has_aggregate(expr)]
     return [_key(names, key, node, items, scope) for key in group.expressions]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+import struct
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -14,23 +15,27 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Expr, Lit, text
 from dynamic_tables.plan.types import (
     BIGINT,
-    DATE,
+    BINARY,
     DOUBLE,
+    FLOAT,
+    FLOATING,
     INT,
+    INTEGRAL,
     MAX_PRECISION,
     STRING,
-    TIMESTAMP_NTZ,
+    TEMPORAL,
     Kind,
     Type,
     decimal,
 )
 
 PLAIN: Mapping[Kind, str] = {
-    Kind.DOUBLE: r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity",
-    Kind.INT: r"[+-]?\d+",
-    Kind.BIGINT: r"[+-]?\d+",
+    **dict.fromkeys(FLOATING, r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity"),
+    **dict.fromkeys(INTEGRAL, r"[+-]?\d+"),
     Kind.DATE: r"\d{4}-\d{2}-\d{2}",
-    Kind.TIMESTAMP_NTZ: r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?",
+    **dict.fromkeys(
+        (Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP), r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,6})?)?"
+    ),
 }
 """The texts of constants that Python and Spark read as the same value; other texts are refused."""
 
@@ -52,6 +57,14 @@ def literal(node: exp.Expr) -> Lit:
     if type_ is None:
         raise DefinitionError(f"literal {value} has too many digits; a DECIMAL holds at most {MAX_PRECISION}")
     return Lit(exact, type_)
+
+
+def binary(node: exp.Expr) -> Lit:
+    """Returns the constant of a literal such as X'00ff'. Raises DefinitionError: an odd number of digits."""
+    try:
+        return Lit(bytes.fromhex(str(node.this)), BINARY)
+    except ValueError as error:
+        raise DefinitionError(f"X'{node.this}' is no BINARY: write two hexadecimal digits a byte") from error
 
 
 def integer(number: int) -> Lit:
@@ -77,6 +90,35 @@ def folded(constant: Lit, to: Type) -> Lit | None:
             return None
 
 
+def suffixed(constant: Lit, to: Type) -> Lit | None:
+    """Returns the constant of a literal with a suffix, such as 2L or 0.5F; None if it is none.
+
+    sqlglot reads 2L as CAST(2 AS BIGINT), and so on.
+    """
+    match constant.value:
+        case bool():
+            return None
+        case int() if to.kind in INTEGRAL and _holds(to, constant.value):
+            return Lit(constant.value, to)
+        case int() | Decimal() if to == FLOAT:
+            return Lit(_nearest_float(float(constant.value)), FLOAT)
+        case _:
+            return None
+
+
+def _holds(type_: Type, number: int) -> bool:
+    bound = int(2 ** (8 * 2 ** INTEGRAL.index(type_.kind) - 1))
+    return -bound <= number < bound
+
+
+def _nearest_float(number: float) -> float:
+    try:
+        nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError as error:
+        raise DefinitionError(f"{number!r} is larger than any FLOAT; write it as a DOUBLE") from error
+    return nearest
+
+
 def parsed(value: str, to: Type) -> Lit:
     """Returns a string constant cast to another type.
 
@@ -89,10 +131,11 @@ def parsed(value: str, to: Type) -> Lit:
                 raise ValueError(value)
             case Kind.DOUBLE:
                 return Lit(float(value), to)
-            case Kind.INT | Kind.BIGINT:
+            case Kind.FLOAT:
+                return Lit(_nearest_float(float(value)), to)
+            case kind if kind in INTEGRAL:
                 number = int(value)
-                bits = 31 if to.kind is Kind.INT else 63
-                if not -(2**bits) <= number < 2**bits:
+                if not _holds(to, number):
                     raise ValueError(value)
                 return Lit(number, to)
             case Kind.DECIMAL if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value, re.ASCII):
@@ -101,7 +144,7 @@ def parsed(value: str, to: Type) -> Lit:
                     return exact
             case Kind.DATE:
                 return Lit(dt.date.fromisoformat(value), to)
-            case Kind.TIMESTAMP_NTZ:
+            case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
                 return Lit(dt.datetime.fromisoformat(value), to)
             case Kind.BOOLEAN if value in ("true", "false"):
                 return Lit(value == "true", to)
@@ -113,12 +156,12 @@ def parsed(value: str, to: Type) -> Lit:
 
 
 def beside_dates(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Returns the arguments of a comparison, with text constants read as DATE or TIMESTAMP_NTZ beside one.
+    """Returns the arguments of a comparison, with text constants read as a date or time beside one.
 
     Spark converts the text, not the date. Raises DefinitionError: for a text that is no date.
     """
     types = {arg.type for arg in args if arg.type != STRING}
-    if len(types) != 1 or not types <= {DATE, TIMESTAMP_NTZ}:
+    if len(types) != 1 or not {type_.kind for type_ in types} <= set(TEMPORAL):
         return args
     (type_,) = types
     return tuple(

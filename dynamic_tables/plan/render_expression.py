@@ -8,17 +8,18 @@ from typing import assert_never
 from dynamic_tables.plan import functions
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit
-from dynamic_tables.plan.types import Kind
+from dynamic_tables.plan.types import FLOATING, INTEGRAL, NUMERIC, Kind
 
 FRAME_TAGS = {
-    Kind.INT: "i",
-    Kind.BIGINT: "i",
+    **dict.fromkeys(INTEGRAL, "i"),
     Kind.DECIMAL: "d",
-    Kind.DOUBLE: "f",
+    **dict.fromkeys(FLOATING, "f"),
     Kind.BOOLEAN: "b",
     Kind.STRING: "s",
+    Kind.BINARY: "x",
     Kind.DATE: "t",
     Kind.TIMESTAMP_NTZ: "m",
+    Kind.TIMESTAMP: "m",
     Kind.OTHER: "o",
 }
 
@@ -53,9 +54,18 @@ class ExpressionRenderer:
                 called = f"{name}({'DISTINCT ' if distinct else ''}{self.expr(arg)})"
                 return self.dialect.aggregate_text(expr, called)
             case Fn():
-                return self._function(expr, [self.expr(arg) for arg in expr.args])
+                return self._function(expr, self._arguments(expr))
             case _:
                 assert_never(expr)
+
+    def _arguments(self, fn: Fn) -> list[str]:
+        texts = [self.expr(arg) for arg in fn.args]
+        kinds = {arg.type.kind for arg in fn.args} & NUMERIC
+        alone = len(kinds) == 1 and fn.name != "/"
+        if self.dialect.widens_floats or Kind.FLOAT not in kinds or alone:
+            return texts
+        pairs = zip(fn.args, texts, strict=True)
+        return [f"CAST({text} AS DOUBLE)" if arg.type.kind is Kind.FLOAT else text for arg, text in pairs]
 
     def _function(self, fn: Fn, args: list[str]) -> str:
         match fn.name:
@@ -88,10 +98,12 @@ class ExpressionRenderer:
     def _frame(self, arg: Expr, value: str) -> str:
         """Returns a row-id component: tag, length of the text, text; NULL is a tag without a text."""
         string = self.dialect.type_names.get(Kind.STRING, "STRING")
-        if arg.type.kind is Kind.DOUBLE:
+        if arg.type.kind in FLOATING:
             # Adding zero turns -0.0 into 0.0: they are one group in SQL, so they must give one id.
-            value = f"({value} + CAST('0.0' AS DOUBLE))"
-        if arg.type.kind is not Kind.STRING:
+            value = f"({value} + CAST('0.0' AS {arg.type}))"
+        if arg.type.kind is Kind.BINARY:
+            value = f"hex({value})"
+        elif arg.type.kind is not Kind.STRING:
             value = f"CAST({value} AS {string})"
         # The length makes ids self-delimiting: without it ('a|b', 'c') and ('a', 'b|c') could share one.
         length = f"CAST(length({value}) AS {string})"

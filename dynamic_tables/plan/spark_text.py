@@ -41,6 +41,8 @@ class SparkText(Spark):
         (Spark's grammar SqlBaseParser.g4: booleanExpression, valueExpression, predicate.)
         """
 
+        # `GROUP BY ALL UNION (SELECT ...)` is no call of a function named UNION.
+        FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.UNION}
         TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}  # noqa: RUF012
         COMPARISONS: Mapping[TokenType, type[exp.Expr]] = {
             **SparkParser.EQUALITY,

@@ -9,17 +9,24 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
-from dynamic_tables.plan.literals import beside_dates, beside_decimal, folded, parsed
+from dynamic_tables.plan.literals import beside_dates, beside_decimal, folded, parsed, suffixed
 from dynamic_tables.plan.spark_text import SparkText
 from dynamic_tables.plan.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
+    FLOATING,
     INT,
     INTEGRAL,
+    SMALLINT,
     STRING,
+    TEMPORAL,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     Kind,
     Type,
     decimal,
@@ -27,12 +34,22 @@ from dynamic_tables.plan.types import (
 )
 
 TYPES: Mapping[str, Type] = {
-    **{type_.kind.value: type_ for type_ in (INT, BIGINT, DOUBLE, BOOLEAN, DATE)},
+    **{
+        type_.kind.value: type_
+        for type_ in (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, BOOLEAN, BINARY, DATE)
+    },
     "TEXT": STRING,
     "VARCHAR": STRING,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
+    "TIMESTAMPTZ": TIMESTAMP,
+    "TIMESTAMPLTZ": TIMESTAMP,
 }
 """sqlglot's names of types, except DECIMAL."""
+
+HELD = (
+    "TINYINT, SMALLINT, INT, BIGINT, DECIMAL(p,s), FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP "
+    "or TIMESTAMP_NTZ"
+)
 
 
 COMPARISONS = frozenset(
@@ -52,8 +69,7 @@ def to_type(node: exp.DataType) -> Type:
             return type_
     if name in TYPES:
         return TYPES[name]
-    known = "INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
-    raise DefinitionError(f"type {node.sql(SparkText)} is not supported; use {known}")
+    raise DefinitionError(f"type {node.sql(SparkText)} is not supported; use {HELD}")
 
 
 def call(name: str, *args: Expr) -> Expr:
@@ -85,7 +101,7 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
                 raise UnsupportedError(
                     "AVG of DECIMAL", "its digits depend on the engine; use CAST(SUM(x) AS DOUBLE) / COUNT(x)"
                 )
-            type_ = DOUBLE if arg.type.kind in INTEGRAL | {Kind.DOUBLE} else None
+            type_ = DOUBLE if arg.type.kind in (*INTEGRAL, *FLOATING) else None
         case _:
             type_ = arg.type
     if type_ is None:
@@ -105,12 +121,11 @@ def cast(arg: Expr, to: Type) -> Expr:
         constant = folded(arg, to)
         if constant is not None:
             return constant
-    if isinstance(arg, Lit) and type(arg.value) is int and to == BIGINT:
-        # sqlglot reads the literal 2L as CAST(2 AS BIGINT).
-        return Lit(arg.value, BIGINT)
+    if isinstance(arg, Lit) and (literal := suffixed(arg, to)) is not None:
+        return literal
     if isinstance(arg, Lit) and isinstance(arg.value, str):
         return parsed(arg.value, to)
-    if arg.type == STRING and to in (DATE, TIMESTAMP_NTZ) and not any(isinstance(p, Col) for p in walk(arg)):
+    if arg.type == STRING and to.kind in TEMPORAL and not any(isinstance(p, Col) for p in walk(arg)):
         raise UnsupportedError(f"CAST of a computed text AS {to}", "the text may stand for today")
     if to.kind not in CASTS.get(arg.type.kind, ()):
         raise UnsupportedError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -9,16 +10,21 @@ from enum import Enum
 class Kind(Enum):
     """The kinds of types that a column of a dynamic table may have."""
 
+    TINYINT = "TINYINT"
+    SMALLINT = "SMALLINT"
     INT = "INT"
     BIGINT = "BIGINT"
     DECIMAL = "DECIMAL"
+    FLOAT = "FLOAT"
     DOUBLE = "DOUBLE"
     BOOLEAN = "BOOLEAN"
     STRING = "STRING"
+    BINARY = "BINARY"
     DATE = "DATE"
     TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+    TIMESTAMP = "TIMESTAMP"
     OTHER = "OTHER"
-    """Any other type of Spark, such as TIMESTAMP or ARRAY<INT>: its values pass through, Spark calculates."""
+    """Any other type of Spark, such as ARRAY<INT>: its values pass through, Spark calculates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class Type:
     @property
     def identifies(self) -> bool:
         """Whether values that are equal, and no others, have the same text, which a row id can hold."""
-        return self.kind is not Kind.OTHER or self.name in ("timestamp", "tinyint", "smallint")
+        return self.kind is not Kind.OTHER
 
     def __str__(self) -> str:
         if self.kind is Kind.OTHER:
@@ -46,17 +52,30 @@ class Type:
 Columns = tuple[tuple[str, Type], ...]
 """Names and types of a relation's columns, in order."""
 
+TINYINT = Type(Kind.TINYINT)
+SMALLINT = Type(Kind.SMALLINT)
 INT = Type(Kind.INT)
 BIGINT = Type(Kind.BIGINT)
+FLOAT = Type(Kind.FLOAT)
 DOUBLE = Type(Kind.DOUBLE)
 BOOLEAN = Type(Kind.BOOLEAN)
 STRING = Type(Kind.STRING)
+BINARY = Type(Kind.BINARY)
 DATE = Type(Kind.DATE)
 TIMESTAMP_NTZ = Type(Kind.TIMESTAMP_NTZ)
+TIMESTAMP = Type(Kind.TIMESTAMP)
 
 MAX_PRECISION = 38
-INTEGRAL = frozenset({Kind.INT, Kind.BIGINT})
-NUMERIC = INTEGRAL | {Kind.DECIMAL, Kind.DOUBLE}
+INTEGRAL = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
+"""Of two of these, an operation takes the later one."""
+
+FLOATING = frozenset({Kind.FLOAT, Kind.DOUBLE})
+NUMERIC = FLOATING.union(INTEGRAL, {Kind.DECIMAL})
+TEMPORAL = (Kind.DATE, Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP)
+"""Two of these meet in the later one."""
+
+DIGITS: Mapping[Kind, int] = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
+"""The digits that Spark gives an integer that meets a DECIMAL."""
 
 
 def decimal(precision: int, scale: int) -> Type | None:
@@ -80,10 +99,8 @@ def adjusted(precision: int, scale: int) -> Type:
 def as_decimal(type_: Type) -> Type | None:
     """Returns the decimal type that holds every value of an exact numeric type; None for other types."""
     match type_.kind:
-        case Kind.INT:
-            return Type(Kind.DECIMAL, 10, 0)
-        case Kind.BIGINT:
-            return Type(Kind.DECIMAL, 20, 0)
+        case kind if kind in DIGITS:
+            return Type(Kind.DECIMAL, DIGITS[kind], 0)
         case Kind.DECIMAL:
             return type_
         case _:
@@ -99,14 +116,15 @@ def common(left: Type, right: Type) -> Type | None:
     if left == right:
         return left
     kinds = {left.kind, right.kind}
-    if kinds == {Kind.DATE, Kind.TIMESTAMP_NTZ}:
-        return TIMESTAMP_NTZ
+    if kinds <= set(TEMPORAL):
+        return max(left, right, key=lambda type_: TEMPORAL.index(type_.kind))
     if not kinds <= NUMERIC:
         return None
-    if Kind.DOUBLE in kinds:
+    if kinds & FLOATING:
+        # FLOAT has too few digits for an INT: Spark takes DOUBLE for both.
         return DOUBLE
     if Kind.DECIMAL not in kinds:
-        return BIGINT
+        return max(left, right, key=lambda type_: INTEGRAL.index(type_.kind))
     first, second = as_decimal(left), as_decimal(right)
     if first is None or second is None:
         return None
@@ -125,9 +143,9 @@ def common_of(types: tuple[Type, ...]) -> Type | None:
 def sum_type(type_: Type) -> Type | None:
     """Returns the type of SUM over a type (Spark adds ten digits to a DECIMAL); None if it has no SUM."""
     match type_.kind:
-        case Kind.INT | Kind.BIGINT:
+        case kind if kind in INTEGRAL:
             return BIGINT
-        case Kind.DOUBLE:
+        case Kind.FLOAT | Kind.DOUBLE:
             return DOUBLE
         case Kind.DECIMAL:
             return Type(Kind.DECIMAL, min(type_.precision + 10, MAX_PRECISION), type_.scale)

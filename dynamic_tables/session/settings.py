@@ -28,6 +28,8 @@ DELTA_SESSION: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # Otherwise Spark replaces ${...} inside string literals.
     "spark.sql.variable.substitute": "false",
+    # Spark's reader of Parquet skips rows with -0.0 where a condition asks for 0.0, by the file's dictionary.
+    "spark.hadoop.parquet.filter.dictionary.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

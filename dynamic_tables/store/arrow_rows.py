@@ -27,13 +27,18 @@ GREGORIAN = pa.scalar(dt.date(1582, 10, 15), pa.date32())
 """What a date before this one means depends on who wrote the file; Spark knows."""
 
 ARROW: Mapping[Kind, pa.DataType] = {
+    Kind.TINYINT: pa.int8(),
+    Kind.SMALLINT: pa.int16(),
     Kind.INT: pa.int32(),
     Kind.BIGINT: pa.int64(),
+    Kind.FLOAT: pa.float32(),
     Kind.DOUBLE: pa.float64(),
     Kind.BOOLEAN: pa.bool_(),
     Kind.STRING: pa.string(),
+    Kind.BINARY: pa.binary(),
     Kind.DATE: pa.date32(),
     Kind.TIMESTAMP_NTZ: pa.timestamp("us"),
+    Kind.TIMESTAMP: pa.timestamp("us", "UTC"),
 }
 """The types of columns as Spark writes them; another one is not read here."""
 
@@ -73,7 +78,9 @@ class ArrowRows:
     def _part(self, part: FilePart) -> pa.Table | None:
         if part.file.get("partitionValues"):
             return None
-        with pq.ParquetFile(absolute(self.folder, part.file["path"])) as file:
+        path = absolute(self.folder, part.file["path"])
+        # Spark writes a TIMESTAMP in a form that Arrow would read as nanoseconds, which not all years have.
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
             names = set(file.schema_arrow.names)
             wanted = [name for name, _ in self.columns]
             stored_id = ROW_ID if self.materialized is None else self.materialized
@@ -83,15 +90,12 @@ class ArrowRows:
                 wanted.append(stored_id)
             positions = self._positions(part, file.metadata.num_rows)
             read = _at(file, positions, wanted)
-        for name, type_ in self.columns:
-            if read.schema.field(name).type != arrow_type(type_):
-                return None
-            if type_.kind is Kind.DATE and _has_old_date(read[name]):
-                return None
+        columns = [_column(read[name], type_) for name, type_ in self.columns]
+        if None in columns:
+            return None
         ids = read[stored_id] if stored_id in names else None
         if self.materialized is not None:
             ids = _base_ids(part.file, positions, ids)
-        columns = [read[name] for name, _ in self.columns]
         return pa.table([*columns, ids], schema=self.schema)
 
     def _positions(self, part: FilePart, rows: int) -> BitMap64:
@@ -132,6 +136,15 @@ def _base_ids(file: AddAction, positions: BitMap64, stored: pa.ChunkedArray | No
     return pa.array([f"b{chr(64 + len(text))}{text}" for text in texts], pa.string())
 
 
-def _has_old_date(dates: pa.ChunkedArray) -> bool:
+def _column(values: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray | None:
+    """Returns the values of a column by the type in which it is read; None where only Spark can read them."""
+    if type_.kind is Kind.TIMESTAMP and values.type == pa.timestamp("us"):
+        # The form that Spark writes by default has no zone: it is UTC.
+        values = values.cast(ARROW[Kind.TIMESTAMP])
+    if values.type != arrow_type(type_):
+        return None
     # Compared by Arrow: Python has no dates before the year 1 and after the year 9999, and Spark has.
-    return bool(pc.any(pc.less(dates, GREGORIAN)).as_py())
+    if type_.kind in (Kind.DATE, Kind.TIMESTAMP):
+        old = pc.less(values, GREGORIAN.cast(values.type))
+        return None if pc.any(old).as_py() else values
+    return values

@@ -16,7 +16,7 @@ from dynamic_tables.definition import (
 )
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.types import BIGINT, INT, Kind, Type, decimal
+from dynamic_tables.plan.types import BIGINT, FLOAT, INT, SMALLINT, TINYINT, Kind, Type, decimal
 from dynamic_tables.store.log import TableMetadata, decoding
 
 DEFINITION = "dvs.definition"
@@ -36,16 +36,15 @@ DYNAMIC_TABLE_PROPERTIES: Mapping[str, str] = {"delta.enableDeletionVectors": "t
 
 DELTA_TYPES: Mapping[str, Type] = {
     **{kind.value.lower(): Type(kind) for kind in Kind if kind not in (Kind.DECIMAL, Kind.OTHER)},
+    "byte": TINYINT,
+    "short": SMALLINT,
     "integer": INT,
     "long": BIGINT,
+    "real": FLOAT,
 }
 """Types by their names in SQL and in Delta's schema, except DECIMAL."""
 
 
-OTHER_NAMES: Mapping[str, str] = {"byte": "tinyint", "short": "smallint", "real": "float"}
-"""Other names of types in Delta's schema and in SQL, and Spark's own."""
-
-PLAIN_NAMES = frozenset({"tinyint", "smallint", "float", "binary", "timestamp"})
 NESTED_NAMES = ("array<", "map<", "struct<")
 
 
@@ -60,9 +59,6 @@ def parse_type(text: str) -> Type | None:
         return None
     if text in DELTA_TYPES:
         return DELTA_TYPES[text]
-    name = OTHER_NAMES.get(text, text)
-    if name in PLAIN_NAMES:
-        return Type(Kind.OTHER, name=name)
     # Names of fields keep their capitals.
     return Type(Kind.OTHER, name=shown) if text.startswith(NESTED_NAMES) else None
 

@@ -59,6 +59,8 @@ MEANING = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    # Spark's reader of Parquet skips rows with -0.0 where a condition asks for 0.0, by the file's dictionary.
+    "parquet.filter.dictionary.enabled": "false",
 }
 """Settings on which the meaning of a query or statement depends; the caller's own are not taken over."""
 

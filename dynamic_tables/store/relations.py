@@ -85,7 +85,8 @@ class SparkRelation:
     def rows(self) -> Sequence[tuple[object, ...]]:
         """Returns all rows as plain Python values. Raises StoreError."""
         with store_errors():
-            return [tuple(row) for row in self.frame.collect()]
+            # Not `collect`, which gives a TIMESTAMP in the time zone of this computer.
+            return list(zip(*(column.to_pylist() for column in self.table().columns), strict=True))
 
     def last(self, count: int) -> Sequence[tuple[object, ...]]:
         """Returns the values of the last columns of all rows, without reading the values before them.

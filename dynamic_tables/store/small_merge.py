@@ -90,7 +90,9 @@ class SmallMerge:
         return self.locate(among, row_ids) if stored is None else stored
 
     def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
-        rows = pq.read_table(absolute(self.folder, file["path"]), columns=self._columns)
+        path = absolute(self.folder, file["path"])
+        # Spark writes a TIMESTAMP in a form that Arrow would read as nanoseconds, which not all years have.
+        rows = pq.read_table(path, columns=self._columns, coerce_int96_timestamp_unit="us")
         live = BitMap64(range(rows.num_rows)) - self._vector(file) - deleted
         return rows.take(pa.array(live, pa.int64()))
 

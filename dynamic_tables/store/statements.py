@@ -165,8 +165,8 @@ def column_type(name: str, text: str) -> Type:
     type_ = parse_type(text)
     if type_ is None:
         raise DefinitionError(
-            f"column {name}: type {text} is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, "
-            "STRING, DATE, TIMESTAMP_NTZ, or TINYINT, SMALLINT, FLOAT, BINARY, TIMESTAMP, ARRAY, MAP, STRUCT"
+            f"column {name}: type {text} is not supported; use TINYINT, SMALLINT, INT, BIGINT, DECIMAL(p,s), "
+            "FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, ARRAY, MAP or STRUCT"
         )
     return type_
 

@@ -34,18 +34,22 @@ MOST_PAIRS = 4_000
 ROWS = 16
 
 VALUES: Mapping[Kind, Sequence[str]] = {
+    **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT), ("1", "2", "NULL", "0", "-1", "3", "2", "10")),
     Kind.INT: ("1", "2", "NULL", "0", "-1", "3", "2", "10"),
     Kind.BIGINT: ("1", "2", "NULL", "0", "-1", "3", "2", "10000000000"),
     Kind.DECIMAL: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.01"),
+    Kind.FLOAT: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.25"),
     Kind.DOUBLE: ("1", "0.5", "NULL", "0", "-1", "2", "0.5", "0.25"),
     Kind.BOOLEAN: ("TRUE", "FALSE", "NULL"),
     Kind.STRING: ("'a'", "'b'", "NULL", "''", "'1'", "'aB'", "'a'", "' x%'"),
+    Kind.BINARY: ("X'61'", "X''", "NULL", "X'00FF'", "X'61'"),
     Kind.DATE: ("DATE '2024-01-31'", "DATE '2024-02-29'", "NULL", "DATE '1999-12-31'", "DATE '2024-01-31'"),
     Kind.TIMESTAMP_NTZ: (
         "TIMESTAMP_NTZ '2024-01-31 00:00:00'",
         "NULL",
         "TIMESTAMP_NTZ '2024-02-29 23:59:59.5'",
     ),
+    Kind.TIMESTAMP: ("TIMESTAMP '2024-01-31 00:00:00'", "NULL", "TIMESTAMP '2024-02-29 23:59:59.5'"),
 }
 """Values as Spark's SQL has them, by kind; of another kind there is NULL alone."""
 

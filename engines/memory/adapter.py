@@ -11,10 +11,11 @@ from typing import Any
 from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
-from engines.account_adapter import AccountAdapter, workload_row
+from engines.account_adapter import AccountAdapter
 from engines.adapter import OtherCommit, Transaction
 from engines.memory.applier import Applier
 from engines.memory.store import MemoryStore
+from engines.rows import workload_row
 from engines.variant import Variant
 from workload.scenario import Commit, Meanwhile
 from workload.schema import Column, Table

@@ -12,7 +12,7 @@ from typing import assert_never
 import duckdb
 
 from dynamic_tables.definition import Columns
-from dynamic_tables.plan.typed import TYPES
+from dynamic_tables.plan.types import Kind as EngineKind
 from dynamic_tables.plan.types import Type, decimal
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.schema import Table
@@ -30,8 +30,7 @@ def engine_type(type_: SqlType) -> Type:
         exact = decimal(type_.precision, type_.scale)
         assert exact is not None
         return exact
-    aliases = {Kind.STRING: "TEXT", Kind.TIMESTAMP_NTZ: "TIMESTAMPNTZ"}
-    return TYPES[aliases.get(type_.kind, type_.kind.value)]
+    return Type(EngineKind(type_.kind.value))
 
 
 def engine_columns(table: Table) -> Columns:

@@ -21,7 +21,7 @@ CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
 NUMBERS = count()
 
 USED_BY_ONE = Lock()
-"""Held by the thread that uses the connection of `instance`: DuckDB refuses a second thread, it does not wait."""
+"""Held by the thread that uses the connection of `instance`, because DuckDB refuses a second one."""
 
 
 @cache

@@ -68,7 +68,7 @@ def test_values_of_every_type_pass_through(account: Account) -> None:
 
 FULL = {
     "SELECT l, COUNT(*) AS n FROM r GROUP BY l": "GROUP BY by a value of type array<int>",
-    "SELECT DISTINCT b FROM r": "DISTINCT by a value of type binary",
+    "SELECT DISTINCT l FROM r": "DISTINCT by a value of type array<int>",
     "SELECT percentile(k, 0.5) AS y FROM r": "unsupported: function percentile: ",
     "SELECT k, explode(l) AS e FROM r": "unsupported: function explode: ",
     "SELECT k, ROW_NUMBER() OVER (ORDER BY k) AS n FROM r": "unsupported: window function: ",
@@ -122,7 +122,7 @@ def test_what_only_spark_evaluates_is_incremental(account: Account) -> None:
     ],
 )
 def test_what_moves_with_the_time_is_refused(account: Account, text: str) -> None:
-    with pytest.raises(DefinitionError, match=r"does not depend on the data alone|is not defined for"):
+    with pytest.raises(DefinitionError, match=r"does not depend on the data alone|'now' is no TIMESTAMP"):
         account.create_dynamic_table("d", text)
 
 

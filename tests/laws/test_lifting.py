@@ -78,6 +78,8 @@ def test_refresh_intervals_of_random_scenarios() -> None:
     lifted_ones = 0
     for index in range(6):
         scenario = scenario_at(7, SMOKE, index)
+        if any(may_fail(definition.query) for definition in scenario.definitions):
+            continue
         with DelayedView(scenario) as truth:
             worlds = interval_worlds(scenario, truth.source_rows)
             lifted = lift(list(worlds.values()))

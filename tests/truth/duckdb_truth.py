@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import duckdb
 
@@ -10,9 +10,9 @@ from tests.truth.bag_evaluator import Relation
 from workload.query import Query
 from workload.schema import Column
 from workload.sql import Dialect, literal, render_query, type_name
-from workload.types import SqlType, parse_type
+from workload.types import TIMESTAMP, TIMESTAMP_NTZ, SqlType, parse_type
 
-SPARK_NAMES = {"INTEGER": "INT", "VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP_NTZ"}
+SPARK_NAMES = {"INTEGER": "INT", "VARCHAR": "STRING", "BLOB": "BINARY", "TIMESTAMP": "TIMESTAMP_NTZ"}
 
 
 def connect(relations: Mapping[str, Relation]) -> duckdb.DuckDBPyConnection:
@@ -45,6 +45,11 @@ def answer(connection: duckdb.DuckDBPyConnection, query: Query) -> Relation:
     types = [sql_type(str(type_)) for type_ in result.types]
     columns = tuple(Column(name, type_) for name, type_ in zip(result.columns, types, strict=True))
     return Relation(columns, tuple(result.fetchall()))
+
+
+def shown_types(columns: Iterable[Column]) -> str:
+    """The types of columns as text, as far as DuckDB tells them apart: it has one type of timestamps here."""
+    return ", ".join(str(TIMESTAMP_NTZ if c.type == TIMESTAMP else c.type) for c in columns)
 
 
 def sql_type(duckdb_name: str) -> SqlType:

@@ -10,12 +10,17 @@ from tests.truth.matrix_tables import NAN, PRICE, SPECIMEN
 from workload.query import Call, JoinKind, Literal, Select
 from workload.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
+    SMALLINT,
     STRING,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     Kind,
     SqlType,
     Value,
@@ -25,10 +30,11 @@ from workload.types import (
 a = columns(SPECIMEN, "a")
 b = columns(SPECIMEN, "b")
 
-NUMBERS = "ii il li ll dd de ed xx xi ix"
-ADDED = f"{NUMBERS} di id dl dx xd"
-COMPARED = f"{NUMBERS} di id dl lx dx xd ss bb tt nn tn nt"
-WIDENED = "ii il li ix xl dd de ed xx ss tt nn tn"
+# A FLOAT beside an integer or a DECIMAL is cast by the IR: DuckDB would make it a FLOAT, Spark a DOUBLE.
+NUMBERS = "ii il li ll yy yh hy hh yi lh ff fx xf dd de ed xx xi ix"
+ADDED = f"{NUMBERS} di id dl dy hd dx xd"
+COMPARED = f"{ADDED} lx ss bb uu tt nn zz tn nt tz zn"
+WIDENED = "ii il li ix xl yy yh hi yl ff fx yd dd de ed xx ss uu tt nn zz tn tz nz"
 
 
 def pairs(function: str, kinds: str) -> list[Call]:
@@ -43,13 +49,13 @@ def each(function: str, kinds: str) -> list[Call]:
 
 def zero(type_: SqlType) -> Literal:
     """The zero of a numeric type."""
-    zeros: Mapping[Kind, Value] = {Kind.DECIMAL: Decimal(0), Kind.DOUBLE: 0.0}
+    zeros: Mapping[Kind, Value] = {Kind.DECIMAL: Decimal(0), Kind.FLOAT: 0.0, Kind.DOUBLE: 0.0}
     return lit(zeros.get(type_.kind, 0), type_)
 
 
 def remainders() -> Iterable[Call]:
     """The divisor is guarded, as the IR asks."""
-    for left, right in map(tuple, "ii il li ll dd de ed xx xi".split()):
+    for left, right in map(tuple, "ii il li ll yy yh hi ff dd de ed xx xi".split()):
         yield call("mod", a[left], call("nullif", b[right], zero(b[right].type)))
     yield from beside_literals("mod")
 
@@ -71,19 +77,24 @@ def choices(function: str) -> Iterable[Call]:
 def casts() -> Iterable[Call]:
     """Every cast that the IR may use: none from DOUBLE or DECIMAL to integers, none from DOUBLE to text."""
     targets: Mapping[str, Sequence[SqlType]] = {
+        "y": (SMALLINT, INT, BIGINT, decimal(5, 2), DOUBLE, STRING),
+        "h": (TINYINT, INT, BIGINT, decimal(5, 0), DOUBLE, STRING),
+        "f": (DOUBLE,),
+        "u": (BINARY,),
+        "z": (TIMESTAMP, TIMESTAMP_NTZ, DATE, STRING),
         "i": (INT, BIGINT, decimal(12, 2), DOUBLE, STRING, BOOLEAN),
         "l": (BIGINT, decimal(20, 0), DOUBLE, STRING, BOOLEAN),
         "d": (PRICE, decimal(11, 1), decimal(20, 6), DOUBLE, STRING),
         "e": (decimal(11, 2), decimal(18, 0), DOUBLE, STRING),
         "x": (DOUBLE,),
         "b": (BOOLEAN, INT, BIGINT, STRING),
-        "t": (DATE, TIMESTAMP_NTZ, STRING),
-        "n": (TIMESTAMP_NTZ, DATE, STRING),
+        "t": (DATE, TIMESTAMP_NTZ, TIMESTAMP, STRING),
+        "n": (TIMESTAMP_NTZ, TIMESTAMP, DATE, STRING),
         "s": (STRING,),
     }
     for name, types in targets.items():
         yield from (cast(a[name], type_) for type_ in types)
-    for name in "ildebtn":
+    for name in "yhildebtn":
         yield cast(cast(a[name], STRING), a[name].type)
 
 
@@ -107,6 +118,10 @@ def memberships() -> Iterable[Call]:
     yield call("in", a["s"], b["s"], "", "it's")
     yield call("in", a["d"], b["e"], b["d"])
     yield call("in", a["t"], b["t"])
+    yield call("in", a["z"], b["z"], b["n"])
+    yield call("in", a["u"], b["u"], lit(b"", BINARY), lit(b"it's \\", BINARY))
+    yield call("in", a["f"], b["f"], lit(0.5, FLOAT))
+    yield call("in", a["y"], b["h"], lit(127, TINYINT), lit(-128, TINYINT))
 
 
 def ranges() -> Iterable[Call]:
@@ -147,13 +162,13 @@ HOSTILE = (
 MATRIX: Mapping[str, Sequence[Call]] = {
     "add": [*pairs("add", ADDED), *beside_literals("add"), call("add", a["i"], 1)],
     "sub": [*pairs("sub", ADDED), *beside_literals("sub"), call("sub", 1, a["i"])],
-    "mul": [*pairs("mul", "ii il li ll xx xi ix xd"), call("mul", a["x"], 0.5)],
-    "mul_decimal": [*pairs("mul_decimal", "dd de ed ee di id dl ld"), *beside_literals("mul_decimal")],
-    "neg": each("neg", "ildex"),
-    "abs": each("abs", "ildex"),
+    "mul": [*pairs("mul", "ii il li ll yy yh hi hh ff fx xx xi ix xd"), call("mul", a["x"], 0.5)],
+    "mul_decimal": [*pairs("mul_decimal", "dd de ed ee di id dl ld dy hd"), *beside_literals("mul_decimal")],
+    "neg": each("neg", "yhildefx"),
+    "abs": each("abs", "yhildefx"),
     "mod": list(remainders()),
     "div": [call("div", a["i"], 3), call("div", 10, call("coalesce", call("nullif", b["i"], 0), 7))],
-    "div_guarded": pairs("div_guarded", "ii il ll dd de xx xi di id"),
+    "div_guarded": pairs("div_guarded", "ii il ll yy ff dd de xx xi di id"),
     "eq": pairs("eq", COMPARED),
     "ne": pairs("ne", COMPARED),
     "lt": pairs("lt", COMPARED),
@@ -166,8 +181,8 @@ MATRIX: Mapping[str, Sequence[Call]] = {
     "and": pairs("and", "bb"),
     "or": pairs("or", "bb"),
     "not": [*each("not", "b"), call("not", call("eq", a["i"], b["i"]))],
-    "is_null": each("is_null", "ildexspbtn"),
-    "is_not_null": each("is_not_null", "ildexspbtn"),
+    "is_null": each("is_null", "yhildefxspubtnz"),
+    "is_not_null": each("is_not_null", "yhildefxspubtnz"),
     "is_true": [*each("is_true", "b"), call("is_true", call("lt", a["x"], b["x"]))],
     "is_false": [*each("is_false", "b"), call("is_false", call("lt", a["x"], b["x"]))],
     "coalesce": [*choices("coalesce"), call("coalesce", a["b"], b["b"]), call("coalesce", a["i"])],

@@ -12,12 +12,17 @@ from tests.truth.bag_evaluator import Relation
 from workload.schema import Column
 from workload.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
+    SMALLINT,
     STRING,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     Row,
     SqlType,
     Value,
@@ -49,10 +54,14 @@ def timestamps(text: str) -> Values:
 SPECIMENS: Mapping[str, tuple[SqlType, Values]] = {
     "id": (INT, tuple(range(9))),
     "i": (INT, (None, 0, 1, -1, 7, -7, 2, 40_000, 2)),
+    "y": (TINYINT, (None, 0, 1, -1, 10, -10, 2, 7, 2)),
+    "h": (SMALLINT, (None, 0, 1, -1, 100, -100, 2, 7, 2)),
     "l": (BIGINT, (None, 0, 1, -1, 3_000_000_000, -3_000_000_000, 2, 7, 2)),
     "d": (PRICE, decimals("0.00 1.50 -1.50 99999999.99 -99999999.99 0.05 2.00 2.50")),
     "e": (RATE, decimals("0.0000 1.5000 -0.0001 99999999.9999 -7.2500 0.0500 2.0000 1.0050")),
     "x": (DOUBLE, (None, 0.0, -0.0, NAN, 0.5, -2.25, 2.0, 1048576.0, NAN)),
+    "f": (FLOAT, (None, 0.0, -0.0, NAN, 0.5, -2.25, 2.0, 1024.0, NAN)),
+    "u": (BINARY, (None, b"", b"a", b"A", b"a\x00", b"\xff\x80", b"\x00", b"it's \\", b"a")),
     "s": (STRING, (None, "", "a", "A", "abc", "  a b ", "a%c", "it's", "Zoë😀_$")),
     "p": (STRING, (None, "", "%", "_", "a_c", "%b%", "a$%c", "%'_", "Zo__$_$$")),
     "b": (BOOLEAN, (None, True, False, True, False, None, True, False, True)),
@@ -65,6 +74,13 @@ SPECIMENS: Mapping[str, tuple[SqlType, Values]] = {
         timestamps(
             "1970-01-01T00:00 1969-12-31T23:59:59.999999 2024-02-29T00:00 2024-02-29T00:00:00.000001 "
             "1582-10-10T12:30 2000-01-01T01:02:03.120 2024-12-31T23:59:59 2024-02-29T00:00"
+        ),
+    ),
+    "z": (
+        TIMESTAMP,
+        timestamps(
+            "1970-01-01T00:00 1969-12-31T23:59:59.999999 2024-02-29T00:00 2024-03-31T02:30:00.000001 "
+            "1900-01-01T12:30 2000-01-01T01:02:03.120 2024-12-31T23:59:59 2024-02-29T00:00"
         ),
     ),
 }

@@ -44,7 +44,7 @@ def _arithmetic(
         match call.type.kind:
             case Kind.DECIMAL:
                 return on_decimals(_exact(left), _exact(right))
-            case Kind.DOUBLE:
+            case Kind.FLOAT | Kind.DOUBLE:
                 result: float = on_numbers(float(left), float(right))
                 return result
             case _:

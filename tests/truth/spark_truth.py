@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
+from engines.rows import rows_of
 from tests.truth.bag_evaluator import Relation
 from tests.truth.duckdb_truth import values
 from workload.query import Query
@@ -36,5 +37,5 @@ def columns_of(session: SparkSession, query: Query) -> tuple[Column, ...]:
 
 def answer(session: SparkSession, query: Query) -> Relation:
     """Spark's columns and rows. Raises PySparkException."""
-    rows = session.sql(render_query(query, Dialect.SPARK)).collect()
-    return Relation(columns_of(session, query), tuple(map(tuple, rows)))
+    rows = rows_of(session.sql(render_query(query, Dialect.SPARK)))
+    return Relation(columns_of(session, query), tuple(rows))

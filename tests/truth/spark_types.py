@@ -10,14 +10,31 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 
 from workload.query import AggregateFunction, Expr, Literal
-from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, Kind, SqlType, decimal
+from workload.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TINYINT,
+    Kind,
+    SqlType,
+    decimal,
+)
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "between", "in", "like")
 LOGIC = ("and", "or", "not", "is_null", "is_not_null", "is_true", "is_false")
 TEXTS = ("concat", "upper", "lower", "trim", "substring", "replace")
 NUMBERS = ("length", "datediff", "year", "month", "day")
 KEEPS_FIRST = ("neg", "abs", "nullif")
-DIGITS = {INT: 10, BIGINT: 20}
+DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}
+WHOLE = list(DIGITS)
+DATED = [DATE, TIMESTAMP_NTZ, TIMESTAMP]
 
 
 class NoTypeRuleError(Exception):
@@ -38,14 +55,14 @@ def _wider(left: SqlType, right: SqlType) -> SqlType:
     kinds = {left.kind, right.kind}
     if left == right:
         return left
-    if kinds == {Kind.DATE, Kind.TIMESTAMP_NTZ}:
-        return TIMESTAMP_NTZ
-    if not kinds <= {Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE}:
-        raise NoTypeRuleError(f"no common type of {left} and {right}")
-    if Kind.DOUBLE in kinds:
+    for order in (WHOLE, DATED):
+        if left in order and right in order:
+            return order[max(order.index(left), order.index(right))]
+    for type_ in (left, right):
+        if type_ not in (*WHOLE, FLOAT, DOUBLE) and type_.kind is not Kind.DECIMAL:
+            raise NoTypeRuleError(f"no common type of {left} and {right}")
+    if {Kind.FLOAT, Kind.DOUBLE} & kinds:
         return DOUBLE
-    if Kind.DECIMAL not in kinds:
-        return BIGINT
     a, b = as_decimal(left), as_decimal(right)
     scale = max(a.scale, b.scale)
     return decimal(max(a.precision - a.scale, b.precision - b.scale) + scale, scale)
@@ -78,7 +95,8 @@ def call_type(function: str, args: Sequence[Expr]) -> SqlType:
 
 def arithmetic_type(function: str, left: SqlType, right: SqlType) -> SqlType:
     """The type of `left op right`."""
-    if Kind.DECIMAL not in {left.kind, right.kind} or Kind.DOUBLE in {left.kind, right.kind}:
+    kinds = {left.kind, right.kind}
+    if Kind.DECIMAL not in kinds or kinds & {Kind.FLOAT, Kind.DOUBLE}:
         return common_type((left, right))
     a, b = as_decimal(left), as_decimal(right)
     if function.startswith("mul"):
@@ -106,7 +124,7 @@ def aggregate_type(function: AggregateFunction, arg: SqlType) -> SqlType:
         case AggregateFunction.SUM if arg.kind is Kind.DECIMAL:
             return decimal(min(38, arg.precision + 10), arg.scale)
         case AggregateFunction.SUM:
-            return DOUBLE if arg == DOUBLE else BIGINT
+            return DOUBLE if arg in (FLOAT, DOUBLE) else BIGINT
         case AggregateFunction.AVG if arg.kind is Kind.DECIMAL:
             return decimal(min(38, arg.precision + 4), min(38, arg.scale + 4))
         case AggregateFunction.AVG:

@@ -20,7 +20,7 @@ from workload.query import AggregateFunction, Expr, JoinKind, Query, blocks, rel
 from workload.schema import Column
 from workload.scope import output_columns
 from workload.sql.functions import CASE, FUNCTIONS, IN
-from workload.types import BIGINT, INT, decimal
+from workload.types import BIGINT, INT, TINYINT, decimal
 
 EVERY_FUNCTION = {*FUNCTIONS, CASE, IN}
 
@@ -32,7 +32,7 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def assert_same(expected: Relation, actual: Relation) -> None:
-    assert [str(c.type) for c in actual.columns] == [str(c.type) for c in expected.columns]
+    assert duckdb_truth.shown_types(actual.columns) == duckdb_truth.shown_types(expected.columns)
     assert canonical_rows(actual.rows) == canonical_rows(expected.rows)
 
 
@@ -98,6 +98,9 @@ ERRORS: dict[str, Query] = {
     "absolute least INT": of_one_row(call("abs", call("sub", -(2**31) + 7, a["i"]))),
     "remainder by zero": of_one_row(call("mod", a["i"], call("sub", a["i"], a["i"]))),
     "remainder by zero, DOUBLE": of_one_row(call("mod", a["x"], 0.0)),
+    "TINYINT overflow": of_one_row(call("add", call("mul", a["y"], lit(20, TINYINT)), a["y"])),
+    "SMALLINT overflow": of_one_row(call("mul", a["h"], call("mul", a["h"], a["h"]))),
+    "too big for TINYINT": of_one_row(cast(a["l"], TINYINT)),
     "too big for INT": of_one_row(cast(a["l"], INT)),
     "too big for DECIMAL": of_one_row(cast(a["l"], decimal(5, 2))),
     "no number": of_one_row(cast(a["s"], INT)),

@@ -41,7 +41,7 @@ REFUSED_QUERIES = {
 
 def refused(call: Call) -> str | None:
     """PostgreSQL's words for a call of the matrix that it does not run; none of these is generated."""
-    if call.function == "mod" and call.type.kind is Kind.DOUBLE:
+    if call.function == "mod" and call.type.kind in (Kind.FLOAT, Kind.DOUBLE):
         return "operator does not exist"
     if call.function == "cast" and {call.type.kind, call.args[0].type.kind} == {Kind.BIGINT, Kind.BOOLEAN}:
         return "cannot cast type"

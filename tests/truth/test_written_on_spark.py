@@ -15,6 +15,7 @@ from workload.dml import Insert
 from workload.query import Query, names_read
 from workload.scenario import Commit, Scenario
 from workload.sql import Dialect, render_query, written_query
+from workload.sql.written import names_of
 
 pytestmark = pytest.mark.spark
 
@@ -50,7 +51,7 @@ def test_styles_mean_the_same_to_spark(spark: SparkSession) -> None:
         for number, query in enumerate(queries):
             house, written = (
                 render_query(query, Dialect.SPARK),
-                written_query(query, 100 * index + number + 1),
+                written_query(query, 100 * index + number + 1, names_of(scenario)),
             )
             assert answer(session, written) == answer(session, house), f"{written}\n{house}"
             texts += written != house

@@ -9,10 +9,24 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+import numpy
+
 from workload.types import Kind, Row, SqlType, Value
 
 EXACT = decimal.Context(prec=200, Emax=10_000, Emin=-10_000, rounding=decimal.ROUND_HALF_UP)
 """Wide enough that no decimal operation of the IR rounds before `rescale` says so."""
+
+
+BOUNDS = {Kind.TINYINT: 2**7, Kind.SMALLINT: 2**15, Kind.INT: 2**31, Kind.BIGINT: 2**63}
+"""Integers of a type are below this number, and not below minus it."""
+
+
+ALIKE = {
+    (Kind.FLOAT, Kind.DOUBLE),
+    (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ),
+    (Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP),
+}
+"""Casts that keep the Python value."""
 
 
 class EvaluationError(Exception):
@@ -50,13 +64,16 @@ def _row_order(row: Row) -> list[tuple[bool, str]]:
 def fit(value: Value, type_: SqlType) -> Value:
     """The value in the exact form of its type: decimals rounded to the scale. Raises on overflow."""
     match type_.kind:
-        case Kind.INT | Kind.BIGINT:
-            bound = 2**31 if type_.kind is Kind.INT else 2**63
+        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
+            bound = BOUNDS[type_.kind]
             if isinstance(value, int) and not -bound <= value < bound:
                 raise EvaluationError(f"{value} overflows {type_}")
             return value
         case Kind.DECIMAL:
             return rescale(value, type_) if isinstance(value, Decimal) else value
+        case Kind.FLOAT if isinstance(value, float):
+            # The nearest value of 32 bits.
+            return float(numpy.float32(value))
         case _:
             return value
 
@@ -75,11 +92,11 @@ def widen(value: Value, type_: SqlType) -> Value:
     match type_.kind, value:
         case _, None:
             return None
-        case Kind.DOUBLE, int() | Decimal():
+        case Kind.FLOAT | Kind.DOUBLE, int() | Decimal():
             return float(value)
         case Kind.DECIMAL, int():
             return rescale(Decimal(value), type_)
-        case Kind.TIMESTAMP_NTZ, dt.date() if not isinstance(value, dt.datetime):
+        case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP, dt.date() if not isinstance(value, dt.datetime):
             return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001  # no zone is the type
         case _:
             return fit(value, type_)
@@ -87,28 +104,28 @@ def widen(value: Value, type_: SqlType) -> Value:
 
 def cast_value(value: Any, source: SqlType, target: SqlType) -> Value:
     """CAST in ANSI mode. Raises where Spark does, and for the casts the IR leaves out (DOUBLE to text)."""
-    numeric = {Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE}
+    numeric = {*BOUNDS, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE}
     match source.kind, target.kind:
-        case (a, b) if a is b:
+        case (a, b) if a is b or (a, b) in ALIKE:
             return fit(value, target)
-        case Kind.DATE, Kind.TIMESTAMP_NTZ:
+        case Kind.DATE, Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
             return widen(value, target)
-        case Kind.TIMESTAMP_NTZ, Kind.DATE:
+        case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP, Kind.DATE:
             date: dt.date = value.date()
             return date
         case Kind.STRING, _:
             return _parse(value.strip(), target)
-        case (k, Kind.STRING) if k is not Kind.DOUBLE:
+        case (k, Kind.STRING) if k not in (Kind.FLOAT, Kind.DOUBLE, Kind.BINARY):
             return _text(value)
         case (Kind.BOOLEAN, k) if k in numeric:
             return widen(int(value), target)
         case (k, Kind.BOOLEAN) if k in numeric:
             return bool(value != 0)
-        case (Kind.DECIMAL | Kind.DOUBLE, Kind.INT | Kind.BIGINT):
+        case (Kind.DECIMAL | Kind.FLOAT | Kind.DOUBLE, whole) if whole in BOUNDS:
             if not math.isfinite(value):
                 raise EvaluationError(f"{value} overflows {target}")
             return fit(int(value), target)
-        case (Kind.INT | Kind.BIGINT | Kind.DECIMAL, k) if k in numeric:
+        case (exact, k) if exact in {*BOUNDS, Kind.DECIMAL} and k in numeric:
             return widen(value, target)
         case _:
             raise EvaluationError(f"no rule for CAST({source} AS {target})")
@@ -131,7 +148,7 @@ def _text(value: Any) -> str:
 def _parse(text: str, target: SqlType) -> Value:
     try:
         match target.kind:
-            case Kind.INT | Kind.BIGINT:
+            case kind if kind in BOUNDS:
                 return fit(int(text), target)
             case Kind.DECIMAL:
                 return rescale(Decimal(text), target)
@@ -139,7 +156,7 @@ def _parse(text: str, target: SqlType) -> Value:
                 return float(text)
             case Kind.DATE:
                 return dt.date.fromisoformat(text)
-            case Kind.TIMESTAMP_NTZ:
+            case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
                 return dt.datetime.fromisoformat(text)
             case Kind.BOOLEAN if text.lower() in ("true", "false"):
                 return text.lower() == "true"

@@ -21,7 +21,7 @@ class Dialect(Enum):
 
 
 def type_name(type_: SqlType, dialect: Dialect) -> str:
-    """The type's name; TIMESTAMP_NTZ is the plain TIMESTAMP of DuckDB and PostgreSQL."""
+    """The type's name; both types of timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
     if type_.kind is Kind.DECIMAL:
         return str(type_)
     return NAMES[dialect].get(type_.kind, type_.kind.value)
@@ -29,10 +29,13 @@ def type_name(type_: SqlType, dialect: Dialect) -> str:
 
 NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
     Dialect.SPARK: {},
-    Dialect.DUCKDB: {Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.STRING: "VARCHAR"},
+    Dialect.DUCKDB: {Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.STRING: "VARCHAR", Kind.BINARY: "BLOB"},
     Dialect.POSTGRES: {
         Kind.TIMESTAMP_NTZ: "TIMESTAMP",
         Kind.STRING: "TEXT",
+        Kind.BINARY: "BYTEA",
+        Kind.TINYINT: "SMALLINT",
+        Kind.FLOAT: "REAL",
         Kind.DOUBLE: "DOUBLE PRECISION",
     },
 }
@@ -57,9 +60,10 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
             text = string_literal(value, dialect)
             # Bare, it would have no type yet.
             return f"CAST({text} AS {name})" if dialect is Dialect.POSTGRES else text
+        case bytes():
+            return _binary(value, name, dialect)
         case dt.datetime():
-            keyword = "TIMESTAMP_NTZ" if dialect is Dialect.SPARK else "TIMESTAMP"
-            return f"{keyword} '{value.isoformat(sep=' ')}'"
+            return f"{name} '{value.isoformat(sep=' ')}'"
         case dt.date():
             return f"DATE '{value.isoformat()}'"
         case _:
@@ -89,8 +93,20 @@ def _integer(value: int, type_: SqlType, name: str) -> str:
     return f"CAST('{value}' AS {name})"
 
 
+def _binary(value: bytes, name: str, dialect: Dialect) -> str:
+    match dialect:
+        case Dialect.SPARK:
+            return f"X'{value.hex().upper()}'"
+        case Dialect.DUCKDB:
+            return f"unhex('{value.hex()}')"
+        case Dialect.POSTGRES:
+            return f"CAST('\\x{value.hex()}' AS {name})"
+        case _:
+            assert_never(dialect)
+
+
 def double_text(value: float) -> str:
-    """A DOUBLE as the engines write and read it."""
+    """A DOUBLE or FLOAT as the engines write and read it."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

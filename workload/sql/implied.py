@@ -15,7 +15,7 @@ from decimal import Decimal
 from workload.coercion import common_type_of
 from workload.query import Call, Expr, Literal
 from workload.sql.functions import CASE, IN
-from workload.types import BIGINT, DOUBLE, INT, STRING, Kind, SqlType, decimal
+from workload.types import BIGINT, BITS, DOUBLE, INT, STRING, Kind, SqlType, decimal
 
 CALCULATING = frozenset({"add", "sub", "mul", "mod"})
 """Arithmetic, which takes its values in the type of its result if that is BIGINT or DOUBLE."""
@@ -26,8 +26,12 @@ COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "b
 CHOOSING = frozenset({"coalesce", "greatest", "least", CASE})
 """Functions that return one of their values."""
 
-CONVERTED = (Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.DATE)
+CONVERTED = (*BITS, Kind.DECIMAL, Kind.FLOAT, Kind.DATE, Kind.TIMESTAMP_NTZ)
 """The kinds that Spark converts to another one by itself."""
+
+
+ALIKE = (frozenset({*BITS, Kind.DECIMAL}), frozenset({Kind.FLOAT, Kind.DOUBLE}))
+"""Kinds between which a conversion keeps the number, if it fits."""
 
 
 def with_implied(call: Call, chance: Callable[[int], bool], kept: Collection[Expr] = ()) -> Call:
@@ -80,7 +84,7 @@ def _everyday(constant: object, type_: SqlType) -> Literal | None:
     match constant:
         case bool():
             return None
-        case int() if type_.kind is Kind.BIGINT and abs(constant) < 2**31:
+        case int() if type_.kind is not Kind.INT and abs(constant) < 2**31:
             return Literal(constant, INT)
         case float() if math.isfinite(constant) and abs(constant) < 1000 and not _is_minus_zero(constant):
             return _number(Decimal(constant))
@@ -113,5 +117,5 @@ def _means_the_same(values: Sequence[Expr], type_: SqlType, comparing: bool) -> 
     meet = common_type_of(types) if types else None
     if meet == type_:
         return True
-    # Exact numbers compare alike in every type that holds them all; DOUBLE rounds.
-    return comparing and meet is not None and DOUBLE not in (meet, type_) and type_.kind is Kind.DECIMAL
+    # Numbers compare alike in every type that holds them all; DOUBLE rounds integers and decimals.
+    return comparing and meet is not None and any({meet.kind, type_.kind} <= exact for exact in ALIKE)

@@ -6,184 +6,169 @@ few that it does not. What a text means is what Spark's grammar (SqlBaseParser.g
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
-from random import Random
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import assert_never
 
 from workload import query as ir
-from workload.keywords import KEYWORDS
-from workload.scenario import Definition
-from workload.sql.dialect import Dialect, type_name
-from workload.sql.functions import CASE, FUNCTIONS, IN
-from workload.sql.implied import with_implied
+from workload.scenario import Definition, Scenario
+from workload.sql.dialect import Dialect
 from workload.sql.render import render_query
-from workload.sql.written_literal import written_literal
+from workload.sql.written_expression import Clause, Level, Written
+from workload.sql.written_style import Style
+
+Names = Mapping[str, Collection[str]]
+"""Relation -> the names of its columns."""
 
 
-class Level(IntEnum):
-    """How tightly the topmost operator of a text binds in Spark's grammar."""
-
-    OR = 1
-    AND = 2
-    NOT = 3
-    PREDICATE = 4
-    COMPARISON = 5
-    SUM = 6
-    PRODUCT = 7
-    SIGN = 8
-    PRIMARY = 9
-
-
-Written = tuple[str, Level]
-"""A text, and how tightly its topmost operator binds."""
-
-INFIX: Mapping[str, tuple[Level, tuple[str, ...]]] = {
-    "or": (Level.OR, ("OR",)),
-    "and": (Level.AND, ("AND",)),
-    "eq": (Level.COMPARISON, ("=", "=", "==")),
-    "ne": (Level.COMPARISON, ("<>", "!=")),
-    "lt": (Level.COMPARISON, ("<",)),
-    "le": (Level.COMPARISON, ("<=",)),
-    "gt": (Level.COMPARISON, (">",)),
-    "ge": (Level.COMPARISON, (">=",)),
-    "add": (Level.SUM, ("+",)),
-    "sub": (Level.SUM, ("-",)),
-    "concat": (Level.SUM, ("||",)),
-    "mul": (Level.PRODUCT, ("*",)),
-    "mul_decimal": (Level.PRODUCT, ("*",)),
-    "div": (Level.PRODUCT, ("/",)),
-    "mod": (Level.PRODUCT, ("%",)),
-}
-"""Operators that bind from left to right: how tightly, and their signs."""
-
-SUFFIX: Mapping[str, str] = {
-    "is_null": "IS NULL",
-    "is_not_null": "IS NOT NULL",
-    "is_true": "IS TRUE",
-    "is_false": "IS FALSE",
-}
-
-PREDICATES: Mapping[str, str] = {
-    "between": "{0} {not}BETWEEN {1} AND {2}",
-    "like": "{0} {not}LIKE {1} ESCAPE '$'",
-    "differs": "{0} IS DISTINCT FROM {1}",
-}
-"""Predicates whose operands are values: comparisons, or what binds tighter."""
-
-
-def definition_text(definition: Definition, dialect: Dialect) -> str:
+def definition_text(scenario: Scenario, definition: Definition, dialect: Dialect) -> str:
     """Returns the text of a definition's query as an engine is given it; only Spark's SQL has styles."""
     if definition.style and dialect is Dialect.SPARK:
-        return written_query(definition.query, definition.style)
+        return written_query(definition.query, definition.style, names_of(scenario))
     return render_query(definition.query, dialect)
 
 
-def written_query(query: ir.Query, style: int) -> str:
-    """Returns a query in Spark's SQL, in the style of that number: the same number gives the same text."""
-    choices = Random(style)
-    writer = _Writer(choices, parens=choices.choice((0, 0, 10, 40)), lower=choices.random() < 0.3)
-    return writer.whole(query)
+def written_query(query: ir.Query, style: int, names: Names) -> str:
+    """Returns a query in Spark's SQL, in the style of that number: the same number gives the same text.
+
+    `names`: the columns of every relation that the query reads.
+    """
+    return _Writer(Style.of(style), names).whole(query)
 
 
-@dataclass(slots=True)
+def names_of(scenario: Scenario) -> Names:
+    """Returns the column names of every table, view and dynamic table of a scenario."""
+    tables = {table.name: [column.name for column in table.columns] for table in scenario.tables}
+    return {**tables, **{each.name: _outputs(each.query) for each in scenario.definitions}}
+
+
+def _outputs(query: ir.Query) -> list[str]:
+    match query:
+        case ir.Select(items):
+            return [item.name for item in items]
+        case ir.SetOperation(branches):
+            return _outputs(branches[0])
+        case ir.With(_, body):
+            return _outputs(body)
+        case _:
+            assert_never(query)
+
+
+@dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes one query. `parens`: percent of operands in parentheses that need none."""
+    """Writes one query in a style. `names`: the columns of the relations that it may read."""
 
-    choices: Random
-    parens: int
-    lower: bool
-
-    def chance(self, percent: int) -> bool:
-        return self.choices.random() * 100 < percent
-
-    def words(self, text: str) -> str:
-        return text.lower() if self.lower else text
-
-    def name(self, name: str) -> str:
-        if self.chance(10):
-            name = name.upper()
-        return f"`{name}`" if self.chance(10) else name
-
-    def gap(self) -> str:
-        """Returns what stands between two clauses."""
-        if self.chance(4):
-            return self.choices.choice((" /* a comment */ ", " -- a comment's end\n", "\n\t"))
-        return " "
+    style: Style
+    names: Names
 
     # Queries.
 
     def whole(self, query: ir.Query) -> str:
         text = self.query(query)
-        if isinstance(query, ir.With) or not self.chance(15):
+        if self.style.chance(8):
+            # Rows of a table have no order, so this means nothing.
+            text += self.style.words(" ORDER BY 1" + self.style.choices.choice(("", " DESC", " NULLS LAST")))
+        if isinstance(query, ir.With) or not self.style.chance(15):
             return text
-        select, from_ = self.words("SELECT"), self.words("FROM")
-        star = self.choices.choice(("*", "w.*", "W.*"))
-        if self.chance(50):
-            return f"{self.words('WITH')} w {self.words('AS')} ({text}) {select} {star} {from_} w"
-        return f"{select} {star} {from_} ({text}) {self.choices.choice(('AS w', 'w'))}"
+        select, from_ = self.style.words("SELECT"), self.style.words("FROM")
+        star = self.style.choices.choice(("*", "w.*", "W.*"))
+        if self.style.chance(50):
+            return f"{self.style.words('WITH')} w {self.style.words('AS')} ({text}) {select} {star} {from_} w"
+        return f"{select} {star} {from_} ({text}) {self.style.choices.choice(('AS w', 'w'))}"
 
     def query(self, query: ir.Query) -> str:
         match query:
             case ir.Select():
                 return self.select(query)
             case ir.SetOperation(branches):
-                return f"{self.gap()}{self.words(query.sql)} ".join(map(self.branch, branches))
+                return f"{self.style.gap()}{self.style.words(query.sql)} ".join(map(self.branch, branches))
             case ir.With(ctes, body):
                 while isinstance(body, ir.With):
                     ctes, body = ctes + body.ctes, body.body
-                as_ = self.words("AS")
-                named = ", ".join(f"{self.name(cte.name)} {as_} ({self.query(cte.query)})" for cte in ctes)
-                return f"{self.words('WITH')} {named}{self.gap()}{self.query(body)}"
+                writer, as_, written = self, self.style.words("AS"), []
+                for cte in ctes:
+                    written.append(f"{self.style.name(cte.name)} {as_} ({writer.query(cte.query)})")
+                    writer = _Writer(self.style, {**writer.names, cte.name: _outputs(cte.query)})
+                with_ = f"{self.style.words('WITH')} {', '.join(written)}"
+                return f"{with_}{self.style.gap()}{writer.query(body)}"
             case _:
                 assert_never(query)
 
     def branch(self, branch: ir.Query) -> str:
         text = self.query(branch)
-        return text if isinstance(branch, ir.Select) and self.chance(70) else f"({text})"
+        return text if isinstance(branch, ir.Select) and self.style.chance(70) else f"({text})"
 
     def select(self, select: ir.Select) -> str:
         # Without a qualifier a name of two relations would be ambiguous.
         single = not isinstance(select.source, ir.Join)
         # Spark finds a key in the select list only if it is written alike there.
-        once = _Clause(self, False)
+        once = Clause(self.style, False)
         known: Mapping[ir.Expr, Written] = {
             key: once.written(key) for key in select.group_by or () if isinstance(key, ir.Call)
         }
-        clause = _Clause(self, single and self.chance(60), known)
+        clause = Clause(self.style, single and self.style.chance(60), known)
         distinct = "DISTINCT " if select.distinct else ""
         items = ", ".join(map(clause.item, select.items))
         parts = [
-            f"{self.words('SELECT ' + distinct)}{items}",
-            f"{self.words('FROM')} {self.source(select.source)}",
+            f"{self.style.words('SELECT ' + distinct)}{items}",
+            f"{self.style.words('FROM')} {self.source(select.source)}",
         ]
         if select.where is not None:
-            parts.append(f"{self.words('WHERE')} {clause.text(select.where)}")
+            parts.append(f"{self.style.words('WHERE')} {clause.text(select.where)}")
         if select.group_by:
-            parts.append(f"{self.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
+            parts.append(f"{self.style.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
         if select.having is not None:
             # In HAVING a name without a qualifier may stand for an output.
-            parts.append(f"{self.words('HAVING')} {_Clause(self, False, known).text(select.having)}")
+            having = Clause(self.style, False, {**known, **self.aliased(select)})
+            parts.append(f"{self.style.words('HAVING')} {having.text(select.having)}")
         text = parts[0]
         for part in parts[1:]:
-            text += self.gap() + part
+            text += self.style.gap() + part
         return text
 
-    def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: _Clause) -> str:
+    def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: Clause) -> str:
         items = [item.expr for item in select.items]
-        if _all_are_keys(items, keys) and self.chance(20):
-            return self.words("ALL")
+        if _all_are_keys(items, keys) and self.style.chance(20):
+            return self.style.words("ALL")
+        inputs = self.inputs(select.source)
         listed = []
         for key in keys:
-            position = items.index(key) + 1 if key in items else 0
-            listed.append(str(position) if position and self.chance(25) else clause.text(key))
+            text = clause.text(key)
+            if key in items:
+                position = items.index(key)
+                alias = select.items[position].name
+                if self.style.chance(25):
+                    text = str(position + 1)
+                elif alias not in inputs and self.style.chance(30):
+                    text = self.style.name(alias)
+            listed.append(text)
         return ", ".join(listed)
+
+    def aliased(self, select: ir.Select) -> Mapping[ir.Expr, Written]:
+        """Returns the aliases of aggregates that HAVING names by them, as a column would come first."""
+        inputs = self.inputs(select.source)
+        return {
+            item.expr: (self.style.name(item.name), Level.PRIMARY)
+            for item in select.items
+            if isinstance(item.expr, ir.Aggregate) and item.name not in inputs and self.style.chance(40)
+        }
+
+    def inputs(self, relation: ir.Relation) -> Collection[str]:
+        """Returns the names of all columns that a FROM clause brings into scope."""
+        match relation:
+            case ir.Named(name, _):
+                return self.names[name]
+            case ir.Derived(query, _):
+                return _outputs(query)
+            case ir.Join(_, left, right, _):
+                return {*self.inputs(left), *self.inputs(right)}
+            case _:
+                assert_never(relation)
 
     # Relations.
 
     def source(self, relation: ir.Relation) -> str:
-        if isinstance(relation, ir.Join) and relation.kind is ir.JoinKind.CROSS and self.chance(50):
+        if isinstance(relation, ir.Join) and relation.kind is ir.JoinKind.CROSS and self.style.chance(50):
             right = self.relation(relation.right)
             if isinstance(relation.right, ir.Join):
                 right = f"({right})"
@@ -191,12 +176,13 @@ class _Writer:
         return self.relation(relation)
 
     def relation(self, relation: ir.Relation) -> str:
-        as_ = self.words("AS ") if self.chance(60) else ""
+        as_ = self.style.words("AS ") if self.style.chance(60) else ""
         match relation:
             case ir.Named(name, alias):
-                return self.name(name) if name == alias else f"{self.name(name)} {as_}{alias}"
+                shown = self.style.alias(alias)
+                return self.style.name(name) if name == shown else f"{self.style.name(name)} {as_}{shown}"
             case ir.Derived(query, alias):
-                return f"({self.query(query)}) {as_}{alias}"
+                return f"({self.query(query)}) {as_}{self.style.alias(alias)}"
             case ir.Join():
                 return self.join(relation)
             case _:
@@ -206,15 +192,42 @@ class _Writer:
         left, right = self.relation(join.left), self.relation(join.right)
         if isinstance(join.right, ir.Join):
             right = f"({right})"
-        if isinstance(join.left, ir.Join) and self.chance(20):
+        if isinstance(join.left, ir.Join) and self.style.chance(20):
             left = f"({left})"
         words = join.kind.value
-        if join.kind is ir.JoinKind.INNER and self.chance(60):
+        if join.kind is ir.JoinKind.INNER and self.style.chance(60):
             words = "JOIN"
-        elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.chance(40):
+        elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.style.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
-        condition = "" if join.on is None else f" {self.words('ON')} {_Clause(self, False).text(join.on)}"
-        return f"{left}{self.gap()}{self.words(words)} {right}{condition}"
+        text = f"{left}{self.style.gap()}{self.style.words(words)} {right}"
+        if join.on is None:
+            return text
+        names = _equated_names(join)
+        if names and self.style.chance(50):
+            return f"{text} {self.style.words('USING')} ({', '.join(map(self.style.name, names))})"
+        return f"{text} {self.style.words('ON')} {Clause(self.style, False).text(join.on)}"
+
+
+def _equated_names(join: ir.Join) -> list[str]:
+    """Returns the names for USING where a join of two relations equates columns of the same names; else none.
+
+    The columns may still be named by their relations: USING merges them for `*` and for bare names alone.
+    """
+    if isinstance(join.left, ir.Join) or isinstance(join.right, ir.Join) or join.on is None:
+        return []
+    names: list[str] = []
+    conditions = [join.on]
+    while conditions:
+        match conditions.pop(0):
+            case ir.Call("and", (first, second), _):
+                conditions = [first, second, *conditions]
+            case ir.Call("eq", (ir.ColumnRef(one, name, _), ir.ColumnRef(other, same, _)), _) if (
+                name == same and one != other and name not in names
+            ):
+                names.append(name)
+            case _:
+                return []
+    return names
 
 
 def _all_are_keys(items: list[ir.Expr], keys: tuple[ir.Expr, ...]) -> bool:
@@ -229,126 +242,3 @@ def _all_are_keys(items: list[ir.Expr], keys: tuple[ir.Expr, ...]) -> bool:
     listed = [item for item, has in zip(items, aggregated, strict=True) if not has]
     mixed = any(bare(item) for item, has in zip(items, aggregated, strict=True) if has)
     return not mixed and all(key in listed for key in keys) and all(item in keys for item in listed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Clause:
-    """Writes the expressions of one clause. `bare`: columns without the name of their relation.
-
-    `known`: expressions that are written already.
-    """
-
-    writer: _Writer
-    bare: bool
-    known: Mapping[ir.Expr, Written] = field(default_factory=dict)
-
-    def item(self, item: ir.Item) -> str:
-        expr = item.expr
-        if isinstance(expr, ir.ColumnRef) and expr.name == item.name and self.writer.chance(40):
-            # The output has the name as it is written here, capitals included.
-            return item.name if self.bare else f"{expr.relation}.{item.name}"
-        text = self.text(expr)
-        as_ = self.writer.words("AS ") if self.writer.chance(70) or item.name in KEYWORDS else ""
-        return f"{text} {as_}{item.name}"
-
-    def text(self, expr: ir.Expr) -> str:
-        return self.written(expr)[0]
-
-    def operand(self, expr: ir.Expr, least: Level) -> str:
-        """Returns the text of an operand, in parentheses if it binds less tightly than `least`."""
-        text, level = self.written(expr)
-        # Two signs in a row would begin a comment.
-        signed = text.startswith("-") and least > Level.COMPARISON
-        needed = level < least or signed
-        extra = level < Level.PRIMARY and self.writer.chance(self.writer.parens)
-        return f"({text})" if needed or extra else text
-
-    def written(self, expr: ir.Expr) -> Written:
-        if expr in self.known:
-            return self.known[expr]
-        match expr:
-            case ir.ColumnRef(relation, name, _):
-                shown = self.writer.name(name)
-                return (shown if self.bare else f"{relation}.{shown}"), Level.PRIMARY
-            case ir.Literal(value, type_):
-                text = written_literal(value, type_, self.writer.chance, self.writer.words)
-                return text, Level.SIGN if text.startswith("-") else Level.PRIMARY
-            case ir.Call():
-                return self.call(expr)
-            case ir.Aggregate(function, arg, distinct, _):
-                if function is ir.AggregateFunction.COUNT_STAR or arg is None:
-                    return self.writer.words("COUNT(*)"), Level.PRIMARY
-                name = self.writer.words(function.value)
-                return f"{name}({'DISTINCT ' if distinct else ''}{self.text(arg)})", Level.PRIMARY
-            case _:
-                assert_never(expr)
-
-    def call(self, call: ir.Call) -> Written:
-        call = with_implied(call, self.writer.chance, self.known)
-        words, args = self.writer.words, call.args
-        if call.function in INFIX:
-            level, signs = INFIX[call.function]
-            left = self.operand(args[0], level)
-            right = self.operand(args[1], Level(level + 1))
-            return f"{left} {words(self.writer.choices.choice(signs))} {right}", level
-        if call.function in SUFFIX:
-            return (
-                f"{self.operand(args[0], Level.COMPARISON)} {words(SUFFIX[call.function])}",
-                Level.PREDICATE,
-            )
-        if call.function in PREDICATES:
-            return self.predicate(call, ""), Level.PREDICATE
-        match call.function:
-            case "not":
-                return self.negation(args[0])
-            case "neg":
-                return f"-{self.operand(args[0], Level.SIGN)}", Level.SIGN
-            case "same" if self.writer.chance(50):
-                sides = self.operand(args[0], Level.COMPARISON), self.operand(args[1], Level.SUM)
-                return f"{sides[0]} <=> {sides[1]}", Level.COMPARISON
-            case "same":
-                left, right = (self.operand(arg, Level.COMPARISON) for arg in args)
-                return f"{left} {words('IS NOT DISTINCT FROM')} {right}", Level.PREDICATE
-            case "cast" if self.writer.chance(30):
-                type_ = type_name(call.type, Dialect.SPARK)
-                return f"{self.operand(args[0], Level.PRIMARY)}::{type_}", Level.PRIMARY
-            case name if name == IN:
-                return self.predicate(call, ""), Level.PREDICATE
-            case name if name == CASE:
-                return self.case(call), Level.PRIMARY
-            case _:
-                return self.function(call), Level.PRIMARY
-
-    def predicate(self, call: ir.Call, negation: str) -> str:
-        """Returns BETWEEN, LIKE, IS DISTINCT FROM or IN; `negation`: NOT and a blank, or nothing."""
-        first, *others = call.args
-        value = self.operand(first, Level.COMPARISON)
-        if call.function == IN:
-            listed = ", ".join(map(self.text, others))
-            return f"{value} {self.writer.words(negation + 'IN')} ({listed})"
-        texts = [value, *(self.operand(arg, Level.COMPARISON) for arg in others)]
-        return PREDICATES[call.function].format(*texts, **{"not": negation})
-
-    def negation(self, negated: ir.Expr) -> Written:
-        inner = negated.function if isinstance(negated, ir.Call) else ""
-        if isinstance(negated, ir.Call) and inner in (IN, "between", "like") and self.writer.chance(60):
-            return self.predicate(negated, "NOT "), Level.PREDICATE
-        sign = self.writer.choices.choice((self.writer.words("NOT "), self.writer.words("NOT "), "!"))
-        return f"{sign}{self.operand(negated, Level.NOT)}", Level.NOT
-
-    def case(self, call: ir.Call) -> str:
-        words, args = self.writer.words, [self.text(arg) for arg in call.args]
-        if len(args) == 3 and self.writer.chance(40):
-            return f"{words('IF')}({', '.join(args)})"
-        branches = "".join(
-            f" {words('WHEN')} {args[i]} {words('THEN')} {args[i + 1]}" for i in range(0, len(args) - 1, 2)
-        )
-        return f"{words('CASE')}{branches} {words('ELSE')} {args[-1]} {words('END')}"
-
-    def function(self, call: ir.Call) -> str:
-        args = [self.text(arg) for arg in call.args]
-        if call.function == "coalesce" and len(args) == 2 and self.writer.chance(50):
-            name = self.writer.choices.choice(("NVL", "IFNULL"))
-            return f"{self.writer.words(name)}({args[0]}, {args[1]})"
-        fields = {"type": type_name(call.type, Dialect.SPARK), "args": ", ".join(args)}
-        return FUNCTIONS[call.function].template(Dialect.SPARK).format(*args, **fields)

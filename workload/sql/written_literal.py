@@ -8,10 +8,12 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from workload.sql.dialect import Dialect, literal, type_name
-from workload.types import Kind, SqlType, Value
+from workload.types import BITS, Kind, SqlType, Value
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;_-+|")
 """Characters that mean themselves between any quotes."""
+
+SUFFIXES = {Kind.TINYINT: "Y", Kind.SMALLINT: "S", Kind.INT: "", Kind.BIGINT: "L"}
 
 
 def written_literal(
@@ -26,10 +28,10 @@ def written_literal(
             return f"{words('NULL')}::{type_name(type_, Dialect.SPARK)}"
         case bool():
             return words(usual)
-        case int() if type_.kind is Kind.INT and value > -(2**31):
-            return str(value)
-        case int() if type_.kind is Kind.BIGINT and value > -(2**63):
-            return f"{value}{words('L')}"
+        case int() if value > -(2 ** (BITS[type_.kind] - 1)):
+            return f"{value}{words(SUFFIXES[type_.kind])}"
+        case float() if type_.kind is Kind.FLOAT:
+            return f"{value!r}{words('F')}" if math.isfinite(value) and not _is_minus_zero(value) else usual
         case float() if math.isfinite(value) and not _is_minus_zero(value):
             return f"{value!r}{words('D')}" if chance(50) else f"{value:.17e}"
         case Decimal() if _is_bare(value, type_):
@@ -38,10 +40,8 @@ def written_literal(
             return f"'{value:f}'::{type_}" if value < 0 else f"{value:f}::{type_}"
         case str() if set(value) <= PLAIN and chance(30):
             return f'"{value}"'
-        case dt.datetime():
-            return usual
-        case dt.date():
-            return f"'{value.isoformat()}'::{words('DATE')}" if chance(50) else usual
+        case dt.date() if type_.kind is Kind.DATE and chance(50):
+            return f"'{value.isoformat()}'::{words('DATE')}"
         case _:
             return usual
 

@@ -21,10 +21,13 @@ class Dialect:
     type_names: Mapping[Kind, str]
     quote: str
     backslash_escapes: bool
-    timestamp_keyword: str
+    binary: Callable[[bytes], str]
+    """Takes a value of BINARY; returns its literal."""
     function_text: Callable[[Function], str]
     aggregate_text: Callable[[Agg, str], str]
     """Takes an aggregate and its plain text; returns the text with the type that Spark gives the result."""
+    widens_floats: bool = True
+    """Whether a FLOAT beside another number becomes a DOUBLE, as in Spark."""
     join_hint: str = ""
     """A hint after SELECT for the rows of a join; with a hint, every join is rendered as its own SELECT."""
 
@@ -57,13 +60,15 @@ class Dialect:
             case float() as value:
                 # Python writes nan and inf, which Spark and DuckDB write NaN and Infinity.
                 number = repr(value).replace("nan", "NaN").replace("inf", "Infinity")
-                return f"CAST('{number}' AS DOUBLE)"
+                return f"CAST('{number}' AS {name})"
             case Decimal() as value:
                 return f"CAST({value:f} AS {name})"
             case str() as value:
                 return self.string(value)
+            case bytes() as value:
+                return self.binary(value)
             case dt.datetime() as value:
-                return f"{self.timestamp_keyword} '{value.isoformat(sep=' ')}'"
+                return f"{name} '{value.isoformat(sep=' ')}'"
             case dt.date() as value:
                 return f"DATE '{value.isoformat()}'"
             case _:

@@ -12,10 +12,12 @@ def _aggregate_text(aggregate: Agg, plain: str) -> str:
 
 DUCKDB = Dialect(
     name="duckdb",
-    type_names={Kind.STRING: "VARCHAR", Kind.TIMESTAMP_NTZ: "TIMESTAMP"},
+    # Where tests run the rules in memory, a TIMESTAMP is the date and time in UTC.
+    type_names={Kind.STRING: "VARCHAR", Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.BINARY: "BLOB"},
+    widens_floats=False,
     quote='"',
     backslash_escapes=False,
-    timestamp_keyword="TIMESTAMP",
+    binary=lambda value: f"unhex('{value.hex()}')",
     function_text=lambda function: function.duckdb or function.spark,
     aggregate_text=_aggregate_text,
 )

@@ -9,7 +9,7 @@ SPARK = Dialect(
     type_names={},
     quote="`",
     backslash_escapes=True,
-    timestamp_keyword="TIMESTAMP_NTZ",
+    binary=lambda value: f"X'{value.hex()}'",
     function_text=lambda function: function.spark,
     aggregate_text=lambda aggregate, plain: plain,
 )

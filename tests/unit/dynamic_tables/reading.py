@@ -12,6 +12,7 @@ from dynamic_tables.plan.text import read_text
 WORLD = declare(
     [
         "r(a INT, b STRING, n BIGINT, m DECIMAL(10,2), x DOUBLE, f BOOLEAN, d DATE, ts TIMESTAMP_NTZ)",
+        "q(t TINYINT, h SMALLINT, a INT, e FLOAT, x DOUBLE, y BINARY, at TIMESTAMP, ts TIMESTAMP_NTZ)",
         "s(a INT, c STRING)",
     ],
     [

@@ -148,8 +148,8 @@ BAD_TABLES = {
     "r(a)": "table r: 'a' is no column; write a name and a type",
     "r(a INT,)": "table r: '' is no column; write a name and a type",
     "r(a INT, A STRING)": "table r: column A is declared twice",
-    "r(a INTERVAL)": "column a: type INTERVAL is not supported; use INT, BIGINT, DECIMAL(p,s), DOUBLE, "
-    "BOOLEAN, STRING, DATE, TIMESTAMP_NTZ, or TINYINT, SMALLINT, FLOAT, BINARY, TIMESTAMP, ARRAY, MAP, "
+    "r(a INTERVAL)": "column a: type INTERVAL is not supported; use TINYINT, SMALLINT, INT, BIGINT, "
+    "DECIMAL(p,s), FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP, TIMESTAMP_NTZ, ARRAY, MAP or "
     "STRUCT",
 }
 

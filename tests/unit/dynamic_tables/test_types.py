@@ -19,12 +19,17 @@ from dynamic_tables.plan.nodes import walk as nodes
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
+    SMALLINT,
     STRING,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     Kind,
     Type,
     common,
@@ -89,6 +94,17 @@ TYPES = {
     ],
 }  # fmt: skip
 
+OF_OTHER_TYPES = {
+    "t + h": "SMALLINT", "h * a": "INT", "t - 1Y": "TINYINT", "e + e": "FLOAT", "e * a": "DOUBLE",
+    "e - x": "DOUBLE", "t / h": "DOUBLE", "e / e": "DOUBLE", "-t": "TINYINT", "abs(e)": "FLOAT",
+    "t % 2Y": "TINYINT", "coalesce(t, h)": "SMALLINT", "greatest(e, a)": "DOUBLE", "nullif(y, X'')": "BINARY",
+    "if(t > h, e, t)": "DOUBLE", "e = a": "BOOLEAN", "y < X'ff'": "BOOLEAN", "at > ts": "BOOLEAN",
+    "coalesce(at, ts)": "TIMESTAMP", "coalesce(at, DATE '2024-01-01')": "TIMESTAMP",
+    "t + 1.5": "DECIMAL(5,1)", "at = '2024-01-01'": "BOOLEAN", "CAST(a AS TINYINT)": "TINYINT",
+    "CAST(at AS DATE)": "DATE",
+    "SUM(t)": "BIGINT", "SUM(e)": "DOUBLE", "AVG(h)": "DOUBLE", "MIN(y)": "BINARY", "MAX(at)": "TIMESTAMP",
+}  # fmt: skip
+
 LITERALS = {
     "1": INT,
     "2147483647": INT,
@@ -96,6 +112,12 @@ LITERALS = {
     "2147483648": BIGINT,
     "-9223372036854775808": BIGINT,
     "1L": BIGINT,
+    "1Y": TINYINT,
+    "-128S": SMALLINT,
+    "0.1F": FLOAT,
+    "CAST('-Infinity' AS FLOAT)": FLOAT,
+    "X'00fF'": BINARY,
+    "TIMESTAMP '2020-02-29 12:34:56'": TIMESTAMP,
     "1.50": decimal(3, 2),
     "-0.05": decimal(2, 2),
     "1e3": DOUBLE,
@@ -118,7 +140,10 @@ AGGREGATED = {
     "MAX": [("MAX(m)", "DECIMAL(10,2)"), ("MAX(f)", "BOOLEAN"), ("MAX(ts)", "TIMESTAMP_NTZ")],
 }  # fmt: skip
 
-HELD = "INT, BIGINT, DECIMAL(p,s), DOUBLE, BOOLEAN, STRING, DATE or TIMESTAMP_NTZ"
+HELD = (
+    "TINYINT, SMALLINT, INT, BIGINT, DECIMAL(p,s), FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP "
+    "or TIMESTAMP_NTZ"
+)
 NO_AGGREGATE = "COUNT stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
 
 ILL_TYPED = {
@@ -147,7 +172,9 @@ ILL_TYPED = {
     "CAST('2147483648' AS INT)": "'2147483648' is no INT",
     "DATE '2020-02-30'": "'2020-02-30' is no DATE",
     "DATE '20200229'": "'20200229' is no DATE",
-    "CAST(a AS TINYINT)": f"type TINYINT is not supported; use {HELD}",
+    "CAST('128' AS TINYINT)": "'128' is no TINYINT",
+    "X'0'": "X'0' is no BINARY: write two hexadecimal digits a byte",
+    "CAST(a AS INTERVAL)": f"type INTERVAL is not supported; use {HELD}",
     "CAST(a AS DECIMAL(39,0))": f"type DECIMAL(39, 0) is not supported; use {HELD}",
 }  # fmt: skip
 
@@ -166,6 +193,11 @@ def database() -> Iterator[duckdb.DuckDBPyConnection]:
             "CREATE TABLE r AS SELECT 3::INTEGER AS a, '7' AS b, 5::BIGINT AS n, 1.25::DECIMAL(10,2) AS m,"
             " 0.5::DOUBLE AS x, true AS f, DATE '2024-02-29' AS d, TIMESTAMP '2024-02-29 12:00:00' AS ts"
         )
+        connection.execute(
+            "CREATE TABLE q AS SELECT 3::TINYINT AS t, 4::SMALLINT AS h, 5::INTEGER AS a, 0.5::FLOAT AS e,"
+            " 0.5::DOUBLE AS x, unhex('00ff') AS y, TIMESTAMP '2024-02-29 12:00:00' AS at,"
+            " TIMESTAMP '2024-02-29 12:00:00' AS ts"
+        )
         yield connection
 
 
@@ -173,15 +205,16 @@ def typed(expressions: dict[str, list[tuple[str, str]]]) -> list[tuple[str, str,
     return [(name, text, type_) for name, pairs in expressions.items() for text, type_ in pairs]
 
 
-def duckdb_type(database: duckdb.DuckDBPyConnection, expression: str) -> str:
-    query = render(read(f"SELECT {expression} AS y FROM r").plan, DUCKDB).text()
+def duckdb_type(database: duckdb.DuckDBPyConnection, expression: str, source: str = "r") -> str:
+    query = render(read(f"SELECT {expression} AS y FROM {source}").plan, DUCKDB).text()
     row = database.execute(f"SELECT typeof(COLUMNS(*)) FROM ({query})").fetchone()
     assert row is not None
     return str(row[0])
 
 
 def as_duckdb(type_: str) -> str:
-    return {"INT": "INTEGER", "STRING": "VARCHAR", "TIMESTAMP_NTZ": "TIMESTAMP"}.get(type_, type_)
+    names = {"INT": "INTEGER", "STRING": "VARCHAR", "TIMESTAMP_NTZ": "TIMESTAMP", "BINARY": "BLOB"}
+    return names.get(type_, type_)
 
 
 def test_every_function_and_aggregate_has_its_line_here() -> None:
@@ -209,6 +242,19 @@ def test_an_aggregate_has_its_type_in_both_dialects(
     made = [agg for node in nodes(bound.plan) if isinstance(node, Aggregate) for _, agg in node.aggregates]
     assert [agg.name for agg in made] == [name]
     assert duckdb_type(database, text) == as_duckdb(type_)
+
+
+@pytest.mark.parametrize("text", OF_OTHER_TYPES)
+def test_an_expression_of_another_type_has_it_in_both_dialects(
+    text: str, database: duckdb.DuckDBPyConnection
+) -> None:
+    assert schema(f"SELECT {text} AS y FROM q") == f"y {OF_OTHER_TYPES[text]}"
+    assert duckdb_type(database, text, "q") == as_duckdb(OF_OTHER_TYPES[text])
+
+
+def test_a_float_beside_another_number_is_calculated_as_a_double(database: duckdb.DuckDBPyConnection) -> None:
+    query = render(read("SELECT 0.1F + a AS y FROM q").plan, DUCKDB).text()
+    assert database.execute(query).fetchall() == [(5 + 0.10000000149011612,)]
 
 
 @pytest.mark.parametrize("text", LITERALS)
@@ -242,7 +288,7 @@ def test_a_cast_that_engines_disagree_on_is_unsupported(text: str) -> None:
 
 
 exact = st.builds(lambda p, s: Type(Kind.DECIMAL, p, min(p, s)), st.integers(1, 38), st.integers(0, 38))
-all_types = st.sampled_from([INT, BIGINT, DOUBLE, BOOLEAN, STRING, DATE, TIMESTAMP_NTZ]) | exact
+all_types = st.sampled_from([Type(kind) for kind in Kind if kind is not Kind.DECIMAL]) | exact
 
 
 @given(all_types, all_types)

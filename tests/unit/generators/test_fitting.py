@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -13,12 +14,14 @@ from generators.fitting import fit, fitted, refused
 from generators.generate import generate, scenario_at
 from generators.profiles import SMOKE
 from tests.unit.engines.sample import shop
+from workload.codec import scenario_to_json
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
-from workload.query import Query, names_read
+from workload.query import Expr, Query, names_read, walk
 from workload.scenario import Commit, DynamicTable, Read, Refresh, Scenario, View
 from workload.timeline import due_refreshes
+from workload.types import Kind, SqlType, Value
 from workload.wellformed import check_scenario
 
 NARROW = Limits(
@@ -116,3 +119,41 @@ def test_a_commit_needs_room_for_the_refreshes_after_it() -> None:
     steps = (*shop().steps[:5], Read(51, 1, ("totals",)))
     with pytest.raises(WorkloadError, match="shop: no room for refreshes between 52 and 51"):
         fit(replace(shop(), steps=steps), Limits(timestamps=Timestamps.COMMIT))
+
+
+def finite(value: Value, _type: SqlType) -> bool:
+    return not (isinstance(value, float) and not math.isfinite(value))
+
+
+FEW_TYPES = Limits(types=frozenset({Kind.INT, Kind.BIGINT, Kind.DOUBLE, Kind.BOOLEAN}), stores=finite)
+
+
+def test_an_engine_with_few_types_is_asked_for_those_alone() -> None:
+    profile = fitted(SMOKE, FEW_TYPES)
+    kinds: set[Kind] = set()
+    for index in range(60):
+        scenario = scenario_at(1, profile, index)
+        check_scenario(scenario)
+        due_refreshes(scenario)
+        assert scenario.dynamic_tables
+        assert fit(scenario, FEW_TYPES) == scenario
+        kinds.update(column.type.kind for table in scenario.tables for column in table.columns)
+        for definition in scenario.definitions:
+            kinds.update(part.type.kind for part in walk(definition.query) if isinstance(part, Expr))
+        texts = scenario_to_json(scenario)
+        assert not any(f'"double": "{word}"' in texts for word in ("nan", "inf", "-inf"))
+    assert kinds == FEW_TYPES.types
+
+
+def test_a_table_that_the_engine_cannot_have_goes_with_all_that_reads_it() -> None:
+    limits = Limits(types=frozenset(Kind) - {Kind.STRING})
+    assert refused(shop(), limits)["large"] == "sales has a column of type STRING"
+    without = fit(shop(), limits)
+    assert (without.tables, without.definitions, without.steps) == ((), (), ())
+
+
+def test_a_query_beyond_the_types_or_values_is_refused() -> None:
+    sums = Limits(types=frozenset(Kind) - {Kind.BIGINT})
+    assert "calculates with type BIGINT" in refused(shop(), sums)["totals"]
+    small = Limits(stores=lambda value, _type: value != 5)
+    assert "it has the value 5" in refused(shop(), small)["large"]

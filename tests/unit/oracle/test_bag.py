@@ -11,27 +11,38 @@ from oracle.errors import OracleError
 from tests.unit.oracle.words import columns, rows
 from workload.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INT,
+    SMALLINT,
     STRING,
+    TIMESTAMP,
     TIMESTAMP_NTZ,
+    TINYINT,
     Kind,
     SqlType,
     Value,
     decimal,
     fits,
+    to_float,
 )
 
 SAMPLES: dict[SqlType, tuple[Value, ...]] = {
     INT: (0, 1, -(2**31)),
     BIGINT: (2, 2**63 - 1),
+    TINYINT: (-128, 12),
+    SMALLINT: (-(2**15), 13),
+    FLOAT: (0.5, 3.0, float("inf"), to_float(0.1)),
     DOUBLE: (0.5, 3.0, float("inf")),
+    BINARY: (b"", b"a", b"1"),
     BOOLEAN: (True, False),
     STRING: ("", "a", "1"),
     DATE: (dt.date(2024, 2, 29),),
     TIMESTAMP_NTZ: (dt.datetime.fromisoformat("2024-02-29T00:00:00.000001"),),
+    TIMESTAMP: (dt.datetime.fromisoformat("2024-02-29T00:00:00.000002"),),
     decimal(10, 2): (Decimal("1.25"), Decimal(7)),
 }
 
@@ -55,6 +66,8 @@ def test_values_of_different_types_never_have_one_form() -> None:
         (None, None, INT),
         (float("nan"), -float("nan"), DOUBLE),
         (-0.0, 0.0, DOUBLE),
+        (-0.0, 0.0, FLOAT),
+        (0.1, to_float(0.1), FLOAT),
         (Decimal("1.5"), Decimal("1.500"), decimal(10, 3)),
         (Decimal("-0"), Decimal("0.00"), decimal(10, 2)),
     ],

@@ -53,18 +53,20 @@ def value(word: str, type_: SqlType) -> Value:
     if word == "NULL":
         return None
     match type_.kind:
-        case Kind.INT | Kind.BIGINT:
+        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
             return int(word)
         case Kind.DECIMAL:
             return Decimal(word)
-        case Kind.DOUBLE:
+        case Kind.FLOAT | Kind.DOUBLE:
             return float(word)
         case Kind.BOOLEAN:
             return {"true": True, "false": False}[word]
         case Kind.DATE:
             return dt.date.fromisoformat(word)
-        case Kind.TIMESTAMP_NTZ:
+        case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
             return dt.datetime.fromisoformat(word)
+        case Kind.BINARY:
+            return bytes.fromhex("" if word == "''" else word)
         case Kind.STRING:
             return "" if word == "''" else word
 

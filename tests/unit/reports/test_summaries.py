@@ -43,6 +43,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
     assert set(data["coverage"]) == {
         *("operators", "pairs", "intents", "states", "actions", "crossings", "floors_met", "unmet"),
+        *("types", "too_small"),
     }
     assert data["coverage"]["floors_met"] is False
     assert data["coverage"]["unmet"]["operator: union all"] == {"reached": 80, "wanted": 100}
