@@ -17,7 +17,6 @@ from dynamic_tables.definition import (
 )
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import TextQuery, read_text
 from dynamic_tables.plan.types import Type
@@ -59,7 +58,7 @@ def read_query(
         return None if analyzer is None else analyzer.type_of(expression, columns)
 
     try:
-        bound = bind_query(query, relations, None if analyzer is None else type_of)
+        bound = rules.bind(query, relations, None if analyzer is None else type_of)
         ensure_supported(bound, rules)
         for source in bound.sources:
             ensure_captured(relations[source])

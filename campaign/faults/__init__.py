@@ -14,6 +14,7 @@ from campaign.faults import (
     linear,
     outer_joins,
     protocol,
+    reading,
     recording,
     values,
     versions,
@@ -24,7 +25,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, groups, aggregates, from_contents),
-        *(changes, protocol, recording, values, versions),
+        *(changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

@@ -23,13 +23,14 @@ from dynamic_tables.plan.nodes import (
     Filter,
     Join,
     JoinKind,
+    Numbered,
     Plan,
     Project,
     SemiJoin,
     UnionAll,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, STRING
 from workload.results import Check
 
 
@@ -143,6 +144,16 @@ def counts_swapped(schema: Columns) -> Plan:
     return recomputed(apply.validate(schema), {"check": swapped})
 
 
+MOST = 25
+
+
+def cut_off(source: str, schema: Columns) -> Plan:
+    """Of more than 25 rows that come, or go, those beyond the 25th are cut off."""
+    numbered = Numbered(changes.capture(source, schema), (Col(ACTION, STRING),), "$NUMBER")
+    first = Fn("<=", (Col(numbered.name, INT), Lit(MOST, INT)), BOOLEAN)
+    return recomputed(Filter(numbered, first), {}, columns(numbered)[:-1])
+
+
 _fault = partial(part_fault, area="changes", replacing=in_rules)
 
 FAULTS = (
@@ -156,6 +167,7 @@ FAULTS = (
         core=False,
     ),
     _fault("null-update-lost", "apply", nulls_not_written, Check.EQUALITY, core=False),
+    _fault("rows-cut-off", "capture", cut_off, Check.EQUALITY, core=False),
     _fault("counts-swapped", "validate", counts_swapped, Check.COUNTS, core=False),
     _fault("update-becomes-insert", "capture", update_becomes_insert, Check.EQUALITY, Check.INVARIANT_3),
     _fault(

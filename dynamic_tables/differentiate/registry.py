@@ -17,7 +17,10 @@ from dynamic_tables.differentiate.differentiation import (
 )
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.errors import NO_RULE
+from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
+from dynamic_tables.plan.passed import TypeOf
+from dynamic_tables.plan.relations import Relations
 
 LINEAR = "DVS paper, section 5.5"
 ONE_SIDE = "ours: a derivative of one side at a time (paper: section 5.5.1, direct derivative)"
@@ -84,8 +87,12 @@ NOT_YET: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """All parts of the algebra in one argument, so that a test can replace one part."""
+    """All parts of the algebra in one argument, so that a test can replace one part.
 
+    `bind`: reads the text of a query, as `bind_query` does.
+    """
+
+    bind: Callable[[str, Relations, TypeOf | None], BoundQuery] = bind_query
     operators: Mapping[str, OperatorRule] = field(default_factory=lambda: OPERATORS)
     row_ids: RowIds = ROW_IDS
     algebra: Callable[[BoundQuery], Algebra | None] = algebra_of
