@@ -91,9 +91,10 @@ def group_text(group: FailureGroup) -> str:
 
 
 def fingerprint_text(fingerprint: Fingerprint) -> str:
-    """A fingerprint without its outcome: check, operators with their number, kind of difference."""
+    """A fingerprint without its outcome: check, operators with their number, kind of difference or error."""
     counts = Counter(fingerprint.operators)
     operators = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in counts.items())
     check = "no check" if fingerprint.check is None else fingerprint.check.value
     kind = "" if fingerprint.kind is None else f": {fingerprint.kind.value}"
-    return f"{check}: {operators or 'no operator'}{kind}"
+    error = f": {fingerprint.message}" if fingerprint.message else ""
+    return f"{check}: {operators or 'no operator'}{kind}{error}"

@@ -157,20 +157,25 @@ class Fingerprint:
     """What failures of one cause have in common, read off the smallest scenario that fails.
 
     `operators`: those of the shrunk scenario, aggregate functions by name, sorted. `kind`: how contents or
-    row ids differ, None where they do not differ or were never stored.
+    row ids differ, None where they do not differ or were never stored. `message`: the error, numbers and
+    names masked, where an error is all that is known; then it stands for the cause, not the operators.
     """
 
     outcome: OutcomeClass
     check: Check | None
     operators: tuple[str, ...]
     kind: DifferenceKind | None
+    message: str = ""
 
     @property
     def text(self) -> str:
-        """`product_failure: oracle equality: left join: wrong value`."""
+        """`product_failure: oracle equality: left join: wrong value`, or with the message at the end."""
+        check = "no check" if self.check is None else self.check.value
+        if self.message:
+            return f"{self.outcome.value}: {check}: {self.message}"
         parts = (
             self.outcome.value,
-            "no check" if self.check is None else self.check.value,
+            check,
             ", ".join(self.operators) or "no operator",
             "no rows differ" if self.kind is None else self.kind.value,
         )

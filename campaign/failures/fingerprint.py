@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from enum import Enum
 
 from campaign.failures.triage import SHRINKABLE
 from generators import coverage
 from workload.operators import Operator, written_operators
-from workload.query import Aggregate, AggregateFunction, Query, blocks, expressions_of, subexpressions
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Cte,
+    Derived,
+    Item,
+    Named,
+    Query,
+    blocks,
+    expressions_of,
+    subexpressions,
+    walk,
+)
 from workload.results import Check, Fingerprint, Outcome
 from workload.scenario import Scenario
+
+LONGEST_MESSAGE = 160
+"""Characters of a message that tell one cause from another."""
 
 
 class Family(Enum):
@@ -56,7 +72,48 @@ def fingerprint(scenario: Scenario, outcome: Outcome) -> Fingerprint:
         check=outcome.killer,
         operators=tuple(sorted(names)),
         kind=differences[0].kind if differences else None,
+        message=error_message(scenario, outcome, outcome.killer),
     )
+
+
+def error_message(scenario: Scenario, outcome: Outcome, check: Check | None) -> str:
+    """The error behind a failed check, numbers and names masked; empty where the check compares data."""
+    match check:
+        case None:
+            return masked(outcome.reason, names_in(scenario))
+        case Check.REFRESH_ERROR:
+            first = next(finding for finding in outcome.findings if finding.check is check)
+            return masked(first.message, names_in(scenario))
+        case _:
+            return ""
+
+
+def masked(message: str, names: Collection[str]) -> str:
+    """The first line of an error with `_` for each name and each text in quotes, and `#` for each number.
+
+    >>> masked("relation r0: column 'x1' (of 12) not found in t7", {"r0", "t7"})
+    'relation _: column _ (of #) not found in _'
+    """
+    line = next(iter(message.splitlines()), "")
+    line = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "_", line)
+    if names:
+        known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+        line = re.sub(rf"(?<![\w.])(?:{known})(?!\w)", "_", line, flags=re.IGNORECASE)
+    return re.sub(r"\b[0-9a-f]*\d[0-9a-f]*\b", "#", line)[:LONGEST_MESSAGE]
+
+
+def names_in(scenario: Scenario) -> set[str]:
+    """The names of the tables, definitions, columns, aliases and outputs of a scenario."""
+    names = {table.name for table in scenario.tables} | {d.name for d in scenario.definitions}
+    names.update(column.name for table in scenario.tables for column in table.columns if len(column.name) > 1)
+    for definition in scenario.definitions:
+        for node in walk(definition.query):
+            match node:
+                case Item(_, name) | Cte(name, _) | Named(_, name) | Derived(_, name):
+                    names.add(name)
+                case _:
+                    pass
+    return names
 
 
 def query_operators(query: Query) -> list[str]:

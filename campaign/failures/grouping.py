@@ -1,9 +1,10 @@
 """Groups the failures of a run by cause, as far as causes can be told apart from outside the engine.
 
 A failure is shrunk (`triage.smallest`) until nothing can be taken away, so what is left is what its cause
-needs. Two failures have one cause if the same operators are left, equally often, and checks of one family
-fail: the data decide which check of the family fails, and whether rows are missing, extra or wrong. One more
-aggregate function is no other cause if the failures look alike in all else.
+needs. Two errors have one cause if their messages agree, numbers and names aside. Two other failures have
+one cause if the same operators are left, equally often, and checks of one family fail: the data decide which
+check of the family fails, and whether rows are missing, extra or wrong. One more aggregate function is no
+other cause if the failures look alike in all else.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from campaign.failures.fingerprint import FAMILIES, Family, query_operators
+from campaign.failures.fingerprint import FAMILIES, Family, error_message, query_operators
 from campaign.failures.triage import SHRINKABLE
 from shrink.weight import weight
 from workload.query import AggregateFunction, names_read
@@ -30,16 +31,23 @@ JOINED = {"cross join": "inner join"}
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What two failures must share to count as one cause. `operators`: each with its number."""
+    """What two failures must share to count as one cause. `operators`: each with its number.
+
+    An error counts by its `message` alone: one error of an engine shows in queries of any shape.
+    """
 
     outcome: OutcomeClass
     family: Family | None
     operators: frozenset[tuple[str, int]]
     functions: frozenset[str]
+    message: str = ""
 
     @classmethod
     def of(cls, fingerprint: Fingerprint) -> Cause:
         """Returns the cause that the fingerprint of a minimal failure stands for."""
+        if fingerprint.message:
+            family = None if fingerprint.check is None else FAMILIES[fingerprint.check]
+            return cls(fingerprint.outcome, family, frozenset(), frozenset(), fingerprint.message)
         names = (JOINED.get(name, name) for name in fingerprint.operators if name not in FUNCTIONS)
         return cls(
             outcome=fingerprint.outcome,
@@ -59,6 +67,7 @@ class Cause:
         return (
             self.outcome is other.outcome
             and self.family is other.family
+            and self.message == other.message
             and all(counts.get(name, 0) >= count for name, count in self.operators)
             and self.functions <= other.functions
         )
@@ -87,7 +96,15 @@ class Signature:
         tables = {finding.table for finding in outcome.findings}
         names = sorted(operators_behind(scenario, tables)) if shrinkable else []
         causes = (
-            Cause.of(Fingerprint(outcome=outcome.outcome, check=check, operators=tuple(names), kind=None))
+            Cause.of(
+                Fingerprint(
+                    outcome=outcome.outcome,
+                    check=check,
+                    operators=tuple(names),
+                    kind=None,
+                    message=error_message(scenario, outcome, check),
+                )
+            )
             for check in checks or (None,)
         )
         killer = "" if outcome.killer is None else outcome.killer.value
@@ -158,6 +175,7 @@ def _united(by_cause: Mapping[Cause, list[Failure]]) -> dict[Cause, list[Failure
                 other
                 for other in members
                 if other.operators == cause.operators
+                and other.message == cause.message
                 and other.within(cause)
                 and _looks(members[other]) & _looks(by_cause[cause])
             ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from campaign.failures.grouping import Cause, Signature, groups_of
 from tests.unit.workload.shop import SHOP
 from workload.results import (
@@ -9,6 +11,7 @@ from workload.results import (
     DifferenceKind,
     Failure,
     FailureGroup,
+    Finding,
     Fingerprint,
     Outcome,
     OutcomeClass,
@@ -107,3 +110,37 @@ def test_unshrunk_failures_are_counted_where_they_are_explained() -> None:
         [Signature(index=5, causes=(cause,), weight=10, kind="", shrinkable=True)],
     )
     assert (group.indices, group.unshrunk) == ((1, 5), (5,))
+
+
+def error(message: str, *operators: str) -> Fingerprint:
+    return replace(of_operators(*operators, check=Check.REFRESH_ERROR, kind=None), message=message)
+
+
+def test_one_error_is_one_cause_in_queries_of_any_shape() -> None:
+    nulls = "wrong varnullingrels {#} for Var #/#"
+    groups = groups_of(
+        [
+            failure(1, error(nulls, "left join")),
+            failure(2, error(nulls, "full join", "grouped aggregation")),
+            failure(3, error("out of memory", "left join")),
+        ]
+    )
+    assert sets(groups) == [(1, 2), (3,)]
+    assert groups[0].fingerprint.text == f"product_failure: refresh error: {nulls}"
+
+
+def test_an_unshrunk_error_joins_the_group_of_its_message() -> None:
+    def failed(index: int, table: str) -> Signature:
+        finding = Finding(
+            check=Check.REFRESH_ERROR,
+            table=table,
+            step=4,
+            timestamp=40,
+            message=f"no column 'x{index}' in {table}",
+        )
+        outcome = Outcome(scenario="s", outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
+        return Signature.of(index, SHOP, outcome)
+
+    known = failure(1, error("no column _ in _", "left join"))
+    name = SHOP.definitions[-1].name
+    assert sets(groups_of([known], [failed(12, name), failed(345, name)])) == [(1, 12, 345)]
