@@ -194,11 +194,14 @@ def unchanged_means_empty(refresh: CheckedRefresh, changes: Changes, sources_unc
 
 
 def amplification(refresh: CheckedRefresh, changes: Changes) -> int:
-    """The number of DELETE and INSERT pairs with one row id and identical rows: work without an effect."""
-    counts = Counter((c.row_id, canonical_row(c.row, refresh.types), c.action) for c in changes)
+    """The number of DELETE and INSERT pairs with identical rows, whatever their ids: work without an effect.
+
+    Some of it cannot be avoided: rows that come again after they were deleted are other rows with new ids.
+    """
+    counts = Counter((canonical_row(c.row, refresh.types), c.action) for c in changes)
     return sum(
-        min(count, counts[row_id, row, ChangeAction.DELETE])
-        for (row_id, row, action), count in counts.items()
+        min(count, counts[row, ChangeAction.DELETE])
+        for (row, action), count in counts.items()
         if action is ChangeAction.INSERT
     )
 
@@ -253,10 +256,14 @@ class Circumstances:
 
 @dataclass(frozen=True, slots=True)
 class InvariantResults:
-    """The findings about one refresh, the number of checks made, and the amplification of its change set."""
+    """The findings about one refresh, the number of checks made, and its change set in figures.
+
+    `changes`: the rows of the change set. `amplification`: the pairs of them without an effect.
+    """
 
     findings: Findings
     checks: int
+    changes: int
     amplification: int
 
 
@@ -308,4 +315,4 @@ def _change_set_findings(
 
 def _results(refresh: CheckedRefresh, checks: Sequence[Findings], changes: Changes) -> InvariantResults:
     findings = tuple(finding for findings in checks for finding in findings)
-    return InvariantResults(findings, len(checks), amplification(refresh, changes))
+    return InvariantResults(findings, len(checks), len(changes), amplification(refresh, changes))

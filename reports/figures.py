@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from reports.errors import ReportError
 from workload.results import OutcomeClass, RunSummary
-from workload.run_verdict import LEAST_JUDGED, RunVerdict, judged_percent, run_verdict
+from workload.run_verdict import (
+    LEAST_JUDGED,
+    MOST_AMPLIFIED,
+    RunVerdict,
+    amplified_percent,
+    judged_percent,
+    run_verdict,
+)
 from workload.scenario import Commit, Scenario
 
 MEANINGS: Mapping[OutcomeClass, str] = {
@@ -77,6 +84,11 @@ def headline(summary: RunSummary) -> Headline:
         sentences.append(f"{number(unsupported)} met a declared gap and do not count as passed.")
         if judged_percent(summary.outcomes) < LEAST_JUDGED:
             sentences.append(f"At least {LEAST_JUDGED} % of the scenarios must be judged for a pass.")
+    if (amplified := amplified_percent(summary)) > MOST_AMPLIFIED:
+        sentences.append(
+            f"{amplified:.0f} % of the changed rows were deleted and inserted again as they were; "
+            f"more than {MOST_AMPLIFIED} % are no pass."
+        )
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
     if idle := summary.coverage.too_small:
@@ -118,6 +130,9 @@ def figures(summary: RunSummary) -> tuple[Figure, ...]:
     if summary.judgements > summary.refreshes:
         # A judgement is of one database and one refresh; a lifted refresh serves many databases.
         counts["judgements"] = summary.judgements
+    if summary.changes:
+        counts["changed rows"] = summary.changes
+        counts["of them without effect"] = 2 * summary.amplification
     rates = (Figure(name, number(count), rate(count, summary.seconds)) for name, count in counts.items())
     return (*rates, Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"))
 

@@ -102,7 +102,10 @@ class Outcome:
     definitions: int = 0
     refreshes: int = 0
     checks: int = 0
+    changes: int = 0
+    """The rows of all change sets that the engine showed."""
     amplification: int = 0
+    """The pairs of a DELETE and an INSERT of identical rows among them."""
     seconds: float = 0.0
     states: Mapping[str, int] = field(default_factory=dict)
     worlds: int = 1
@@ -242,6 +245,10 @@ class RunSummary:
     interrupted: bool = False
     judgements: int = 0
     """Refreshes times the databases that each of them served."""
+    changes: int = 0
+    """The rows of all change sets that the engine showed."""
+    amplification: int = 0
+    """The pairs of a DELETE and an INSERT of identical rows among them."""
     started: str = ""
     """The time of the start, as ISO 8601 in UTC; empty where it was not recorded."""
     groups: tuple[FailureGroup, ...] = ()

@@ -42,6 +42,9 @@ def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
     yield "checks", str(summary.checks)
     if summary.judgements > summary.refreshes:
         yield "judgements", f"{summary.judgements} ({per_second(summary.judgements):.0f} per second)"
+    if summary.changes:
+        share = 200 * summary.amplification / summary.changes
+        yield "changed rows", f"{summary.changes} ({share:.0f} % without effect)"
     if summary.not_checked:
         yield "not checked", "\n".join(summary.not_checked)
     for name, count in summary.outcomes.items():

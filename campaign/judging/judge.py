@@ -67,6 +67,7 @@ class Judgement:
     not_judged: str = ""
     unsupported: str = ""
     checks: int = 0
+    changes: int = 0
     amplification: int = 0
     contents: dict[str, tuple[StoredRow, ...]] = field(default_factory=dict)
     timestamps: dict[str, int] = field(default_factory=dict)
@@ -173,6 +174,7 @@ class Judgement:
             self._keep(event)
             return
         self.checks += judged.checks
+        self.changes += judged.changes
         self.amplification += judged.amplification
         for finding in judged.findings:
             if finding.difference is not None and finding.check is Check.EQUALITY:
@@ -335,6 +337,7 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = R
         definitions=len(scenario.dynamic_tables),
         refreshes=len(trace.refreshes),
         checks=judgement.checks,
+        changes=judgement.changes,
         amplification=judgement.amplification,
         states={**{f"state: {name}": count for name, count in reached.items()}, **actions},
         not_checked=judgement.not_checked,

@@ -38,6 +38,7 @@ class Tally:
     definitions: int = 0
     refreshes: int = 0
     checks: int = 0
+    changes: int = 0
     amplification: int = 0
     judgements: int = 0
     times: dict[str, float] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class Tally:
         self.definitions += outcome.definitions
         self.refreshes += outcome.refreshes
         self.checks += outcome.checks
+        self.changes += outcome.changes
         self.amplification += outcome.amplification
         self.judgements += outcome.refreshes * outcome.worlds
         self.not_checked.update(outcome.not_checked)
@@ -100,5 +102,7 @@ class Tally:
             time_split=dict(self.times),
             failures=failures,
             judgements=self.judgements,
+            changes=self.changes,
+            amplification=self.amplification,
             not_checked=dict(self.not_checked),
         )

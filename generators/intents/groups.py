@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
-from generators.domains import TableSketch
+from generators.domains import WIDE_DECIMAL, TableSketch
 from generators.intents import group_shapes, shapes
 from generators.intents.script import (
     Act,
@@ -118,8 +118,8 @@ def case_branch_switched(b: ScenarioBuilder) -> Script:
 
 
 def mixed_aggregates(b: ScenarioBuilder) -> Script:
-    """MAX beside aggregates that could be maintained by addition."""
-    table = b.choices.pick(b.tables)
+    """MAX beside aggregates that could be maintained by addition; often of more digits than a double has."""
+    table = b.add_table((WIDE_DECIMAL,)) if b.choices.chance(60) else b.choices.pick(b.tables)
     target = group_shapes.mixed(b, table)
     k = key(b)
     column = other_column(b, table)

@@ -185,9 +185,9 @@ class TestInvariant6:
         assert finding.check is Check.INVARIANT_6
         assert amplification(REFRESH, amplified) == 2
 
-    def test_a_row_that_moves_to_another_id_is_a_change(self) -> None:
+    def test_a_row_that_moves_to_another_id_is_a_change_and_amplification(self) -> None:
         moved = changes(SALES, "-a: rome 1; +z: rome 1")
-        assert amplification(REFRESH, moved) == 0
+        assert amplification(REFRESH, moved) == 1
         assert unchanged_means_empty(REFRESH, moved, sources_unchanged=True) != ()
 
 
@@ -251,7 +251,7 @@ def failed_checks(refreshed: Refreshed, known: Circumstances = KNOWN) -> set[Che
 
 def test_a_right_refresh_passes_every_check() -> None:
     results = check_refresh(REFRESHED, KNOWN)
-    assert (results.findings, results.checks, results.amplification) == ((), 9, 0)
+    assert (results.findings, results.checks, results.changes, results.amplification) == ((), 9, 4, 0)
 
 
 def test_each_check_is_part_of_judging_a_refresh() -> None:

@@ -37,7 +37,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "coverage",
         ),
         *("seconds", "interrupted", "time_split", "failures", "format", "version", "started"),
-        *("judgements", "groups", "ignore_rules"),
+        *("judgements", "changes", "amplification", "groups", "ignore_rules"),
     }
     assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
@@ -90,6 +90,24 @@ def test_the_gravest_problem_gives_the_verdict(
     head = headline(dataclasses.replace(sample.SUMMARY, outcomes=outcomes, coverage=coverage))
     assert head.verdict is verdict
     assert any("declared gap" in sentence for sentence in head.sentences) == ("unsupported" in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pairs", "verdict"),
+    [
+        (1000, 250, RunVerdict.PASSED),
+        (1000, 251, RunVerdict.AMPLIFIED),
+        (199, 99, RunVerdict.PASSED),
+    ],
+)
+def test_too_many_changes_without_effect_are_no_pass(changes: int, pairs: int, verdict: RunVerdict) -> None:
+    met = dataclasses.replace(sample.COVERAGE, unmet={})
+    run = dataclasses.replace(
+        sample.SUMMARY, outcomes={"passed": 1000}, coverage=met, changes=changes, amplification=pairs
+    )
+    assert headline(run).verdict is verdict
+    amplified = verdict is RunVerdict.AMPLIFIED
+    assert any("inserted again as they were" in sentence for sentence in headline(run).sentences) == amplified
 
 
 def test_the_tables_of_outcome_classes_are_closed() -> None:
