@@ -44,7 +44,7 @@ def unmet_floors(profile: Profile, reached: Mapping[str, int], scenarios: int) -
 
 
 def floors_too_small(profile: Profile, scenarios: int) -> tuple[str, ...]:
-    """The floors that ask for nothing of this number of scenarios, by name."""
+    """The names of the floors that are below one in this number of scenarios."""
     return tuple(name for name, wanted in profile.floors.items() if wanted and not scaled(wanted, scenarios))
 
 

@@ -92,7 +92,7 @@ def headline(summary: RunSummary) -> Headline:
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
     if idle := summary.coverage.too_small:
-        sentences.append(f"{plural(len(idle), 'floor')} of it ask for nothing of so few scenarios.")
+        sentences.append(f"{plural(len(idle), 'floor')} of it: for longer runs only.")
     if summary.not_checked:
         sentences.append(
             f"Not checked, because the engine does not show it: {', '.join(summary.not_checked)}."

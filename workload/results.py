@@ -147,7 +147,7 @@ class Coverage:
     types: Mapping[str, int] = field(default_factory=dict)
     """Type -> how many scenarios have a query that reads a column of it."""
     too_small: tuple[str, ...] = ()
-    """The floors that ask for nothing, because they are below one in as many scenarios as ran."""
+    """The floors for longer runs only: in as many scenarios as ran they are below one."""
 
     @property
     def floors_met(self) -> bool:

@@ -53,6 +53,6 @@ def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
         elif count:
             yield name.replace("_", " "), Text(str(count), "bold red")
     unmet, idle = len(summary.coverage.unmet), len(summary.coverage.too_small)
-    asked = f"; {idle} ask for nothing of so few scenarios" if idle else ""
-    yield "floors", (f"{unmet} not met" if unmet else "met") + asked
+    longer = f"; {idle} apply to longer runs only" if idle else ""
+    yield "floors", (f"{unmet} not met" if unmet else "met") + longer
     yield "seconds", f"{summary.seconds:.1f}"
