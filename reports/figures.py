@@ -92,7 +92,7 @@ def headline(summary: RunSummary) -> Headline:
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
     if idle := summary.coverage.too_small:
-        sentences.append(f"{plural(len(idle), 'floor')} of it: for longer runs only.")
+        sentences.append(f"{plural(len(idle), 'floor')} of it apply to longer runs only.")
     if summary.not_checked:
         sentences.append(
             f"Not checked, because the engine does not show it: {', '.join(summary.not_checked)}."
@@ -112,7 +112,7 @@ def _title(verdict: RunVerdict, counts: Mapping[OutcomeClass, int], unmet: int) 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number of a run. `note`: its rate, where there is one."""
+    """One number of a run. `note`: its rate or share, where there is one."""
 
     label: str
     value: str
@@ -120,7 +120,7 @@ class Figure:
 
 
 def figures(summary: RunSummary) -> tuple[Figure, ...]:
-    """The numbers of what ran, each with its rate, and the time."""
+    """The numbers of what ran, each with its rate or share, and the time."""
     counts = {
         "scenarios": summary.scenarios,
         "dynamic tables": summary.definitions,
@@ -130,11 +130,11 @@ def figures(summary: RunSummary) -> tuple[Figure, ...]:
     if summary.judgements > summary.refreshes:
         # A judgement is of one database and one refresh; a lifted refresh serves many databases.
         counts["judgements"] = summary.judgements
+    shown = [Figure(name, number(count), rate(count, summary.seconds)) for name, count in counts.items()]
     if summary.changes:
-        counts["changed rows"] = summary.changes
-        counts["of them without effect"] = 2 * summary.amplification
-    rates = (Figure(name, number(count), rate(count, summary.seconds)) for name, count in counts.items())
-    return (*rates, Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"))
+        share = 200 * summary.amplification / summary.changes
+        shown.append(Figure("changed rows", number(summary.changes), f"{share:.0f} % without effect"))
+    return (*shown, Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"))
 
 
 def number(value: int) -> str:
