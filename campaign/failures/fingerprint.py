@@ -29,6 +29,10 @@ LONGEST_MESSAGE = 160
 """Characters of a message that tell one cause from another."""
 
 
+QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`")
+PLAIN_WORDS = re.compile(r"[A-Za-z][A-Za-z_]+( [A-Za-z]+)*")
+
+
 class Family(Enum):
     """What kind of thing a failed check found wrong; one cause may fail several checks of one family."""
 
@@ -89,17 +93,19 @@ def error_message(scenario: Scenario, outcome: Outcome, check: Check | None) -> 
 
 
 def masked(message: str, names: Collection[str]) -> str:
-    """The first line of an error with `_` for each name and each text in quotes, and `#` for each number.
+    """The first line of an error with `_` for each name, and `#` for each word with a digit.
+
+    Of texts in quotes, plain words stay: types and operators tell causes apart.
 
     >>> masked("relation r0: column 'x1' (of 12) not found in t7", {"r0", "t7"})
     'relation _: column _ (of #) not found in _'
     """
-    line = next(iter(message.splitlines()), "")
-    line = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "_", line)
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    line = QUOTED.sub(lambda quoted: quoted[0] if PLAIN_WORDS.fullmatch(quoted[0][1:-1]) else "_", line)
     if names:
         known = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
         line = re.sub(rf"(?<![\w.])(?:{known})(?!\w)", "_", line, flags=re.IGNORECASE)
-    return re.sub(r"\b[0-9a-f]*\d[0-9a-f]*\b", "#", line)[:LONGEST_MESSAGE]
+    return re.sub(r"\b\w*\d\w*\b", "#", line)[:LONGEST_MESSAGE]
 
 
 def names_in(scenario: Scenario) -> set[str]:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
 from dynamic_tables.plan.functions import CASE, IN, case_type
-from dynamic_tables.plan.literals import beside_dates, binary, integer, literal
+from dynamic_tables.plan.literals import beside_dates, binary, integer, literal, suffixed
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.passed import TypeOf, passed
 from dynamic_tables.plan.refusals import not_admitted
@@ -176,7 +176,20 @@ def _negate(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     # The sign belongs to a literal: -2147483648 is an INT, though 2147483648 is not.
     if isinstance(node.this, exp.Literal) and not node.this.is_string and str(node.this.this).isdigit():
         return integer(-int(str(node.this.this)))
-    return binder.apply("negate", node.this)
+    least = _least(node.this)
+    return binder.apply("negate", node.this) if least is None else least
+
+
+def _least(node: exp.Expr) -> Expr | None:
+    """Returns the least value of a type, written with a suffix: sqlglot reads -128Y as -(128Y)."""
+    if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal):
+        return None
+    digits = str(node.this.this)
+    if node.this.is_string or not digits.isdigit():
+        return None
+    type_ = to_type(node.to)
+    positive = Lit(int(digits), BIGINT)
+    return None if suffixed(positive, type_) is not None else suffixed(Lit(-int(digits), BIGINT), type_)
 
 
 def _is(binder: ExpressionBinder, node: exp.Expr) -> Expr:

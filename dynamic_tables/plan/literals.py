@@ -8,6 +8,7 @@ import re
 import struct
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -24,6 +25,7 @@ from dynamic_tables.plan.types import (
     MAX_PRECISION,
     STRING,
     TEMPORAL,
+    TINYINT,
     Kind,
     Type,
     decimal,
@@ -101,7 +103,7 @@ def suffixed(constant: Lit, to: Type) -> Lit | None:
         case int() if to.kind in INTEGRAL and _holds(to, constant.value):
             return Lit(constant.value, to)
         case int() | Decimal() if to == FLOAT:
-            return Lit(_nearest_float(float(constant.value)), FLOAT)
+            return Lit(nearest_float(Decimal(constant.value)), FLOAT)
         case _:
             return None
 
@@ -111,12 +113,31 @@ def _holds(type_: Type, number: int) -> bool:
     return -bound <= number < bound
 
 
-def _nearest_float(number: float) -> float:
+def nearest_float(number: Decimal) -> float:
+    """Returns the FLOAT nearest to a number; of two, the one with an even last bit, as Spark does.
+
+    By way of a DOUBLE the number would be rounded twice. Raises DefinitionError: for too large a number.
+    """
     try:
-        nearest: float = struct.unpack("f", struct.pack("f", number))[0]
+        (bits,) = struct.unpack("I", struct.pack("f", float(number.copy_abs())))
     except OverflowError as error:
-        raise DefinitionError(f"{number!r} is larger than any FLOAT; write it as a DOUBLE") from error
-    return nearest
+        raise DefinitionError(f"{number} is larger than any FLOAT; write it as a DOUBLE") from error
+    exact = Fraction(number.copy_abs())
+
+    def distance(candidate: int) -> tuple[Fraction, int]:
+        return abs(Fraction(_float_of(candidate)) - exact), candidate % 2
+
+    near = [candidate for candidate in (bits - 1, bits, bits + 1) if 0 <= candidate < INFINITY_BITS]
+    return math.copysign(_float_of(min(near, key=distance)), number)
+
+
+INFINITY_BITS = 0x7F800000
+"""The bits of a FLOAT that is infinite; those of finite positive ones are smaller."""
+
+
+def _float_of(bits: int) -> float:
+    value: float = struct.unpack("f", struct.pack("I", bits))[0]
+    return value
 
 
 def parsed(value: str, to: Type) -> Lit:
@@ -132,7 +153,8 @@ def parsed(value: str, to: Type) -> Lit:
             case Kind.DOUBLE:
                 return Lit(float(value), to)
             case Kind.FLOAT:
-                return Lit(_nearest_float(float(value)), to)
+                finite = math.isfinite(float(value))
+                return Lit(nearest_float(Decimal(value)) if finite else float(value), to)
             case kind if kind in INTEGRAL:
                 number = int(value)
                 if not _holds(to, number):
@@ -173,13 +195,14 @@ def beside_dates(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
 def beside_decimal(args: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """Returns the arguments of arithmetic with the types that Spark gives to integer literals in it.
 
-    Beside a DECIMAL, Spark gives an integer literal as many digits as it has, not the ten of an INT.
+    Beside a DECIMAL, Spark gives an integer literal as many digits as it has, not the ten of an INT; one of
+    TINYINT keeps its three (DecimalType.fromLiteral).
     """
     if not any(arg.type.kind is Kind.DECIMAL for arg in args):
         return args
     return tuple(
         Lit(Decimal(arg.value), Type(Kind.DECIMAL, max(1, len(str(abs(arg.value)))), 0))
-        if isinstance(arg, Lit) and type(arg.value) is int
+        if isinstance(arg, Lit) and type(arg.value) is int and arg.type != TINYINT
         else arg
         for arg in args
     )

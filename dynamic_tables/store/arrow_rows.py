@@ -23,8 +23,8 @@ from dynamic_tables.store.vectors import read_vector
 MOST_BYTES = 256 << 20
 """Size of the files up to which they are read here: of each the row groups and columns that are needed."""
 
-GREGORIAN = pa.scalar(dt.date(1582, 10, 15), pa.date32())
-"""What a date before this one means depends on who wrote the file; Spark knows."""
+SETTLED: Mapping[Kind, dt.date] = {Kind.DATE: dt.date(1582, 10, 15), Kind.TIMESTAMP: dt.date(1900, 1, 1)}
+"""What a value before this day means depends on who wrote the file, and in which time zone; Spark knows."""
 
 ARROW: Mapping[Kind, pa.DataType] = {
     Kind.TINYINT: pa.int8(),
@@ -143,8 +143,18 @@ def _column(values: pa.ChunkedArray, type_: Type) -> pa.ChunkedArray | None:
         values = values.cast(ARROW[Kind.TIMESTAMP])
     if values.type != arrow_type(type_):
         return None
+    return None if type_.kind in SETTLED and _has_older(values, SETTLED[type_.kind]) else values
+
+
+def has_old_values(rows: pa.Table) -> bool:
+    """Tells whether rows have a date or time whose meaning depends on who wrote their file."""
+    return any(
+        _has_older(column, SETTLED[Kind.DATE if pa.types.is_date(column.type) else Kind.TIMESTAMP])
+        for column in rows.columns
+        if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)
+    )
+
+
+def _has_older(values: pa.ChunkedArray, day: dt.date) -> bool:
     # Compared by Arrow: Python has no dates before the year 1 and after the year 9999, and Spark has.
-    if type_.kind in (Kind.DATE, Kind.TIMESTAMP):
-        old = pc.less(values, GREGORIAN.cast(values.type))
-        return None if pc.any(old).as_py() else values
-    return values
+    return bool(pc.any(pc.less(values, pa.scalar(day, pa.date32()).cast(values.type))).as_py())

@@ -59,6 +59,9 @@ MEANING = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    # Old dates are written as they are, whatever the caller's session does for old versions of Spark.
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
     # Spark's reader of Parquet skips rows with -0.0 where a condition asks for 0.0, by the file's dictionary.
     "parquet.filter.dictionary.enabled": "false",
 }

@@ -21,6 +21,7 @@ from dynamic_tables.differentiate.apply import OPERATION, UPDATE
 from dynamic_tables.errors import ChangeDoesNotFit, StoreError
 from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
 from dynamic_tables.store.active_files import ActiveFiles
+from dynamic_tables.store.arrow_rows import has_old_values
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.merge_text import REFUSED
 from dynamic_tables.store.own_commit import Actions
@@ -31,7 +32,10 @@ from dynamic_tables.store.vectors import new_vector, read_vector
 
 MOST_SMALL_FILES = 30
 SMALL_FILE = 5_000
-"""More than MOST_SMALL_FILES files of fewer than SMALL_FILE rows are rewritten as one file."""
+"""More than MOST_SMALL_FILES files of fewer than SMALL_FILE rows are rewritten as one file.
+
+Files with old dates stay: what those mean depends on who wrote the file, and only Spark knows.
+"""
 
 SPARK_VERSION = version("pyspark")
 
@@ -74,7 +78,11 @@ class SmallMerge:
         small = [file for file in self.active.files.values() if records(file) < SMALL_FILE]
         if len(small) > MOST_SMALL_FILES:
             for file in small:
-                written.append(self._live_rows(file, deleted.pop(file["path"], BitMap64())))
+                live = self._live_rows(file, deleted.get(file["path"], BitMap64()))
+                if has_old_values(live):
+                    continue
+                deleted.pop(file["path"], None)
+                written.append(live)
                 actions.append({"remove": removed(file)})
         for path, positions in deleted.items():
             actions.extend(self._without(self.active.files[path], positions))

@@ -22,7 +22,7 @@ from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.store.relations import SparkRelation, Workspace, for_few_rows, view_names
-from dynamic_tables.store.spark_errors import store_errors
+from dynamic_tables.store.spark_errors import one_line, store_errors
 from dynamic_tables.store.texts import schema_of, text_frame
 
 if TYPE_CHECKING:
@@ -100,7 +100,13 @@ def other_columns(theirs: Sequence[tuple[str, Type | str]], mine: Columns) -> st
 def rows_of(frame: DataFrame) -> Counter[str]:
     """Returns the rows of a data frame as a bag of texts. Raises StoreError."""
     with store_errors():
-        return Counter(repr(tuple(row)).replace("-0.0", "0.0") for row in frame.collect())
+        table = frame.toArrow()
+    try:
+        rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    except (ValueError, OverflowError) as error:
+        # A date that Python does not have.
+        raise StoreError(one_line(error)) from error
+    return Counter(repr(row).replace("-0.0", "0.0") for row in rows)
 
 
 def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRelation:

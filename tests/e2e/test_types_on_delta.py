@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.store import small_merge
+from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
 
@@ -98,3 +100,41 @@ def test_minus_zero_meets_zero_in_files_too(tmp_path: Path, spark: SparkSession,
     account.execute(f"UPDATE z SET k = 2 WHERE x = CAST('0.0' AS {type_})")
     account.refresh("zeros")
     assert [row["k"] for row in account.read("zeros").collect()] == [2, 2, 2]
+
+
+def test_a_constant_of_the_first_year_is_no_error(tmp_path: Path, spark: SparkSession) -> None:
+    account = Account.open(str(tmp_path), spark, SimulatedClock())
+    account.create_base_table("t", {"k": "INT"})
+    table = account.create_dynamic_table("d", "SELECT k, TIMESTAMP '0001-01-01 00:00:00' AS z FROM t")
+    assert table.incremental
+
+
+LEGACY = {
+    "spark.sql.session.timeZone": "America/Los_Angeles",
+    "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
+}
+"""As old versions of Spark wrote dates and times."""
+
+
+def test_times_of_old_versions_of_spark_are_read_as_spark_reads_them(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_merge, "MOST_SMALL_FILES", 1)
+    old = spark.newSession()
+    for name, value in LEGACY.items():
+        old.conf.set(name, value)
+    place = f"delta.`{tmp_path / 'written'}`"
+    tracked = "'delta.enableRowTracking'='true', 'delta.enableDeletionVectors'='true'"
+    old.sql(f"CREATE TABLE {place} (k INT, at TIMESTAMP) USING delta TBLPROPERTIES ({tracked})")
+    old.sql(f"INSERT INTO {place} VALUES (1, TIMESTAMP '1899-06-01 00:00:00')")
+    clock = SimulatedClock()
+    account = Account.open(str(tmp_path / "account"), old, clock)
+    account.attach("t", str(tmp_path / "written"))
+    account.create_dynamic_table("d", "SELECT k, at FROM t")
+    for time, text in enumerate(("1700-06-01 00:00:00", "1500-01-01 00:00:00", "2020-01-01 00:00:00"), 10):
+        clock.set(time)
+        old.sql(f"INSERT INTO {place} VALUES ({time}, TIMESTAMP '{text}')")
+        assert account.refresh("d")[0].action is Action.INCREMENTAL
+        expected = shown(spark.read.format("delta").load(str(tmp_path / "written")).toArrow())
+        assert shown(account.read("d").toArrow()) == expected, text

@@ -69,6 +69,7 @@ SELECT r.b, u.z FROM u, r LEFT JOIN s ON s.a = r.a WHERE u.a = s.h AND s.c = r.b
 SELECT p.b, q.a FROM ((SELECT a FROM u) AS q RIGHT JOIN u AS w ON q.a = w.a) JOIN r AS p ON p.a = w.a
 SELECT p * q AS v, p + w AS y, q < p AS z FROM rates WHERE w >= 0 OR p IS NULL
 SELECT a FROM u UNION SELECT h FROM u ORDER BY 1
+SELECT a * 1Y AS v, 1Y * d AS w, 10Y + d AS y, 1S * d AS z, -128Y AS o, -32768S AS p FROM r
 SELECT b, COUNT(*) AS n FROM r GROUP BY ALL UNION (SELECT z, 1 FROM u)
 SELECT IF(f, a, 7) AS v, NVL(b, 'none') AS w, IFNULL(a, 0) AS y, COALESCE(a, d) AS z FROM r
 SELECT a::STRING AS v, CAST('1.50' AS DECIMAL(4,2)) AS w, '2024-01-31'::DATE AS y, 5L AS z FROM r

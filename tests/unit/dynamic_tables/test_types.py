@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import duckdb
 import pytest
@@ -14,6 +15,7 @@ from dynamic_tables.plan.bind_expression import AGGREGATES
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Fn, walk
 from dynamic_tables.plan.functions import CASE, CAST, FUNCTIONS, IN
+from dynamic_tables.plan.literals import nearest_float
 from dynamic_tables.plan.nodes import Aggregate, Project
 from dynamic_tables.plan.nodes import walk as nodes
 from dynamic_tables.plan.render import render
@@ -100,7 +102,8 @@ OF_OTHER_TYPES = {
     "t % 2Y": "TINYINT", "coalesce(t, h)": "SMALLINT", "greatest(e, a)": "DOUBLE", "nullif(y, X'')": "BINARY",
     "if(t > h, e, t)": "DOUBLE", "e = a": "BOOLEAN", "y < X'ff'": "BOOLEAN", "at > ts": "BOOLEAN",
     "coalesce(at, ts)": "TIMESTAMP", "coalesce(at, DATE '2024-01-01')": "TIMESTAMP",
-    "t + 1.5": "DECIMAL(5,1)", "at = '2024-01-01'": "BOOLEAN", "CAST(a AS TINYINT)": "TINYINT",
+    "t + 1.5": "DECIMAL(5,1)", "1Y * 1.5": "DECIMAL(6,1)", "1S * 1.5": "DECIMAL(4,1)",
+    "at = '2024-01-01'": "BOOLEAN", "CAST(a AS TINYINT)": "TINYINT",
     "CAST(at AS DATE)": "DATE",
     "SUM(t)": "BIGINT", "SUM(e)": "DOUBLE", "AVG(h)": "DOUBLE", "MIN(y)": "BINARY", "MAX(at)": "TIMESTAMP",
 }  # fmt: skip
@@ -114,6 +117,9 @@ LITERALS = {
     "1L": BIGINT,
     "1Y": TINYINT,
     "-128S": SMALLINT,
+    "-128Y": TINYINT,
+    "-32768S": SMALLINT,
+    "-9223372036854775808L": BIGINT,
     "0.1F": FLOAT,
     "CAST('-Infinity' AS FLOAT)": FLOAT,
     "X'00fF'": BINARY,
@@ -250,6 +256,22 @@ def test_an_expression_of_another_type_has_it_in_both_dialects(
 ) -> None:
     assert schema(f"SELECT {text} AS y FROM q") == f"y {OF_OTHER_TYPES[text]}"
     assert duckdb_type(database, text, "q") == as_duckdb(OF_OTHER_TYPES[text])
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        # Halfway between two floats as a double, and a little above as a decimal.
+        ("3.00000011920928955078125000001", 3.000000238418579),
+        ("3.00000011920928955078125", 3.0),
+        ("-3.00000011920928955078125000001", -3.000000238418579),
+        ("0", 0.0),
+        ("1e-60", 0.0),
+        ("340282346638528859811704183484516925440", 3.4028234663852886e38),
+    ],
+)
+def test_a_decimal_becomes_the_nearest_float(text: str, nearest: float) -> None:
+    assert nearest_float(Decimal(text)) == nearest
 
 
 def test_a_float_beside_another_number_is_calculated_as_a_double(database: duckdb.DuckDBPyConnection) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from campaign.failures.fingerprint import masked
 from campaign.failures.grouping import Cause, Signature, groups_of
 from tests.unit.workload.shop import SHOP
 from workload.results import (
@@ -144,3 +147,16 @@ def test_an_unshrunk_error_joins_the_group_of_its_message() -> None:
     known = failure(1, error("no column _ in _", "left join"))
     name = SHOP.definitions[-1].name
     assert sets(groups_of([known], [failed(12, name), failed(345, name)])) == [(1, 12, 345)]
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("\nERROR: syntax error at 0x1F", "ERROR: syntax error at #"),
+        ("can't add column 'x7', won't add it", "can't add column _, won't add it"),
+        ("cannot cast \"INT\" to 'DATE' in sales", "cannot cast \"INT\" to 'DATE' in _"),
+        ("unsupported 'lateral join' of r0", "unsupported 'lateral join' of #"),
+    ],
+)
+def test_names_and_numbers_of_a_message_are_masked_and_plain_words_are_not(message: str, shown: str) -> None:
+    assert masked(message, {"sales"}) == shown
