@@ -87,7 +87,7 @@ class Pool:
     def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
         """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died."""
         if self.worker is None:
-            with _uninterrupted():
+            with uninterrupted():
                 return self.executor.submit(in_worker_process, work, *args)
         return self.executor.submit(work, self.worker, *args)
 
@@ -140,20 +140,28 @@ def pool_for(spec: LaneSpec, size: int, *, dies_by_interrupt: bool = False) -> I
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def uninterrupted() -> Iterator[None]:
     """Delays Ctrl-C and SIGTERM to the end of the block.
 
     The first task starts the worker processes. Interrupted in the middle of that, the pool would not know of
-    a process that is about to start, and would not wait for it.
+    a process that is about to start, and would not wait for it. The signals are not blocked but noted: the
+    system may give a blocked signal to another thread, and Python would handle it in this one all the same.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    noted: list[int] = []
+    before = {
+        number: signal.signal(number, lambda received, _frame: noted.append(received))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for received in noted:
+            signal.raise_signal(received)
 
 
 def _start_server(context: ForkServerContext) -> None:
