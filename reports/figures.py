@@ -12,6 +12,7 @@ from workload.run_verdict import (
     MOST_AMPLIFIED,
     RunVerdict,
     amplified_percent,
+    is_amplified,
     judged_percent,
     run_verdict,
 )
@@ -84,10 +85,11 @@ def headline(summary: RunSummary) -> Headline:
         sentences.append(f"{number(unsupported)} met a declared gap and do not count as passed.")
         if judged_percent(summary.outcomes) < LEAST_JUDGED:
             sentences.append(f"At least {LEAST_JUDGED} % of the scenarios must be judged for a pass.")
-    if (amplified := amplified_percent(summary)) > MOST_AMPLIFIED:
+    if is_amplified(summary):
+        share = amplified_percent(summary)
         sentences.append(
-            f"{amplified:.0f} % of the changed rows were deleted and inserted again as they were; "
-            f"more than {MOST_AMPLIFIED} % are no pass."
+            f"{share:.0f} % of the changed rows were deleted and inserted again as they were; more than "
+            f"{MOST_AMPLIFIED} % are no pass."
         )
     if not unmet:
         sentences.append(f"Every coverage floor of profile {summary.profile} was reached.")
@@ -132,8 +134,8 @@ def figures(summary: RunSummary) -> tuple[Figure, ...]:
         counts["judgements"] = summary.judgements
     shown = [Figure(name, number(count), rate(count, summary.seconds)) for name, count in counts.items()]
     if summary.changes:
-        share = 200 * summary.amplification / summary.changes
-        shown.append(Figure("changed rows", number(summary.changes), f"{share:.0f} % without effect"))
+        share = f"{amplified_percent(summary):.0f} % without effect"
+        shown.append(Figure("changed rows", number(summary.changes), share))
     return (*shown, Figure("time", duration(summary.seconds), f"{summary.seconds:,.1f} s"))
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from campaign.cli.terminal import print_table
 from reports.findings import group_text, replay_command
 from workload.results import RunSummary
+from workload.run_verdict import amplified_percent
 
 
 def print_summary(summary: RunSummary, out: Path) -> None:
@@ -43,8 +44,7 @@ def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
     if summary.judgements > summary.refreshes:
         yield "judgements", f"{summary.judgements} ({per_second(summary.judgements):.0f} per second)"
     if summary.changes:
-        share = 200 * summary.amplification / summary.changes
-        yield "changed rows", f"{summary.changes} ({share:.0f} % without effect)"
+        yield "changed rows", f"{summary.changes} ({amplified_percent(summary):.0f} % without effect)"
     if summary.not_checked:
         yield "not checked", "\n".join(summary.not_checked)
     for name, count in summary.outcomes.items():

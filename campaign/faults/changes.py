@@ -145,6 +145,7 @@ def counts_swapped(schema: Columns) -> Plan:
 
 
 MOST = 25
+"""Fewer rows than the intent "many rows" changes, more than any other change set has."""
 
 
 def cut_off(source: str, schema: Columns) -> Plan:

@@ -15,7 +15,7 @@ from dynamic_tables.plan.nodes import INSERT
 from dynamic_tables.plan.types import (
     BIGINT,
     DOUBLE,
-    FLOAT,
+    FLOATING,
     INT,
     INTEGRAL,
     MAX_PRECISION,
@@ -264,7 +264,7 @@ def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
             maintained = agg.arg is not None and agg.arg.type in (TINYINT, SMALLINT, INT)
         case "MIN" | "MAX":
             # Of -0.0 and 0.0 each engine shows the one that it met first.
-            maintained = agg.type not in (FLOAT, DOUBLE) and agg.type.identifies
+            maintained = agg.type.kind not in FLOATING and agg.type.identifies
         case _:
             maintained = False
     return Accumulator(number, name, agg) if maintained else None

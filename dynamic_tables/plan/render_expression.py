@@ -59,6 +59,11 @@ class ExpressionRenderer:
                 assert_never(expr)
 
     def _arguments(self, fn: Fn) -> list[str]:
+        """Returns the texts of the arguments.
+
+        Spark calculates with a FLOAT as a DOUBLE in `/` and beside other types; a dialect that does not is
+        told to, by casts.
+        """
         texts = [self.expr(arg) for arg in fn.args]
         kinds = {arg.type.kind for arg in fn.args} & NUMERIC
         alone = len(kinds) == 1 and fn.name != "/"

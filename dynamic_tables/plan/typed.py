@@ -50,6 +50,7 @@ HELD = (
     "TINYINT, SMALLINT, INT, BIGINT, DECIMAL(p,s), FLOAT, DOUBLE, BOOLEAN, STRING, BINARY, DATE, TIMESTAMP "
     "or TIMESTAMP_NTZ"
 )
+"""The types that a CAST may name, as messages list them."""
 
 
 COMPARISONS = frozenset(

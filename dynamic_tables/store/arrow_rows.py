@@ -91,7 +91,7 @@ class ArrowRows:
             positions = self._positions(part, file.metadata.num_rows)
             read = _at(file, positions, wanted)
         columns = [_column(read[name], type_) for name, type_ in self.columns]
-        if None in columns:
+        if any(column is None for column in columns):
             return None
         ids = read[stored_id] if stored_id in names else None
         if self.materialized is not None:

@@ -199,13 +199,19 @@ class _Writer:
             words = "JOIN"
         elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.style.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
+        names = _equated_names(join)
+        if names and self.shared(join) == set(names) and self.style.chance(50):
+            return f"{left}{self.style.gap()}{self.style.words('NATURAL ' + words)} {right}"
         text = f"{left}{self.style.gap()}{self.style.words(words)} {right}"
         if join.on is None:
             return text
-        names = _equated_names(join)
         if names and self.style.chance(50):
             return f"{text} {self.style.words('USING')} ({', '.join(map(self.style.name, names))})"
         return f"{text} {self.style.words('ON')} {Clause(self.style, False).text(join.on)}"
+
+    def shared(self, join: ir.Join) -> set[str]:
+        """Returns the names that columns of both sides of a join have: NATURAL equates all of them."""
+        return {*self.inputs(join.left)} & {*self.inputs(join.right)}
 
 
 def _equated_names(join: ir.Join) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 import generators.generate
 from generators.choices import Choices, SeededChoices
-from generators.coverage import operator_pairs, operators, unmet_floors
+from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
 from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
 from generators.profiles import INTENT_NAMES, PROFILES, SMOKE
@@ -63,6 +63,12 @@ def test_floors_scale_with_the_run() -> None:
     assert unmet_floors(SMOKE, {}, 1000)["state: retraction"] == UnmetFloor(
         0, SMOKE.floors["state: retraction"]
     )
+
+
+def test_a_floor_below_one_does_not_bind() -> None:
+    assert "state: retraction" not in floors_too_small(SMOKE, 2)
+    assert "type: BINARY" in floors_too_small(SMOKE, 2)
+    assert floors_too_small(SMOKE, 1000) == ()
 
 
 def test_weighted_choices_follow_their_weights() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from campaign.judging.lane import Lane
 from campaign.runs.tally import Tally
 from dynamic_tables.definition import Columns
@@ -16,7 +18,7 @@ from engines.variant import Variant
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from tests.in_memory import in_memory
-from workload.run_verdict import MOST_AMPLIFIED, amplified_percent
+from workload.run_verdict import LEAST_CHANGES, MOST_AMPLIFIED, amplified_percent, is_amplified
 
 
 def everything(source: str, schema: Columns) -> Plan:
@@ -35,3 +37,17 @@ def test_a_refresh_of_everything_is_above_the_bound_and_the_engine_is_below() ->
     assert percent(Variant()) < MOST_AMPLIFIED / 2
     careless = replace(RULES, capture=everything, consolidate=lambda plan: plan)
     assert percent(Variant(rules=careless)) > MOST_AMPLIFIED
+
+
+@pytest.mark.parametrize(
+    ("changes", "amplification", "amplified"),
+    [
+        (LEAST_CHANGES, LEAST_CHANGES // 2, True),
+        (LEAST_CHANGES, LEAST_CHANGES // 4, False),
+        (LEAST_CHANGES - 1, LEAST_CHANGES // 2, False),
+        (0, 0, False),
+    ],
+)
+def test_few_changes_prove_nothing(changes: int, amplification: int, amplified: bool) -> None:
+    tally = Tally(changes=changes, amplification=amplification)
+    assert is_amplified(tally.summary(5, "rules", QUICK, 1.0, ())) == amplified

@@ -12,12 +12,17 @@ from campaign.cli import main
 from campaign.errors import CampaignError
 from campaign.lanes.spec import LaneSpec
 from campaign.runs.floors import STATES, require_reachable_floors
-from generators.coverage import operators
+from campaign.runs.tally import Tally, covered
+from generators.coverage import operators, unmet_floors
 from generators.generate import scenario_at
 from generators.profiles import PRODUCTION, PROFILES, SMOKE, Profile
 from generators.queries import QueryWeights
+from tests.ir import columns, named, select, table
 from workload.operators import OPERATORS
 from workload.query import JoinKind
+from workload.results import Outcome, OutcomeClass, UnmetFloor
+from workload.scenario import DynamicTable, Scenario
+from workload.types import INT, STRING
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
@@ -73,6 +78,16 @@ def test_what_is_met_is_known() -> None:
     states = {name.removeprefix("state: ") for name in met if name.startswith("state: ")}
     assert len(states) > 12
     assert states <= set(STATES)
+
+
+def test_a_type_counts_once_a_scenario_whose_query_reads_it() -> None:
+    r = columns(table("r", a=INT, s=STRING))
+    query = select({"a": r["a"], "twice": r["a"]}, named("r"))
+    scenario = Scenario("typed", (table("r", a=INT, s=STRING),), (DynamicTable("d", query),), ())
+    tally = Tally()
+    tally.add(Outcome(scenario="typed", outcome=OutcomeClass.PASSED), covered(scenario))
+    wanted = replace(SMOKE, floors={"type: INT": 1000, "type: STRING": 1000})
+    assert unmet_floors(wanted, tally.reached, tally.scenarios) == {"type: STRING": UnmetFloor(0, 1)}
 
 
 def test_fuzz_refuses_it_before_it_starts(tmp_path: Path) -> None:
