@@ -20,7 +20,7 @@ from engines.adapter import Capabilities, Notes, Record, RefreshFailed, Scheduli
 from engines.interleaving import interleaved, paused
 from engines.rows import workload_row
 from workload.limits import NO_LIMITS
-from workload.scenario import DynamicTable
+from workload.scenario import Definition, DynamicTable
 from workload.schema import Column
 from workload.sql import Dialect
 from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, Counted, StoredRow
@@ -67,6 +67,11 @@ class AccountAdapter(SchedulingAdapter):
                 refresh_mode=engine.RefreshMode[table.mode.name],
                 initialize=False,
             ).incremental
+
+    def drop(self, definition: Definition) -> None:
+        """Drops a view or dynamic table of the account. Raises RefreshFailed."""
+        with _failures():
+            self.account.drop(definition.name)
 
     def full_reason(self, name: str) -> str:
         """Returns why the account maintains a dynamic table in full; empty where it is incremental."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 from engines.errors import EngineError
 from workload.dml import Dml
 from workload.limits import Limits
-from workload.scenario import DynamicTable, Meanwhile
+from workload.scenario import Definition, DynamicTable, Meanwhile
 from workload.schema import Column, Table
 from workload.sql import Dialect, dml_texts
 from workload.trace import Action, ChangeRow, Counted, Shown, StoredRow
@@ -156,6 +156,13 @@ class Adapter(ABC):
 
         Returns whether the table is maintained incrementally, if the engine shows its refresh actions.
         """
+
+    def drop(self, definition: Definition) -> None:
+        """Drops a view or dynamic table that nothing reads; another one may be given its name then.
+
+        Called only if the engine's `limits` have `drops`. Raises RefreshFailed, without any effect.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has limits with drops, but no method drop")
 
     @abstractmethod
     def commit(self, transaction: Transaction) -> Mapping[str, int] | None:

@@ -6,9 +6,9 @@ All engines run through it: `engines.engine` calls it for campaigns, and the pyt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from engines.adapter import (
     NOTHING_SHOWN,
@@ -23,7 +23,7 @@ from engines.other_process import Killed, Other, Processes, WriterFailed
 from engines.watchdog import ensure_not_stopped
 from workload.limits import Timestamps
 from workload.query import names_read
-from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, View
+from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Refresh, Scenario, View
 from workload.schema import Column
 from workload.sql import create_table_text, definition_text
 from workload.timeline import Due, due_refreshes
@@ -69,6 +69,8 @@ class Drive:
     `versions`: the newest version of each table, counted here unless the engine shows it. `refused`: the
     definitions that the engine refused. `commits`: the times of the transactions so far. `others`: by step,
     the commits that other processes have begun. `disturbed`: see `Trace`. `step`: the current one.
+    `names`: for each name by which the engine knows a definition now, its name in the scenario. Whatever
+    crosses the adapter has the engine's names, and everything here has those of the scenario.
     """
 
     adapter: Adapter
@@ -80,7 +82,16 @@ class Drive:
     commits: list[int] = field(default_factory=list)
     others: dict[int, Other] = field(default_factory=dict)
     disturbed: list[Disturbance] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
     step: int = 0
+
+    @cached_property
+    def public(self) -> dict[str, str]:
+        """The engine's name of every definition whose name in the scenario is another one."""
+        return {d.name: d.known_as for d in self.scenario.definitions if d.known_as}
+
+    def _called(self, name: str) -> str:
+        return self.public.get(name, name)
 
     @cached_property
     def columns(self) -> dict[str, tuple[Column, ...]]:
@@ -110,6 +121,8 @@ class Drive:
                         break
                 case Create(at, name):
                     self._create(name, at)
+                case Drop(at, name):
+                    self._drop(name, at)
                 case Refresh():
                     self._refresh(step)
                 case Read(_, reader, tables):
@@ -196,7 +209,7 @@ class Drive:
 
     def _read(self, reader: int, tables: tuple[str, ...]) -> None:
         if isinstance(self.adapter, SchedulingAdapter):
-            newest = {table: self.adapter.newest(table) for table in tables}
+            newest = {table: self.adapter.newest(self._called(table)) for table in tables}
         else:
             newest = {table: self.versions.get(table) for table in tables}
         versions = {table: version for table, version in newest.items() if version is not None}
@@ -207,14 +220,16 @@ class Drive:
         """Creates a definition; a dynamic table gets its first contents at once."""
         definition = self.scenario.definition(name)
         query = definition_text(self.scenario, definition, self.adapter.capabilities.dialect)
+        public = definition.public_name
+        self.names[public] = name
         incremental = None
         try:
             self._require_sources(definition)
             match definition:
                 case View():
-                    self.adapter.create_view(name, query)
+                    self.adapter.create_view(public, query)
                 case DynamicTable():
-                    incremental = self.adapter.create_dynamic_table(definition, query)
+                    incremental = self.adapter.create_dynamic_table(_as_known(definition), query)
                 case _:
                     assert_never(definition)
         except Unsupported as error:
@@ -227,15 +242,26 @@ class Drive:
             return
         match self.adapter, definition:
             case SchedulingAdapter() as adapter, DynamicTable():
-                self.events.append(Created(self.step, name, incremental, adapter.full_reason(name)))
+                self.events.append(Created(self.step, name, incremental, adapter.full_reason(public)))
                 self._guarded(
                     name,
                     at,
-                    lambda: self._interleaved(adapter, lambda: adapter.initialize(name, self._record), None),
+                    lambda: self._interleaved(
+                        adapter, lambda: adapter.initialize(public, self._record), None
+                    ),
                 )
             case _:
                 self.events.append(Created(self.step, name, incremental, ""))
                 self._refresh_each(self.due[self.step], at)
+
+    def _drop(self, name: str, at: int) -> None:
+        """Drops a definition, unless the engine refused to create it."""
+        if name in self.refused:
+            return
+        try:
+            self.adapter.drop(_as_known(self.scenario.definition(name)))
+        except RefreshFailed as error:
+            self._failed(name, at, error)
 
     def _require_sources(self, definition: View | DynamicTable) -> None:
         """Raises Unsupported for a definition over one that the engine refused."""
@@ -250,7 +276,7 @@ class Drive:
             case SchedulingAdapter() as adapter:
 
                 def work() -> None:
-                    adapter.refresh_with_upstream(name, timestamp, self._record)
+                    adapter.refresh_with_upstream(self._called(name), timestamp, self._record)
 
                 self._guarded(name, timestamp, lambda: self._interleaved(adapter, work, step.killed))
             case _:
@@ -271,7 +297,8 @@ class Drive:
             self._guarded(name, timestamp, lambda table=name, to=timestamp: self._refresh_one(table, to))  # type: ignore[misc]
 
     def _refresh_one(self, name: str, timestamp: int) -> None:
-        self._record(name, timestamp, self.adapter.refresh(name, timestamp) or NOTHING_SHOWN)
+        public = self._called(name)
+        self._record(public, timestamp, self.adapter.refresh(public, timestamp) or NOTHING_SHOWN)
 
     def _guarded(self, name: str, timestamp: int, refresh: Callable[[], None]) -> None:
         """Runs a refresh; a failure or a refusal becomes an event of the trace."""
@@ -281,9 +308,8 @@ class Drive:
             if not error.broken and self._needs_refused(name):
                 self.events.append(Declared(self.step, name, f"refresh at {timestamp}: {error}"))
                 return
-            self._failed(
-                error.table or name, timestamp if error.timestamp is None else error.timestamp, error
-            )
+            failed = name if error.table is None else self.names.get(error.table, error.table)
+            self._failed(failed, timestamp if error.timestamp is None else error.timestamp, error)
         except Unsupported as error:
             self.events.append(Declared(self.step, name, f"refresh at {timestamp}: {error}"))
 
@@ -307,19 +333,20 @@ class Drive:
 
     def _stored_after_failure(self, table: str) -> tuple[StoredRow, ...] | None:
         try:
-            return tuple(self.adapter.stored(table, self.columns[table]))
+            return tuple(self.adapter.stored(self._called(table), self.columns[table]))
         except Exception:  # noqa: BLE001  # an engine that cannot be read now must not hide its failure
             return None
 
-    def _record(self, table: str, timestamp: int, notes: Notes) -> None:
+    def _record(self, public: str, timestamp: int, notes: Notes) -> None:
         """Records a refresh that has just committed, with the contents that a reader sees now."""
+        table = self.names.get(public, public)
         shown = self.adapter.capabilities.shown
         action = notes.action or (Action.FULL if table in self.versions else Action.INITIALIZE)
         self.versions[table] = self.versions.get(table, -1) + 1 if notes.version is None else notes.version
         columns = notes.columns if Shown.COLUMNS in shown else self.columns[table]
         fresh = None
         if Shown.FRESH_IDS in shown and self.fresh_wanted(self.step, table):
-            fresh = self.adapter.fresh(table)
+            fresh = self.adapter.fresh(public)
         self.events.append(
             Refreshed(
                 step=self.step,
@@ -329,12 +356,23 @@ class Drive:
                 action=action,
                 effective_action=notes.effective_action or action,
                 reason=notes.reason or "the engine does not show its refresh actions",
-                versions=notes.versions,
-                source_timestamps=notes.source_timestamps,
+                versions=self._of_the_scenario(notes.versions),
+                source_timestamps=self._of_the_scenario(notes.source_timestamps),
                 columns=columns,
-                contents=tuple(self.adapter.stored(table, columns)),
+                contents=tuple(self.adapter.stored(public, columns)),
                 change_set=notes.change_set if Shown.CHANGE_SETS in shown else None,
                 fresh=None if fresh is None else tuple(fresh),
                 counted=notes.counted if Shown.CHANGE_SETS in shown else None,
             )
         )
+
+    def _of_the_scenario(self, by_name: Mapping[str, int]) -> Mapping[str, int]:
+        return {self.names.get(name, name): number for name, number in by_name.items()}
+
+
+D = TypeVar("D", bound=View | DynamicTable)
+
+
+def _as_known(definition: D) -> D:
+    """Returns the definition under the name by which the engine knows it."""
+    return replace(definition, name=definition.public_name, known_as="")

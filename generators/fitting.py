@@ -16,7 +16,18 @@ from workload.failing import may_fail
 from workload.limits import Limits, Timestamps
 from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
-from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, Step, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    Drop,
+    DynamicTable,
+    Read,
+    Refresh,
+    Scenario,
+    Step,
+    View,
+)
 from workload.schema import Table
 
 
@@ -69,6 +80,8 @@ def _gap(
             return f"it reads {source.name}: {gaps[source.name]}"
         if isinstance(source, DynamicTable) and not limits.layered:
             return f"it reads {source.name}, another dynamic table"
+    if definition.known_as and not limits.drops:
+        return "it takes the name of one that was dropped"
     if isinstance(definition, View) and not limits.views:
         return "it is a view"
     if may_fail(definition.query) and not limits.failures:
@@ -102,10 +115,10 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
                     steps.append(Commit(at, supported))
                     if limits.timestamps is Timestamps.COMMIT:
                         steps.extend(Refresh(at + 1 + i, name, at) for i, name in enumerate(created))
-            case Create(_, name):
-                if name not in reasons:
+            case Create() | Drop():
+                if step.name not in reasons and (limits.drops or isinstance(step, Create)):
                     steps.append(step)
-                    created += [name] if isinstance(scenario.definition(name), DynamicTable) else []
+                    created = _created(created, step, scenario)
             case Refresh():
                 steps.extend(() if step.table in reasons else _refresh(step, limits))
             case Read(at, reader, read):
@@ -127,6 +140,13 @@ def _supported(statement: Dml, tables: Mapping[str, Table], limits: Limits, comm
     if isinstance(statement, Restore) and statement.to not in commits:
         return False
     return type(statement).__name__.lower() in limits.statements
+
+
+def _created(before: list[str], step: Create | Drop, scenario: Scenario) -> list[str]:
+    """The dynamic tables that exist after a step."""
+    if isinstance(step, Create):
+        return [*before, step.name] if isinstance(scenario.definition(step.name), DynamicTable) else before
+    return [name for name in before if name != step.name]
 
 
 def _refresh(step: Refresh, limits: Limits) -> list[Step]:

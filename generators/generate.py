@@ -10,6 +10,7 @@ from generators.concurrency import with_other_processes
 from generators.fitting import fit
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.profiles import DRAWS_VERSION, Profile
+from generators.recreations import with_recreations
 from generators.styles import with_styles
 from workload.dml import Dml, Insert
 from workload.limits import NO_LIMITS
@@ -49,7 +50,8 @@ def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
     scenario = _unlimited(choices, profile, name)
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)
-        return with_styles(choices, disturbed, profile.styled_percent)
+        styled = with_styles(choices, disturbed, profile.styled_percent)
+        return with_recreations(choices, styled, profile.recreated_percent)
     for _ in range(ATTEMPTS):
         within = fit(scenario, profile.limits)
         if within.dynamic_tables:

@@ -53,6 +53,8 @@ class Profile:
     the percentage changes nothing else and is no part of the repr."""
     styled_percent: int = field(default=60, repr=False)
     """Percent of definitions written as people write them (`workload.sql.written`); drawn last, too."""
+    recreated_percent: int = field(default=15, repr=False)
+    """Percent of scenarios in which a definition is dropped and created again; drawn last, too."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
     floors: Mapping[str, int] = field(default_factory=dict, repr=False)
@@ -148,6 +150,7 @@ FLOORS: Mapping[str, int] = {
     "state: abandoned transaction": 50,
     "state: refresh killed": 100,
     "state: text in a style of its own": 500,
+    "state: name given again": 60,
     "state: refresh failed as its query does": 30,
 }
 

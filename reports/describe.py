@@ -20,6 +20,7 @@ from workload.scenario import (
     Commit,
     Create,
     Definition,
+    Drop,
     DynamicTable,
     Meanwhile,
     Read,
@@ -82,6 +83,8 @@ def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
             return Entry(number, at, "commit", f"commit to {touched}{count}{how}", texts)
         case Create(at, name):
             return Entry(number, at, "create", f"create {name}", (_creation(name, scenario),))
+        case Drop(at, name):
+            return Entry(number, at, "drop", f"drop {name}", (_drop(name, scenario),))
         case Refresh(at, table, timestamp, killed):
             refresh = f"REFRESH DYNAMIC TABLE {table}"
             how = "" if killed is None else f", killed before its storage call {killed} and run again"
@@ -115,6 +118,15 @@ def _creation(name: str, scenario: Scenario) -> str:
         return f"CREATE {name} /* the scenario does not define it */"
 
 
+def _drop(name: str, scenario: Scenario) -> str:
+    try:
+        definition = scenario.definition(name)
+    except KeyError:
+        return f"DROP {name} /* the scenario does not define it */"
+    kind = "VIEW" if isinstance(definition, View) else "DYNAMIC TABLE"
+    return f"DROP {kind} {definition.public_name}"
+
+
 def table_sql(table: Table) -> str:
     """The statement that creates a base table, in Spark's SQL."""
     return create_table_text(table, Dialect.SPARK)
@@ -123,9 +135,10 @@ def table_sql(table: Table) -> str:
 def definition_head(definition: Definition) -> str:
     """What comes before AS: the kind of object, its mode and its target lag."""
     match definition:
-        case View(name, _, _):
-            return f"CREATE VIEW {name}"
-        case DynamicTable(name, _, mode, lag, _):
+        case View():
+            return f"CREATE VIEW {definition.public_name}"
+        case DynamicTable(_, _, mode, lag, _):
+            name = definition.public_name
             return f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {lag_text(lag)} REFRESH_MODE = {mode.value}"
         case _:
             assert_never(definition)
@@ -140,10 +153,9 @@ def lag_text(lag: int | None) -> str:
 
 def definition_sql(scenario: Scenario, definition: Definition) -> str:
     """The query of a definition in Spark's SQL as an engine is given it; a style is kept to the letter."""
-    if not definition.style:
-        return query_sql(definition.query, Dialect.SPARK)
     try:
-        return definition_text(scenario, definition, Dialect.SPARK)
+        text = definition_text(scenario, definition, Dialect.SPARK)
+        return text if definition.style else formatted_sql(text, Dialect.SPARK)
     except (WorkloadError, LookupError) as error:
         return f"-- cannot be rendered: {error}"
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from workload.dml import Dml, Insert, Merge, Replace, Restore, Update
 from workload.errors import WorkloadError
-from workload.scenario import Commit, Create, Read, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Drop, Read, Refresh, Scenario, Step
 from workload.timeline import due_refreshes
 from workload.wellformed import check_scenario
 
@@ -33,7 +33,7 @@ def tidied(scenario: Scenario) -> Scenario:
                 useful = tuple(_useful(statements, at, written))
                 if useful:
                     steps.append(replace(step, statements=useful))
-            case Create(_, name) | Refresh(_, name):
+            case Create(_, name) | Drop(_, name) | Refresh(_, name):
                 if name in names:
                     steps.append(step)
             case Read(tables=tables):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from shrink.reduction import Reduction
 from shrink.rewrite import put_at
 from workload.query import names_read
-from workload.scenario import Create, DynamicTable, Refresh, Scenario
+from workload.scenario import Create, Drop, DynamicTable, Refresh, Scenario
 
 
 def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
@@ -19,7 +19,7 @@ def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
         steps=tuple(
             step
             for step in scenario.steps
-            if not (isinstance(step, Create) and step.name in names)
+            if not (isinstance(step, Create | Drop) and step.name in names)
             and not (isinstance(step, Refresh) and step.table in names)
         ),
     )
@@ -67,6 +67,16 @@ def drop_lag(scenario: Scenario) -> Iterator[Scenario]:
             yield replace(scenario, definitions=put_at(scenario.definitions, position, changed))
 
 
+def own_names(scenario: Scenario) -> Iterator[Scenario]:
+    """All definitions, or else one, under names of their own: none takes the name of a dropped one."""
+    places = [place for place, definition in enumerate(scenario.definitions) if definition.known_as]
+    for chosen in ([places] if len(places) > 1 else []) + [[place] for place in places]:
+        definitions = scenario.definitions
+        for place in chosen:
+            definitions = put_at(definitions, place, replace(definitions[place], known_as=""))
+        yield replace(scenario, definitions=definitions)
+
+
 def plain_text(scenario: Scenario) -> Iterator[Scenario]:
     """All definitions, or else one of them, in the text with each operator in parentheses."""
     styled = [place for place, definition in enumerate(scenario.definitions) if definition.style]
@@ -89,6 +99,7 @@ FEW_STYLES = 8
 
 REDUCTIONS = (
     Reduction("plain text", plain_text, cheap=True),
+    Reduction("own names", own_names, cheap=True),
     Reduction("keep one dynamic table", keep_one, cheap=True),
     Reduction("drop a definition nobody reads", drop_unread, cheap=True),
 )

@@ -30,6 +30,7 @@ from workload.scenario import (
     Commit,
     Create,
     Definition,
+    Drop,
     DynamicTable,
     Meanwhile,
     Read,
@@ -94,10 +95,10 @@ def _values(scenario: Scenario) -> set[tuple[str, int, str]]:
 
 def _definition(definition: Definition) -> int:
     match definition:
-        case DynamicTable(_, query, _, lag, style):
-            return 1000 + 5 * (lag is not None) + node_weight(query) + _style(style)
-        case View(_, query, style):
-            return 800 + node_weight(query) + _style(style)
+        case DynamicTable(_, query, _, lag, style, known_as):
+            return 1000 + 5 * (lag is not None) + node_weight(query) + _style(style) + 20 * bool(known_as)
+        case View(_, query, style, known_as):
+            return 800 + node_weight(query) + _style(style) + 20 * bool(known_as)
         case _:
             assert_never(definition)
 
@@ -111,7 +112,7 @@ def _step(step: Step, tables: Mapping[str, Table]) -> int:
         case Commit(_, statements, meanwhile):
             written = sum(_statement(statement, tables[statement.table]) for statement in statements)
             return 30 + written + _meanwhile(meanwhile)
-        case Create():
+        case Create() | Drop():
             return 50
         case Read(_, _, names):
             return 40 + 10 * len(names)

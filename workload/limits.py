@@ -50,6 +50,7 @@ class Limits:
     `stores`: whether a value, never NULL, can be a literal and be stored in a column of its type.
     `statements`: kinds of DML, named as in profiles. `layered`: whether a dynamic table may read another one.
     `failures`: whether a refresh whose query fails on the data leaves everything as it was.
+    `drops`: whether views and dynamic tables can be dropped, and their names be given to others.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
     more; amending twice gives the same as amending once.
@@ -63,12 +64,16 @@ class Limits:
     views: bool = True
     layered: bool = True
     failures: bool = False
+    drops: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
 
 
 NO_LIMITS = Limits(
-    statements=PORTABLE | {"restore", "optimize", "replace"}, timestamps=Timestamps.ANY, failures=True
+    statements=PORTABLE | {"restore", "optimize", "replace"},
+    timestamps=Timestamps.ANY,
+    failures=True,
+    drops=True,
 )
 
 
@@ -87,6 +92,7 @@ def both(a: Limits, b: Limits) -> Limits:
         views=a.views and b.views,
         layered=a.layered and b.layered,
         failures=a.failures and b.failures,
+        drops=a.drops and b.drops,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),
     )

@@ -23,11 +23,17 @@ class RefreshMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A named query, expanded wherever it is read. `style`: see `DynamicTable`."""
+    """A named query, expanded wherever it is read. `style`, `known_as`: see `DynamicTable`."""
 
     name: str
     query: Query
     style: int = 0
+    known_as: str = ""
+
+    @property
+    def public_name(self) -> str:
+        """The name by which an engine knows the view."""
+        return self.known_as or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ class DynamicTable:
 
     `style`: the number of the style in which the text of the query is written for an engine that reads
     Spark's SQL (`workload.sql.written`); 0: each operator in parentheses. It does not change the meaning.
+    `known_as`: the name by which an engine knows the table, if it is another one than `name`: that of a
+    definition that was dropped before. Names in a scenario are never used twice, also not in queries.
     """
 
     name: str
@@ -43,6 +51,12 @@ class DynamicTable:
     mode: RefreshMode = RefreshMode.AUTO
     target_lag: int | None = None
     style: int = 0
+    known_as: str = ""
+
+    @property
+    def public_name(self) -> str:
+        """The name by which an engine knows the table."""
+        return self.known_as or self.name
 
 
 Definition = View | DynamicTable
@@ -91,6 +105,17 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class Drop:
+    """A view or dynamic table that nothing reads any more is dropped at time `at`, with all its contents.
+
+    Its name is free then: a later definition may be `known_as` it.
+    """
+
+    at: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refresh:
     """A manual refresh issued at time `at` for data timestamp `timestamp` <= `at`, upstreams first.
 
@@ -117,12 +142,12 @@ class Read:
     tables: tuple[str, ...]
 
 
-Step = Commit | Create | Refresh | Read
+Step = Commit | Create | Drop | Refresh | Read
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A schema, a DAG of definitions, and a history of commits, creations, refreshes and reads in time order.
+    """A schema, a DAG of definitions, and a history of steps in time order.
 
     `name` says where it comes from (seed, profile, index); `intents` names the triggers that were built
     into it on purpose, for coverage.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from workload.errors import WorkloadError
 from workload.query import names_read
-from workload.scenario import Commit, Create, Definition, DynamicTable, Read, Refresh, Scenario, View
+from workload.scenario import Commit, Create, Definition, Drop, DynamicTable, Read, Refresh, Scenario, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def due_refreshes(scenario: Scenario) -> tuple[tuple[Due, ...], ...]:
     for number, step in enumerate(scenario.steps):
         try:
             match step:
-                case Commit() | Read():
+                case Commit() | Drop() | Read():
                     due.append(())
                 case Create(at, name):
                     due.append(timeline.create(name, at))

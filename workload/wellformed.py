@@ -22,7 +22,7 @@ from workload.dml import (
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
 from workload.query import Cte, Derived, Expr, Item, Named, Query, names_read, walk
-from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario
+from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, Scope, check_expression, output_columns
 from workload.types import BOOLEAN, Row, Value, fits
@@ -39,6 +39,8 @@ def check_scenario(scenario: Scenario) -> Catalog:
         catalog[table.name] = table.columns
     for definition in scenario.definitions:
         _check_new_name(definition.name, catalog)
+        if definition.known_as:
+            _check_name(definition.known_as, f"definition {definition.name}")
         for name in _names_of(definition.query):
             _check_name(name, f"definition {definition.name}")
         for name in names_read(definition.query):
@@ -58,6 +60,7 @@ def _check_steps(scenario: Scenario) -> None:
     tables = {table.name: table for table in scenario.tables}
     dynamic = {table.name for table in scenario.dynamic_tables}
     last = -1
+    live: set[str] = set()
     created: set[str] = set()
     commit_times: set[int] = set()
     for number, step in enumerate(scenario.steps):
@@ -74,11 +77,18 @@ def _check_steps(scenario: Scenario) -> None:
                     _check_statement(statement, tables[statement.table], where, commit_times)
                 commit_times.add(at)
             case Create(_, name):
-                _check_create(scenario, name, created, where)
+                if name in created:
+                    raise WorkloadError(f"{where}: {name} is created twice")
+                created.add(name)
+                _check_create(scenario, name, live, where)
+                live.add(name)
+            case Drop(_, name):
+                _check_drop(scenario, name, live, where)
+                live.remove(name)
             case Refresh():
-                _check_refresh(step, dynamic & created, where)
+                _check_refresh(step, dynamic & live, where)
             case Read():
-                _check_read(step, tables.keys() | (dynamic & created), where)
+                _check_read(step, tables.keys() | (dynamic & live), where)
             case _:
                 assert_never(step)
 
@@ -118,24 +128,36 @@ def _check_read(step: Read, tables: Set[str], where: str) -> None:
         raise WorkloadError(f"{where}: a read names tables, each of them once")
 
 
-def _check_create(scenario: Scenario, name: str, created: set[str], where: str) -> None:
+def _check_create(scenario: Scenario, name: str, live: Set[str], where: str) -> None:
     try:
         definition = scenario.definition(name)
     except KeyError:
         raise WorkloadError(f"{where}: creates {name}, which is not defined") from None
-    if name in created:
-        raise WorkloadError(f"{where}: {name} is created twice")
-    names = {d.name for d in scenario.definitions}
+    definitions = {d.name: d for d in scenario.definitions}
     for upstream in names_read(definition.query):
-        if upstream in names and upstream not in created:
-            raise WorkloadError(f"{where}: {name} is created before {upstream}, which it reads")
-    created.add(name)
+        if upstream in definitions and upstream not in live:
+            raise WorkloadError(
+                f"{where}: {name} is created while {upstream}, which it reads, does not exist"
+            )
+    taken = {definitions[other].public_name: other for other in live}
+    taken.update({table.name: table.name for table in scenario.tables})
+    if definition.public_name in taken:
+        other = taken[definition.public_name]
+        raise WorkloadError(f"{where}: {name} is known as {definition.public_name}, as {other} is then")
     if (
         isinstance(definition, DynamicTable)
         and definition.target_lag is not None
         and definition.target_lag <= 0
     ):
         raise WorkloadError(f"{name}: a target lag of {definition.target_lag}; it must be positive")
+
+
+def _check_drop(scenario: Scenario, name: str, live: Set[str], where: str) -> None:
+    if name not in live:
+        raise WorkloadError(f"{where}: drops {name}, which does not exist then")
+    for other in sorted(live):
+        if name in names_read(scenario.definition(other).query):
+            raise WorkloadError(f"{where}: drops {name}, which {other} reads")
 
 
 def _check_statement(statement: Dml, table: Table, where: str, commit_times: set[int]) -> None:

@@ -24,6 +24,7 @@ def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequen
     """Returns how many refreshes reached each state. `truth` evaluates the scenario with its probes."""
     states = Counter(_of_other_processes(scenario))
     states["text in a style of its own"] += sum(definition.style > 0 for definition in scenario.definitions)
+    states["name given again"] += sum(bool(definition.known_as) for definition in scenario.definitions)
     states.update(disturbance.value for disturbance in trace.disturbed)
     previous: dict[str, int] = {}
     keys = {table.name: _Keys() for table in scenario.dynamic_tables}

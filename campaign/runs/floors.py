@@ -35,6 +35,8 @@ PROCESS_STATES = (
 
 STYLED = "text in a style of its own"
 
+RECREATED = "name given again"
+
 FAILING_STATES = ("refresh failed as its query does", "refresh where the query fails")
 """States that only the intents of data that fails bring about."""
 
@@ -54,6 +56,7 @@ STATES = (
     "null key born",
     "null key vanished",
     STYLED,
+    RECREATED,
     *READER_STATES,
     *PROCESS_STATES,
     *FAILING_STATES,
@@ -146,6 +149,8 @@ def _state(profile: Profile, name: str) -> str:
         return "a scenario has no intents"
     if name == STYLED and not profile.styled_percent:
         return "styled_percent is 0"
+    if name == RECREATED and not profile.recreated_percent:
+        return "recreated_percent is 0"
     return ""
 
 

@@ -45,14 +45,16 @@ class StoredTable(Generic[Rows]):
 class MemoryStore(ABC, Generic[Rows]):
     """A `Store` of the engine; its subclasses run the queries.
 
-    `known`: every table and view by name. `tables`: the versions of the tables. `shared_results`: the rows of
-    every plan that was computed with `once`, by the plan and its input relations. Tables that read the same
-    interval of a source use the same rows. `base_logs`: what the versions of base tables are decided by, by
-    the rules `version_rules`. `undo_abandoned`: undoes what killed processes have left, as `Applier` does it.
+    `known`: every table and view by name. `created`: how many dynamic tables there were. `tables`: the
+    versions of the tables. `shared_results`: the rows of every plan that was computed with `once`, by the
+    plan and its input relations. Tables that read the same interval of a source use the same rows.
+    `base_logs`: what the versions of base tables are decided by, by the rules `version_rules`.
+    `undo_abandoned`: undoes what killed processes have left, as `Applier` does it.
     `process`: what the refreshing process has read of the logs.
     """
 
     known: dict[str, Definition] = field(default_factory=dict, init=False)
+    created: int = field(default=0, init=False)
     tables: dict[str, StoredTable[Rows]] = field(default_factory=dict, init=False)
     base_logs: BaseLogs = field(default_factory=BaseLogs, init=False)
     version_rules: VersionRules = field(default=VERSION_RULES, init=False)
@@ -116,8 +118,8 @@ class MemoryStore(ABC, Generic[Rows]):
     def create_dynamic_table(self, table: DynamicTable) -> None:
         """Adds a dynamic table without any version."""
         self.known[table.name] = table
-        # No step of a scenario replaces a dynamic table, so its identity never changes.
-        self.tables[table.name] = StoredTable(identity=f"{table.name}#1")
+        self.created += 1
+        self.tables[table.name] = StoredTable(identity=f"{table.name}#{self.created}")
 
     def drop(self, definition: Definition) -> None:
         """Removes a table with its versions, or a view."""

@@ -49,8 +49,8 @@ def test_the_harness_has_the_type_that_spark_has(met: dict[tuple[SqlType, SqlTyp
 
 def test_the_engine_has_the_type_that_spark_has(met: dict[tuple[SqlType, SqlType], SqlType | None]) -> None:
     for (left, right), expected in met.items():
-        mine = engine_type(str(left)), engine_type(str(right))
-        assert mine[0] is not None
-        assert mine[1] is not None
+        one, other = engine_type(str(left)), engine_type(str(right))
+        assert one is not None
+        assert other is not None
         wanted = None if is_converted(left, right) or expected is None else engine_type(str(expected))
-        assert common(*mine) == wanted, (left, right)
+        assert common(one, other) == wanted, (left, right)

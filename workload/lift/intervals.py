@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from workload.dml import Dml, Insert, Overwrite, Restore
@@ -62,7 +62,9 @@ def single_interval(
         Refresh(end + 1 + number, table.name, end) for number, table in enumerate(scenario.dynamic_tables)
     )
     name = f"{scenario.name}/{interval.start}-{interval.end}"
-    return Scenario(name, scenario.tables, scenario.definitions, tuple(steps), scenario.intents)
+    # Here all definitions exist at once, so each needs a name of its own.
+    definitions = tuple(replace(definition, known_as="") for definition in scenario.definitions)
+    return Scenario(name, scenario.tables, definitions, tuple(steps), scenario.intents)
 
 
 def interval_worlds(scenario: Scenario, rows_at: RowsAt) -> Mapping[Interval, Scenario]:

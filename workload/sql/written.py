@@ -7,7 +7,7 @@ few that it does not. What a text means is what Spark's grammar (SqlBaseParser.g
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from workload import query as ir
@@ -23,9 +23,21 @@ Names = Mapping[str, Collection[str]]
 
 def definition_text(scenario: Scenario, definition: Definition, dialect: Dialect) -> str:
     """Returns the text of a definition's query as an engine is given it; only Spark's SQL has styles."""
+    query, names = definition.query, names_of(scenario)
+    read = [each for each in scenario.definitions if each.known_as and each.name in ir.names_read(query)]
+    if read:
+        public = {each.name: each.known_as for each in read}
+        query = ir.changed(query, lambda node: _renamed(node, public))
+        names = {**names, **{each.known_as: names[each.name] for each in read}}
     if definition.style and dialect is Dialect.SPARK:
-        return written_query(definition.query, definition.style, names_of(scenario))
-    return render_query(definition.query, dialect)
+        return written_query(query, definition.style, names)
+    return render_query(query, dialect)
+
+
+def _renamed(node: ir.Node, names: Mapping[str, str]) -> ir.Node | None:
+    if isinstance(node, ir.Named) and node.name in names:
+        return replace(node, name=names[node.name])
+    return None
 
 
 def written_query(query: ir.Query, style: int, names: Names) -> str:

@@ -41,6 +41,7 @@ from workload.query import Expr, JoinKind, Query
 from workload.scenario import (
     Commit,
     Create,
+    Drop,
     DynamicTable,
     Meanwhile,
     Read,
@@ -116,6 +117,7 @@ SHOP = Scenario(
         DynamicTable("spending", spending(), RefreshMode.INCREMENTAL, 60_000_000),
         DynamicTable("everyone", everyone(), RefreshMode.FULL),
         DynamicTable("names", select({"k": v["k"]}, named("vips_only", "v"))),
+        DynamicTable("names_2", select({"k": v["k"]}, named("vips_only", "v")), known_as="names"),
     ),
     steps=(
         Commit(0, (Insert("customer", CUSTOMERS), Insert("purchase", ORDERS))),
@@ -138,6 +140,8 @@ SHOP = Scenario(
         Create(40, "everyone"),
         Refresh(41, "names", 35, killed=3),
         Read(42, 1, ("names", "purchase")),
+        Drop(43, "names"),
+        Create(44, "names_2"),
     ),
     intents=("empty source", "no-op"),
 )

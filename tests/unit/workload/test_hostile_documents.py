@@ -161,7 +161,7 @@ VALUE = "scenario.steps[0].statements[0].rows[0][0]"
         (
             "scenario.steps[0]",
             {"is": "Literal"},
-            "expected Commit or Create or Refresh or Read, found 'Literal'",
+            "expected Commit or Create or Drop or Refresh or Read, found 'Literal'",
         ),
         ("scenario.steps[0].at", 1.0, "expected int, found float"),
         (VALUE, 1.5, "no value: 1.5"),

@@ -13,7 +13,7 @@ from tests.unit.workload.shop import CUSTOMER, ORDER, ORDERS, SHOP, spending, we
 from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Replace, Restore, Truncate, Update
 from workload.errors import WorkloadError
 from workload.query import Query
-from workload.scenario import Commit, Create, Definition, DynamicTable, Refresh, Scenario, Step, View
+from workload.scenario import Commit, Create, Definition, Drop, DynamicTable, Refresh, Scenario, Step, View
 from workload.schema import Column, Table
 from workload.types import BIGINT, INT
 from workload.wellformed import check_scenario
@@ -60,7 +60,7 @@ def with_tables(*tables: Table) -> Scenario:
 
 def test_a_well_formed_scenario_gives_the_columns_of_everything() -> None:
     catalog = check_scenario(SHOP)
-    assert catalog.keys() == {"customer", "purchase", "vips_only", "spending", "everyone", "names"}
+    assert catalog.keys() == {"customer", "purchase", "vips_only", "spending", "everyone", "names", "names_2"}
     assert catalog["names"] == (Column("k", INT),)
 
 
@@ -148,7 +148,7 @@ STEPS: list[tuple[tuple[Step, ...], str]] = [
     ((Create(0, "customer"),), "step 0: creates customer, which is not defined"),
     ((Create(0, "nothing"),), "step 0: creates nothing, which is not defined"),
     ((Create(0, "spending"), Create(1, "spending")), "step 1: spending is created twice"),
-    ((Create(0, "names"),), "step 0: names is created before vips_only, which it reads"),
+    ((Create(0, "names"),), "step 0: names is created while vips_only, which it reads, does not exist"),
     ((Refresh(0, "spending", 0),), "step 0: refresh of spending, which is no dynamic table created before"),
     ((*FIRST, Refresh(3, "vips_only", 3)), "step 2: refresh of vips_only, which is no dynamic table"),
     ((*FIRST, Refresh(3, "customer", 3)), "step 2: refresh of customer, which is no dynamic table"),
@@ -213,3 +213,35 @@ def test_a_restore_goes_to_an_earlier_commit() -> None:
     check_scenario(
         with_steps(Commit(3, ()), Commit(4, (Restore("purchase", 3), Delete("purchase", weight_over(1.0)))))
     )
+
+
+def recreated(*steps: Step) -> Scenario:
+    """Two dynamic tables, of which the second reads the first, and another one known as the second."""
+    first, query = DynamicTable("d", KEYS), select({"k": columns(CUSTOMER, "d")["k"]}, named("d"))
+    again = DynamicTable("e_2", query, known_as="e")
+    return replace(SHOP, definitions=(first, DynamicTable("e", query), again), steps=steps)
+
+
+def test_a_name_is_given_again_after_the_drop() -> None:
+    check_scenario(recreated(Create(1, "d"), Create(2, "e"), Drop(3, "e"), Create(4, "e_2")))
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ((Create(1, "d"), Create(2, "e"), Create(3, "e_2")), "step 2: e_2 is known as e, as e is then"),
+        ((Create(1, "d"), Create(2, "e"), Drop(3, "d")), "step 2: drops d, which e reads"),
+        ((Create(1, "d"), Drop(2, "e")), "step 1: drops e, which does not exist then"),
+        ((Create(1, "d"), Drop(2, "d"), Create(3, "e")), "step 2: e is created while d, which it reads"),
+        ((Create(1, "d"), Drop(2, "d"), Create(3, "d")), "step 2: d is created twice"),
+        ((Create(1, "d"), Drop(2, "d"), Refresh(3, "d", 3)), "step 2: refresh of d, which is no dynamic"),
+    ],
+)
+def test_drops_that_make_no_sense(steps: tuple[Step, ...], reason: str) -> None:
+    assert reason in refusal(recreated(*steps))
+
+
+def test_a_base_table_keeps_its_name() -> None:
+    taken = DynamicTable("d", KEYS, known_as="customer")
+    scenario = replace(SHOP, definitions=(taken,), steps=(Create(1, "d"),))
+    assert "d is known as customer, as customer is then" in refusal(scenario)

@@ -1,0 +1,161 @@
+"""Views and dynamic tables that are dropped, and others that are created under their names.
+
+An engine that keeps anything of a dropped table (a plan, a version, a file, a place in a list) shows it to
+the next one of that name. Nothing can be dropped that is read, so its readers are dropped with it and are
+created again over the new one: that is also how a view is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from generators.choices import Choices
+from workload.query import Call, ColumnRef, Named, Node, Query, Select, With, changed, names_read, walk
+from workload.scenario import Create, Definition, Drop, Read, Refresh, Scenario, Step
+from workload.timeline import Timeline
+from workload.types import BOOLEAN
+
+STEP = 1
+"""Logical microseconds between the steps that are put between two steps."""
+
+
+def with_recreations(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
+    """Returns the scenario; in that percentage of cases a definition is dropped and created again in it.
+
+    A third of these cases has it twice. Refreshes that are impossible then are left out.
+    """
+    if not choices.chance(percent):
+        return scenario
+    for _ in range(choices.weighted(((2, 1), (1, 2)))):
+        places = list(_places(scenario))
+        if not places:
+            break
+        after, name = choices.pick(places)
+        scenario = _recreated(choices, scenario, after, name)
+    return scenario
+
+
+def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Yields each step after which there is time to drop a definition, and the definition."""
+    live: list[str] = []
+    for number, step in enumerate(scenario.steps[:-1]):
+        match step:
+            case Create(_, name):
+                live.append(name)
+            case Drop(_, name):
+                live.remove(name)
+            case _:
+                pass
+        room = scenario.steps[number + 1].at - step.at
+        for name in live:
+            if 2 * STEP * len(_with_readers(scenario, live, name)) < room:
+                yield number, name
+
+
+def _with_readers(scenario: Scenario, live: list[str], name: str) -> list[str]:
+    """The definition and those among the live ones that read it at any depth, in order of creation."""
+    found = [name]
+    for other in live[live.index(name) + 1 :]:
+        if any(source in found for source in names_read(scenario.definition(other).query)):
+            found.append(other)
+    return found
+
+
+def _recreated(choices: Choices, scenario: Scenario, after: int, name: str) -> Scenario:
+    before, at = scenario.steps[: after + 1], scenario.steps[after].at
+    dropped = {step.name for step in before if isinstance(step, Drop)}
+    live = [step.name for step in before if isinstance(step, Create) and step.name not in dropped]
+    going = _with_readers(scenario, live, name)
+    names = dict(zip(going, _new_names(scenario, going), strict=True))
+    other_query = choices.chance(60)
+    definitions = [_again(scenario.definition(old), names) for old in going]
+    if other_query:
+        definitions[0] = replace(definitions[0], query=_other(choices, definitions[0].query))
+    steps: list[Step] = [Drop(at + STEP * (number + 1), old) for number, old in enumerate(reversed(going))]
+    steps += [
+        Create(at + STEP * (len(going) + number + 1), new.name) for number, new in enumerate(definitions)
+    ]
+    later = (_renamed(step, names) for step in scenario.steps[after + 1 :])
+    # A definition stands after those that it reads.
+    created = {step.name for step in before if isinstance(step, Create)}
+    earlier = [each for each in scenario.definitions if each.name in created]
+    others = [
+        replace(each, query=_over(each.query, names))
+        for each in scenario.definitions
+        if each.name not in created
+    ]
+    known = (*earlier, *definitions, *others)
+    return _possible(replace(scenario, definitions=known, steps=(*before, *steps, *later)))
+
+
+def _new_names(scenario: Scenario, old: list[str]) -> Iterator[str]:
+    taken = {definition.name for definition in scenario.definitions}
+    for name in old:
+        first = scenario.definition(name).public_name
+        yield next(new for number in range(2, 99) if (new := f"{first}_{number}") not in taken)
+
+
+def _again(definition: Definition, names: Mapping[str, str]) -> Definition:
+    """The definition under its new name in the scenario, over the new ones of those that it reads."""
+    query = _over(definition.query, names)
+    return replace(definition, name=names[definition.name], query=query, known_as=definition.public_name)
+
+
+def _over(query: Query, names: Mapping[str, str]) -> Query:
+    """The query over the new definitions in place of the dropped ones."""
+
+    def reading(node: Node) -> Node | None:
+        if isinstance(node, Named) and node.name in names:
+            return replace(node, name=names[node.name])
+        return None
+
+    return changed(query, reading)
+
+
+def _other(choices: Choices, query: Query) -> Query:
+    """A query with the same columns and other rows, or the same one where it has no block to change."""
+    match query:
+        case With(_, body):
+            return replace(query, body=_other(choices, body))
+        case Select(where=None):
+            columns = [part for item in query.items for part in walk(item) if isinstance(part, ColumnRef)]
+            if not columns:
+                return query
+            column = choices.pick(columns)
+            return replace(query, where=Call(choices.pick(("is_not_null", "is_null")), (column,), BOOLEAN))
+        case Select():
+            return replace(query, where=None)
+        case _:
+            return query
+
+
+def _renamed(step: Step, names: Mapping[str, str]) -> Step:
+    """A later step, about the new definitions in place of the dropped ones."""
+    match step:
+        case Drop(at, name):
+            return Drop(at, names.get(name, name))
+        case Refresh(table=table):
+            return replace(step, table=names.get(table, table))
+        case Read(tables=tables):
+            return replace(step, tables=tuple(names.get(table, table) for table in tables))
+        case _:
+            return step
+
+
+def _possible(scenario: Scenario) -> Scenario:
+    """The scenario without the refreshes to data timestamps that their tables have passed."""
+    timeline = Timeline({definition.name: definition for definition in scenario.definitions})
+    steps: list[Step] = []
+    for step in scenario.steps:
+        match step:
+            case Create(at, name):
+                timeline.create(name, at)
+            case Refresh(_, table, timestamp):
+                if not timeline.possible(table, timestamp):
+                    continue
+                timeline.refresh(table, timestamp)
+            case _:
+                pass
+        steps.append(step)
+    return replace(scenario, steps=tuple(steps))
