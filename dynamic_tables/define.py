@@ -25,15 +25,24 @@ from dynamic_tables.store.port import Store, TextAnalyzer
 
 @dataclass(frozen=True, slots=True)
 class ReadQuery:
-    """A query as the engine reads it: what it names, and its plan or the error that says why it has none."""
+    """A query as the engine reads it: what it names, and its plan or the error that says why it has none.
+
+    `uncaptured`: why the changes of its sources cannot be told, if so; then the plan serves FULL refreshes.
+    """
 
     text: TextQuery
     plan: BoundQuery | UnsupportedError
+    uncaptured: UnsupportedError | None = None
 
     @property
     def bound(self) -> BoundQuery | None:
         """The plan; None for a query that only a FULL refresh can maintain."""
         return None if isinstance(self.plan, UnsupportedError) else self.plan
+
+    @property
+    def unsupported(self) -> UnsupportedError | None:
+        """Why the query cannot be maintained incrementally; None where it can."""
+        return self.plan if isinstance(self.plan, UnsupportedError) else self.uncaptured
 
 
 def read_query(
@@ -60,8 +69,6 @@ def read_query(
     try:
         bound = rules.bind(query, relations, None if analyzer is None else type_of)
         ensure_supported(bound, rules)
-        for source in bound.sources:
-            ensure_captured(relations[source])
         if analyzer is not None and compared:
             misread = analyzer.misread(query, bound)
             if misread:
@@ -78,11 +85,12 @@ def read_query(
         except DefinitionError:
             raise error from None
         return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
-    return ReadQuery(text, bound)
+    reasons = (uncaptured(relations[source]) for source in bound.sources)
+    return ReadQuery(text, bound, next((reason for reason in reasons if reason is not None), None))
 
 
-def ensure_captured(source: Definition) -> None:
-    """Raises UnsupportedError for a source whose changed rows cannot be told from its values."""
+def uncaptured(source: Definition) -> UnsupportedError | None:
+    """Returns why the changed rows of a source cannot be told from its values; None where they can."""
     if isinstance(source, View):
         raise TypeError(f"{source.name} is a view; its sources are captured")
     has_ids = source.row_ids if isinstance(source, BaseTable) else source.incremental
@@ -93,7 +101,8 @@ def ensure_captured(source: Definition) -> None:
             reason = f"{source.name} has no row ids, and they cannot be made of such values"
         else:
             continue
-        raise UnsupportedError(f"column {name} of {source.name}, of type {type_}", reason)
+        return UnsupportedError(f"column {name} of {source.name}, of type {type_}", reason)
+    return None
 
 
 def define(
@@ -121,17 +130,17 @@ def define(
     definitions = store.definitions()
     analyzer = store if isinstance(store, TextAnalyzer) else None
     read = read_query(query, definitions, rules, analyzer, compared=mode is not RefreshMode.FULL)
-    unsupported = read.plan if isinstance(read.plan, UnsupportedError) else None
+    unsupported = read.unsupported
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"
         )
     reason = "" if unsupported is None else str(unsupported)
-    columns = _columns(query, read, analyzer, mode)
+    incremental = unsupported is None and mode is not RefreshMode.FULL
+    columns = _columns(query, read, analyzer, incremental=incremental)
     for column, _ in columns:
         if column.startswith("$"):
             raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
-    incremental = unsupported is None and mode is not RefreshMode.FULL
     sources = read.text.sources if read.bound is None else read.bound.sources
     return DynamicTable(
         name=name,
@@ -154,9 +163,9 @@ def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:
     return () if known is None else known.state
 
 
-def _columns(query: str, read: ReadQuery, analyzer: TextAnalyzer | None, mode: RefreshMode) -> Columns:
+def _columns(query: str, read: ReadQuery, analyzer: TextAnalyzer | None, *, incremental: bool) -> Columns:
     """Returns the columns as a refresh gives them: those of the text, where Spark runs the text."""
-    if analyzer is not None and (mode is RefreshMode.FULL or read.bound is None):
+    if analyzer is not None and not incremental:
         return analyzer.columns_of_text(query, read.text.names)
     if isinstance(read.plan, UnsupportedError):
         raise UnsupportedError(read.plan.operator, f"{read.plan.reason}, and this store runs plans only")

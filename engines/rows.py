@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from workload.types import Row, Value
+from workload.types import Row, Value, of_map
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,11 +22,26 @@ def rows_of(frame: DataFrame) -> list[Row]:
 
 
 def workload_row(values: Sequence[object]) -> Row:
-    """A row of Python values as a row of the harness: an instant becomes its date and time in UTC."""
+    """A row of Python values as a row of the harness.
+
+    An instant becomes its date and time in UTC, and what a nested type holds becomes a tuple.
+    """
     return tuple(map(_workload_value, values))
 
 
 def _workload_value(value: object) -> Value:
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
+    if isinstance(value, dict):
+        return tuple(map(_workload_value, value.values()))
+    if isinstance(value, list):
+        return _elements(value)
     return value  # type: ignore[return-value]  # the oracle's comparison checks the types of the values
+
+
+def _elements(values: list[object]) -> Value:
+    """Returns an ARRAY, or a MAP, which Arrow gives as a list of pairs."""
+    pairs = [value for value in values if isinstance(value, tuple)]
+    if pairs:
+        return of_map({_workload_value(key): _workload_value(each) for key, each in pairs})
+    return tuple(map(_workload_value, values))

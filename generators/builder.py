@@ -13,6 +13,8 @@ from generators.profiles import Profile
 from generators.queries import QueryGenerator
 from generators.relations import Generated, OutputColumn, Source
 from workload.dml import Dml, Replace
+from workload.nested import only_in_full
+from workload.query import Query
 from workload.scenario import (
     Commit,
     Create,
@@ -27,7 +29,7 @@ from workload.scenario import (
 )
 from workload.schema import Table
 from workload.timeline import Timeline
-from workload.types import Row, SqlType, Value
+from workload.types import NESTED, Row, SqlType, Value
 
 TICK = 10
 """Logical microseconds between steps. More than 1, so that data timestamps can lie between two steps."""
@@ -36,7 +38,7 @@ TICK = 10
 def source_of(sketch: TableSketch, rows: int) -> Source:
     """A base table of at most so many rows, as queries read it."""
     columns = tuple(
-        OutputColumn(column.name, column.type, domain.digits)
+        OutputColumn(column.name, column.type, domain.digits, column.type.kind not in NESTED)
         for column, domain in zip(sketch.columns, sketch.domains, strict=True)
     )
     return Source(sketch.name, columns, rows)
@@ -47,7 +49,8 @@ class ScenarioBuilder:
     """Collects the tables, definitions and steps of a scenario. Each step moves the clock by one tick.
 
     `apart`: tables that only the intent that made them reads and writes. `commit_times`: base table -> the
-    times of the commits that RESTORE may go back to. `now`: the time of the last step (microseconds).
+    times of the commits that RESTORE may go back to. `outputs`: the types of the columns of the definitions.
+    `now`: the time of the last step (microseconds).
     """
 
     choices: Choices
@@ -56,6 +59,7 @@ class ScenarioBuilder:
     apart: list[TableSketch] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     definitions: dict[str, Definition] = field(default_factory=dict)
+    outputs: dict[str, list[SqlType]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     intents: list[str] = field(default_factory=list)
     commit_times: dict[str, list[int]] = field(default_factory=dict)
@@ -99,14 +103,19 @@ class ScenarioBuilder:
         Unless it is `shared`, no later random definition reads it.
         """
         mode = RefreshMode.FULL if self.choices.chance(self.profile.full_percent) else RefreshMode.AUTO
-        if mode is RefreshMode.AUTO and self.choices.chance(30):
+        if mode is RefreshMode.AUTO and self.choices.chance(30) and not self._only_in_full(generated.query):
             mode = RefreshMode.INCREMENTAL
         lag = self.choices.pick((None, None, TICK * 2, TICK * 100))
         definition = DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag)
         return self._define(definition, generated, shared=shared)
 
+    def _only_in_full(self, query: Query) -> bool:
+        columns = {table.name: [c.type for c in table.columns] for table in (*self.tables, *self.apart)}
+        return only_in_full(query, self.definitions, lambda name: columns.get(name) or self.outputs[name])
+
     def _define(self, definition: Definition, generated: Generated, *, shared: bool = True) -> Source:
         self.definitions[definition.name] = definition
+        self.outputs[definition.name] = [column.type for column in generated.columns]
         source = Source(definition.name, generated.columns, generated.rows)
         if shared:
             self.sources.append(source)

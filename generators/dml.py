@@ -24,7 +24,7 @@ from workload.dml import (
     Update,
 )
 from workload.query import ColumnRef, Expr
-from workload.types import BOOLEAN, Row, SqlType
+from workload.types import BOOLEAN, NESTED, Row, SqlType
 
 DML_WEIGHTS: Mapping[str, int] = {
     "insert": 6,
@@ -103,6 +103,7 @@ class DmlGenerator:
         parts = [
             call("same", BOOLEAN, term, self.value(domain, term.type))
             for term, domain in zip(terms, table.domains, strict=True)
+            if term.type.kind not in NESTED
         ]
         return reduce(lambda left, right: call("and", BOOLEAN, left, right), parts).expr
 
@@ -131,6 +132,9 @@ class DmlGenerator:
         scope = row_scope(table)
         if self.choices.chance(65):
             position = self.choices.integer(0, len(table.columns) - 1)
+            if scope[position].type.kind in NESTED:
+                # The first column, which is the key, can be compared.
+                position = 0
             value = domains.value(self.choices, table.domains[position], 15)
             name = "same" if value is None else self.choices.weighted(((4, "eq"), (1, "le"), (1, "gt")))
             return call(name, BOOLEAN, scope[position], constant(value, scope[position].type)).expr

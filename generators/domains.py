@@ -19,6 +19,7 @@ from workload.types import (
     DOUBLE,
     FLOAT,
     INT,
+    NESTED,
     SMALLINT,
     STRING,
     TIMESTAMP,
@@ -28,7 +29,10 @@ from workload.types import (
     Row,
     SqlType,
     Value,
+    array_of,
     decimal,
+    map_of,
+    struct_of,
     to_float,
 )
 
@@ -57,6 +61,9 @@ def _timestamps(text: str) -> tuple[dt.datetime, ...]:
 
 
 DECIMAL = decimal(8, 2)
+
+ARRAY, STRUCT, MAP = array_of(INT), struct_of(a=INT, b=STRING), map_of(STRING, INT)
+"""The nested types of columns."""
 
 WIDE_DECIMAL = decimal(18, 2)
 """More digits than a double holds; also the type of a SUM over DECIMAL."""
@@ -114,6 +121,9 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
         (1, Domain(_timestamps("1900-01-01T00:00:00 2200-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
     ),
+    Kind.ARRAY: ((1, Domain(((), (1,), (1, 2), (2, 1), (None,), (1, None)))),),
+    Kind.STRUCT: ((1, Domain(((1, "a"), (1, None), (None, "a"), (None, None), (2, "s1:a")))),),
+    Kind.MAP: ((1, Domain(((), (("a", 1),), (("a", 2),), (("a", 1), ("b", None)), (("", 0),)))),),
 }
 """The weighted domains of each kind; literals are of the first one. Doubles to calculate with are dyadic
 (multiples of a power of two), so sums are exact in any order. Dates leave room for moving by days within the
@@ -150,6 +160,9 @@ TYPES: Sequence[tuple[int, SqlType]] = (
     (1, SMALLINT),
     (1, FLOAT),
     (1, BINARY),
+    (1, ARRAY),
+    (1, STRUCT),
+    (1, MAP),
 )
 
 
@@ -176,17 +189,20 @@ def table(
 ) -> TableSketch:
     """A random base table of at least 2 columns, and seldom of MANY_COLUMNS.
 
-    `types`: the types of its first columns after the key; the others are of types within the limits.
+    `types`: the types of its first columns after the key; the others are of types within the limits. The
+    first one after the key is never of a nested type.
     """
     columns = [Column("k", INT)]
     domains = [stored(DOMAINS[Kind.INT][0][1], INT, limits)]
     drawn = [(weight, type_) for weight, type_ in TYPES if type_.kind in limits.types]
+    plain = [(weight, type_) for weight, type_ in drawn if type_.kind not in NESTED]
     others = MANY_COLUMNS - 1 if choices.chance(2) else choices.integer(1, max_columns - 1)
     for number in range(max(len(types), others)):
         if number < len(types):
             type_ = types[number]
         else:
-            type_ = INT if number == 0 and choices.chance(60) else choices.weighted(drawn)
+            options = drawn if number else plain
+            type_ = INT if number == 0 and choices.chance(60) else choices.weighted(options)
         columns.append(Column("abcdefgh"[number] if number < 8 else f"c{number}", type_))
         domain = OF_TYPE[type_] if type_ in OF_TYPE else choices.weighted(DOMAINS[type_.kind])
         domains.append(stored(domain, type_, limits))

@@ -20,6 +20,7 @@ from workload.types import (
     DOUBLE,
     FLOAT,
     INT,
+    NESTED,
     SMALLINT,
     STRING,
     TINYINT,
@@ -70,6 +71,11 @@ def of_type(scope: Scope, type_: SqlType) -> list[Term]:
     return [term for term in scope if term.type == type_]
 
 
+def comparable(scope: Scope) -> list[Term]:
+    """The columns of the scope that can be compared: not those of nested types."""
+    return [term for term in scope if term.type.kind not in NESTED]
+
+
 def call(function: str, type_: SqlType, *args: Term, digits: int = NO_ARITHMETIC) -> Term:
     """The call of a function; it may serve as a key if all its arguments may."""
     return Term(Call(function, tuple(arg.expr for arg in args), type_), digits, all(arg.key for arg in args))
@@ -99,6 +105,8 @@ def literal(choices: Choices, type_: SqlType, *, null: bool = False) -> Term:
 def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
     """A random expression of a type, nested at most `depth` deep; columns are likelier than constants."""
     columns = of_type(scope, type_)
+    if type_.kind in NESTED:
+        return nested(choices, scope, columns, depth)
     compound = None if type_.kind is Kind.DECIMAL and type_ != DECIMAL else COMPOUND.get(type_.kind)
     options: list[tuple[int, Callable[[], Term]]] = []
     if columns:
@@ -109,6 +117,16 @@ def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Te
         options.append((2, lambda: conditional(choices, scope, type_, depth)))
     options.append((1, lambda: literal(choices, type_, null=True)))
     return choices.weighted(options)()
+
+
+def nested(choices: Choices, scope: Scope, columns: Sequence[Term], depth: int) -> Term:
+    """One of the columns of a nested type, or CASE or COALESCE over two of them."""
+    first, second = choices.pick(columns), choices.pick(columns)
+    if depth == 0 or choices.chance(60):
+        return first
+    if choices.chance(50):
+        return call("coalesce", first.type, first, second)
+    return call("case", first.type, predicate(choices, scope, depth - 1), first, second)
 
 
 def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
@@ -260,15 +278,16 @@ def predicate(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def _operand(choices: Choices, scope: Scope, depth: int) -> Term:
-    if scope and choices.chance(70):
-        return choices.pick(scope)
-    return expression(choices, scope, choices.pick(scope).type if scope else INT, max(0, depth - 1))
+    simple = comparable(scope)
+    if simple and choices.chance(70):
+        return choices.pick(simple)
+    return expression(choices, simple, choices.pick(simple).type if simple else INT, max(0, depth - 1))
 
 
 def _compare(choices: Choices, scope: Scope, depth: int) -> Term:
     left = _operand(choices, scope, depth)
-    if choices.chance(15) and scope:
-        mixed = met(left, choices.pick(scope))
+    if choices.chance(15) and comparable(scope):
+        mixed = met(left, choices.pick(comparable(scope)))
         if mixed is not None:
             return call(choices.weighted(COMPARISONS), BOOLEAN, *mixed)
     if choices.chance(50):
@@ -279,7 +298,7 @@ def _compare(choices: Choices, scope: Scope, depth: int) -> Term:
 
 
 def _null(choices: Choices, scope: Scope, depth: int) -> Term:
-    operand = _operand(choices, scope, depth)
+    operand = choices.pick(scope) if scope and choices.chance(30) else _operand(choices, scope, depth)
     return call(choices.pick(("is_null", "is_not_null")), BOOLEAN, operand)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from generators import expressions
 from generators.choices import Choices
-from generators.expressions import TRUE, Term, call, met
+from generators.expressions import TRUE, Term, call, met, of_type
 from generators.relations import (
     COUNT_STAR,
     FromClause,
@@ -37,7 +37,7 @@ from workload.query import (
     With,
     subexpressions,
 )
-from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, Kind
+from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, NESTED, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ SHAPES: Mapping[str, str] = {
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
 
-NESTED = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte"}
+NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte"}
 """Shapes that hold other queries, and so are drawn only where the depth allows it."""
 
 AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
@@ -107,7 +107,7 @@ class QueryGenerator:
     def query(self, sources: Sequence[Source], depth: int | None = None) -> Generated:
         """A random query over the sources, nested at most `depth` deep (default: the weights' depth)."""
         depth = self.weights.depth if depth is None else depth
-        shapes = [(w, s) for w, s in self.weights.shapes if depth > 0 or s not in NESTED]
+        shapes = [(w, s) for w, s in self.weights.shapes if depth > 0 or s not in NESTED_SHAPES]
         shape = self.choices.weighted(shapes)
         match shape:
             case "union":
@@ -262,7 +262,10 @@ class QueryGenerator:
             if summable := [term for term in source.scope if summed_type(term, growth) is not None]:
                 return self.sum_or_average(function, self.choices.pick(summable), growth, distinct)
             return Term(COUNT_STAR, growth)
-        arg = self.choices.pick(source.scope)
+        candidates = expressions.comparable(source.scope)
+        if not candidates:
+            return Term(COUNT_STAR, growth)
+        arg = self.choices.pick(candidates)
         if self.choices.chance(20):
             arg = expressions.expression(self.choices, source.scope, arg.type, 1)
         if function is AggregateFunction.COUNT:
@@ -294,6 +297,9 @@ class QueryGenerator:
             return self.union_of([first.query, other], columns, rows * 2)
         for _ in range(self.choices.integer(1, 2)):
             source = self.from_clause(sources, 0)
+            if any(c.type.kind in NESTED and not of_type(source.scope, c.type) for c in columns):
+                # There are no literals of nested types in queries.
+                continue
             terms = [expressions.expression(self.choices, source.scope, c.type, 1) for c in columns]
             where = self.sometimes(source, 40, depth=0)
             branches.append(select(source, terms, where).query)
@@ -302,7 +308,7 @@ class QueryGenerator:
                 OutputColumn(c.name, c.type, max(c.digits, t.digits), c.key and t.key)
                 for c, t in zip(columns, terms, strict=True)
             )
-        return self.union_of(branches, columns, rows)
+        return self.union_of(branches, columns, rows) if len(branches) > 1 else first
 
     def union_of(self, branches: list[Query], columns: tuple[OutputColumn, ...], rows: int) -> Generated:
         """UNION ALL of branches; in a third of the cases UNION, where rows may be matched by all columns."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from generators.choices import Choices
+from workload.failing import may_fail
 from workload.query import Call, ColumnRef, Named, Node, Query, Select, With, changed, names_read, walk
 from workload.scenario import Create, Definition, Drop, Read, Refresh, Scenario, Step
 from workload.timeline import Timeline
@@ -37,7 +38,12 @@ def with_recreations(choices: Choices, scenario: Scenario, percent: int) -> Scen
 
 
 def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
-    """Yields each step after which there is time to drop a definition, and the definition."""
+    """Yields each step after which there is time to drop a definition, and the definition.
+
+    None over a table whose query may fail: which data timestamps that table has, only a run can tell.
+    """
+    timeline = Timeline({definition.name: definition for definition in scenario.definitions})
+    failing = {each.name for each in scenario.definitions if may_fail(each.query)}
     live: list[str] = []
     for number, step in enumerate(scenario.steps[:-1]):
         match step:
@@ -49,7 +55,9 @@ def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
                 pass
         room = scenario.steps[number + 1].at - step.at
         for name in live:
-            if 2 * STEP * len(_with_readers(scenario, live, name)) < room:
+            going = _with_readers(scenario, live, name)
+            sure = failing.isdisjoint(source for each in going for source in timeline.upstream(each))
+            if sure and 2 * STEP * len(going) < room:
                 yield number, name
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from oracle.errors import OracleError
 from workload.schema import Column
-from workload.types import TIMESTAMP, Kind, Row, SqlType
+from workload.types import NESTED, TIMESTAMP, Kind, Row, SqlType, Value, of_map
 
 SIMPLE_TYPES: Mapping[Kind, pa.DataType] = {
     Kind.TINYINT: pa.int8(),
@@ -34,7 +35,16 @@ def arrow_type(type_: SqlType) -> pa.DataType:
     """The Arrow type by which DuckDB gets values of the SQL type, and Delta too, but for TIMESTAMP."""
     if type_.kind is Kind.DECIMAL:
         return pa.decimal128(type_.precision, type_.scale)
-    return SIMPLE_TYPES[type_.kind]
+    parts = [(name, arrow_type(part)) for name, part in type_.parts]
+    match type_.kind:
+        case Kind.ARRAY:
+            return pa.list_(parts[0][1])
+        case Kind.STRUCT:
+            return pa.struct(parts)
+        case Kind.MAP:
+            return pa.map_(parts[0][1], parts[1][1])
+        case _:
+            return SIMPLE_TYPES[type_.kind]
 
 
 def to_arrow(columns: Sequence[Column], rows: Sequence[Row], what: str) -> pa.Table:
@@ -63,7 +73,29 @@ def from_arrow(table: pa.Table, columns: Sequence[Column], what: str) -> tuple[R
         raise OracleError(f"{what}: the columns are {_text(actual)}, but declared are {_text(declared)}")
     # By position, not by name: rows as dictionaries would lose all but the last column of a repeated name.
     plain = (c.cast(pa.timestamp("us")) if c.type == INSTANT else c for c in table.columns)
-    return tuple(zip(*(column.to_pylist() for column in plain), strict=True))
+    values = (
+        [nested(value, c.type) for value in column.to_pylist()]
+        if c.type.kind in NESTED
+        else column.to_pylist()
+        for column, c in zip(plain, columns, strict=True)
+    )
+    return tuple(zip(*values, strict=True))
+
+
+def nested(value: Any, type_: SqlType) -> Value:
+    """A value of Arrow or DuckDB as a value of the harness: lists, dictionaries and pairs become tuples."""
+    parts = [part for _, part in type_.parts]
+    match type_.kind, value:
+        case Kind.ARRAY, list():
+            return tuple(nested(element, parts[0]) for element in value)
+        case Kind.STRUCT, dict():
+            return tuple(map(nested, value.values(), parts))
+        case Kind.MAP, dict() | list():
+            pairs = dict(value)
+            return of_map({nested(key, parts[0]): nested(each, parts[1]) for key, each in pairs.items()})
+        case _:
+            plain: Value = value
+            return plain
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:
@@ -72,6 +104,13 @@ def _plain(type_: pa.DataType) -> pa.DataType:
         return pa.string()
     if pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_):
         return pa.binary()
+    # Names inside, and whether values inside may be NULL, are the writer's own.
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.list_(_plain(type_.value_type))
+    if pa.types.is_struct(type_):
+        return pa.struct([(field.name, _plain(field.type)) for field in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_plain(type_.key_type), _plain(type_.item_type))
     return type_
 
 

@@ -7,12 +7,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from oracle.errors import OracleError
 from workload.types import Kind, Row, SqlType, Value, to_float
 
 Tagged = tuple[str, bool | int | float | str]
-Canonical = None | int | str | dt.date | dt.datetime | Tagged
+Nested = tuple[str, tuple[Any, ...]]
+Canonical = None | int | str | dt.date | dt.datetime | Tagged | Nested
 CanonicalRow = tuple[Canonical, ...]
 
 NAN: Tagged = ("double", "NaN")
@@ -46,8 +48,22 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
             return value
         case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP if type(value) is dt.datetime and value.tzinfo is None:
             return value
+        case Kind.ARRAY | Kind.STRUCT | Kind.MAP if type(value) is tuple:
+            return _nested(value, type_)
         case _:
             raise OracleError(f"{value!r} is not a value of type {type_}: its reader mixed up the types")
+
+
+def _nested(value: tuple[Any, ...], type_: SqlType) -> Canonical:
+    types = [part for _, part in type_.parts]
+    match type_.kind:
+        case Kind.ARRAY:
+            return ("array", tuple(canonical(element, types[0]) for element in value))
+        case Kind.STRUCT:
+            return ("struct", canonical_row(value, types))
+        case _:
+            # A map has no order: by text, because keys of one type may not be comparable.
+            return ("map", tuple(sorted((canonical_row(pair, types) for pair in value), key=repr)))
 
 
 def _number(value: float, type_: SqlType) -> Canonical:

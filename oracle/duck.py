@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import duckdb
 
+from oracle.arrow import nested
 from oracle.errors import OracleError, OracleQueryError, OracleTimeout
 from workload.schema import Column
 from workload.sql import Dialect, type_name
-from workload.types import Kind, Row
+from workload.types import NESTED, Kind, Row
 
 SETTINGS: Mapping[str, str] = {
     # Results must not depend on scheduling.
@@ -113,12 +115,15 @@ def run_typed(
         texts = [", ".join(map(" ".join, fields)) for fields in (actual, declared)]
         raise OracleError(f"{what}: DuckDB gives ({texts[0]}), declared is ({texts[1]}): {sql}")
     _check_years(result.rows, columns, what)
-    return result.rows
+    if not any(column.type.kind in NESTED for column in columns):
+        return result.rows
+    types = [column.type for column in columns]
+    return tuple(tuple(map(nested, row, types)) for row in result.rows)
 
 
 def duck_type(column: Column) -> str:
     """The name that DuckDB shows for the column's type when it describes a result."""
-    return "INTEGER" if column.type.kind is Kind.INT else type_name(column.type, Dialect.DUCKDB)
+    return re.sub(r"\bINT\b", "INTEGER", type_name(column.type, Dialect.DUCKDB))
 
 
 def _check_years(rows: tuple[Row, ...], columns: tuple[Column, ...], what: str) -> None:

@@ -33,5 +33,7 @@ def cell(value: Value) -> str:
             return value.isoformat(sep=" ")
         case dt.date():
             return value.isoformat()
+        case tuple():
+            return f"({', '.join(map(cell, value))})"
         case _:
             assert_never(value)

@@ -22,6 +22,9 @@ SIMPLE: Mapping[Kind, Sequence[Value]] = {
         (Kind.TIMESTAMP_NTZ, Kind.TIMESTAMP),
         (dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)),  # noqa: DTZ001  # the SQL types have no zone
     ),
+    Kind.ARRAY: ((),),
+    Kind.STRUCT: (),
+    Kind.MAP: ((),),
 }
 """The values that are easiest to read, simplest first."""
 
@@ -52,5 +55,5 @@ def simpler(value: Value, type_: SqlType) -> tuple[Value, ...]:
 
 def simplest(type_: SqlType) -> Literal:
     """The simplest literal of a type."""
-    first = next(value for value in SIMPLE[type_.kind] if fits(value, type_))
+    first = next((value for value in SIMPLE[type_.kind] if fits(value, type_)), None)
     return Literal(first, type_)

@@ -172,6 +172,8 @@ def _decode_object(data: Any, classes: tuple[Any, ...], where: str) -> Any:
 def _decode_value(data: Any, where: str) -> Value:
     if data is None or isinstance(data, bool | int | str):
         return data
+    if isinstance(data, list):
+        return tuple(_decode_value(item, f"{where}[{number}]") for number, item in enumerate(data))
     try:
         match data if isinstance(data, dict) and len(data) == 1 else None:
             case {"double": str(text)}:

@@ -8,7 +8,7 @@ from enum import Enum
 
 from workload.operators import OPERATORS
 from workload.query import Query
-from workload.types import Kind, SqlType, Value
+from workload.types import SCALAR, Kind, SqlType, Value
 
 PORTABLE = frozenset({"insert", "update", "delete", "merge", "truncate", "overwrite"})
 """The kinds of statement that every engine has (`workload.sql.dml_texts`), named as in profiles."""
@@ -57,7 +57,7 @@ class Limits:
     """
 
     operators: frozenset[str] = OPERATORS
-    types: frozenset[Kind] = frozenset(Kind)
+    types: frozenset[Kind] = SCALAR
     stores: Callable[[Value, SqlType], bool] = any_value
     statements: frozenset[str] = PORTABLE
     timestamps: Timestamps = Timestamps.NOW
@@ -70,6 +70,7 @@ class Limits:
 
 
 NO_LIMITS = Limits(
+    types=frozenset(Kind),
     statements=PORTABLE | {"restore", "optimize", "replace"},
     timestamps=Timestamps.ANY,
     failures=True,

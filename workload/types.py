@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import assert_never
+from typing import Any, assert_never
 
 from workload.errors import WorkloadError
 
@@ -32,20 +32,39 @@ class Kind(Enum):
     TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
     TIMESTAMP = "TIMESTAMP"
     """An instant. All sessions are in UTC, so its value is the UTC date and time, without a zone."""
+    ARRAY = "ARRAY"
+    STRUCT = "STRUCT"
+    MAP = "MAP"
+
+
+NESTED = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.MAP})
+"""The kinds of types that are made of other types. Their values pass through queries; nothing is calculated
+from them, and rows are not matched by them."""
+
+SCALAR = frozenset(Kind) - NESTED
 
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """One SQL type. `precision` and `scale` count decimal digits and are 0 except for DECIMAL."""
+    """One SQL type. `precision` and `scale` count decimal digits and are 0 except for DECIMAL.
+
+    `parts`: the names and types that a nested type is made of. An ARRAY has one, `element`, a MAP has two,
+    `key` and `value`, and a STRUCT has its fields.
+    """
 
     kind: Kind
     precision: int = 0
     scale: int = 0
+    parts: tuple[tuple[str, SqlType], ...] = ()
 
     def __str__(self) -> str:
         if self.kind is Kind.DECIMAL:
             return f"DECIMAL({self.precision},{self.scale})"
         name: str = self.kind.value
+        if self.kind is Kind.STRUCT:
+            return f"{name}<{','.join(f'{part}:{type_}' for part, type_ in self.parts)}>"
+        if self.parts:
+            return f"{name}<{','.join(str(type_) for _, type_ in self.parts)}>"
         return name
 
 
@@ -70,6 +89,9 @@ MAX_DECIMAL_PRECISION = 38
 type_pattern = re.compile(r"^(?P<kind>[A-Z_]+)(?:\((?P<precision>\d{1,4}),\s*(?P<scale>\d{1,4})\))?$")
 
 
+field_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
 def decimal(precision: int, scale: int) -> SqlType:
     """DECIMAL(precision, scale). Raises WorkloadError where SQL allows no such type."""
     if not (0 <= scale <= precision and 1 <= precision <= MAX_DECIMAL_PRECISION):
@@ -79,19 +101,70 @@ def decimal(precision: int, scale: int) -> SqlType:
     return SqlType(Kind.DECIMAL, precision, scale)
 
 
+def array_of(element: SqlType) -> SqlType:
+    """ARRAY of elements of a type."""
+    return SqlType(Kind.ARRAY, parts=(("element", element),))
+
+
+def struct_of(**fields: SqlType) -> SqlType:
+    """STRUCT with the given fields."""
+    return SqlType(Kind.STRUCT, parts=tuple(fields.items()))
+
+
+def map_of(key: SqlType, value: SqlType) -> SqlType:
+    """MAP from keys of one type to values of another one."""
+    return SqlType(Kind.MAP, parts=(("key", key), ("value", value)))
+
+
 def parse_type(text: str) -> SqlType:
     """The type written as `str(type)` writes it; case does not matter. Raises WorkloadError."""
+    name, _, inner = text.strip().partition("<")
+    if inner.endswith(">"):
+        return _parse_nested(name.strip().upper(), inner[:-1], text)
     match = type_pattern.match(text.strip().upper())
-    names = {kind.value: kind for kind in Kind}
+    names = {kind.value: kind for kind in Kind if kind not in NESTED}
     if match is None or match["kind"] not in names:
-        raise WorkloadError(f"unknown type {text!r}; known: {', '.join(names)}")
+        raise WorkloadError(f"unknown type {text!r}; known: {', '.join(names)}, ARRAY<>, STRUCT<>, MAP<>")
     kind = names[match["kind"]]
     if (match["precision"] is not None) != (kind is Kind.DECIMAL):
         raise WorkloadError(f"type {text!r}: only DECIMAL takes (precision, scale), and it needs both")
     return decimal(int(match["precision"]), int(match["scale"])) if kind is Kind.DECIMAL else SqlType(kind)
 
 
-Value = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetime
+def _parse_nested(name: str, inner: str, text: str) -> SqlType:
+    parts = _split(inner)
+    match name, len(parts):
+        case "ARRAY", 1:
+            return array_of(parse_type(parts[0]))
+        case "MAP", 2:
+            return map_of(*map(parse_type, parts))
+        case "STRUCT", _ if all(":" in part for part in parts):
+            # A name may stand in the quotes of Spark; it is rendered without them.
+            pairs = [part.replace("`", "").lower().split(":", 1) for part in parts]
+            fields = [(field.strip(), type_) for field, type_ in pairs]
+            if all(field_pattern.fullmatch(field) for field, _ in fields):
+                return struct_of(**{field: parse_type(type_) for field, type_ in fields})
+        case _:
+            pass
+    raise WorkloadError(f"unknown type {text!r}; write ARRAY<INT>, MAP<STRING,INT>, STRUCT<a:INT,b:STRING>")
+
+
+def _split(text: str) -> list[str]:
+    """The parts between the commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+Value = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetime | tuple[Any, ...]
+"""A value of SQL. A tuple holds the elements of an ARRAY, the fields of a STRUCT, or the pairs of key and
+value of a MAP, sorted by the text of the key."""
+
 Row = tuple[Value, ...]
 
 
@@ -119,8 +192,29 @@ def fits(value: Value, type_: SqlType) -> bool:
             return type(value) is dt.date
         case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
             return type(value) is dt.datetime and value.tzinfo is None
+        case Kind.ARRAY | Kind.STRUCT | Kind.MAP:
+            return type(value) is tuple and _parts_fit(value, type_)
         case _:
             assert_never(type_.kind)
+
+
+def _parts_fit(value: tuple[Any, ...], type_: SqlType) -> bool:
+    types = [part for _, part in type_.parts]
+    match type_.kind:
+        case Kind.ARRAY:
+            return all(fits(element, types[0]) for element in value)
+        case Kind.STRUCT:
+            return len(value) == len(types) and all(map(fits, value, types))
+        case _:
+            pairs = all(
+                type(pair) is tuple and len(pair) == 2 and all(map(fits, pair, types)) for pair in value
+            )
+            return pairs and None not in dict(value) and value == of_map(dict(value))
+
+
+def of_map(pairs: Mapping[Any, Any]) -> tuple[tuple[Any, Any], ...]:
+    """The value of a MAP: its pairs of key and value, sorted by the text of the key."""
+    return tuple(sorted(pairs.items(), key=lambda pair: repr(pair[0])))
 
 
 def to_float(value: float) -> float:

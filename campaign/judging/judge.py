@@ -24,6 +24,7 @@ from oracle.duck import shared_duckdb
 from oracle.errors import OracleQueryError
 from oracle.invariants import Circumstances, check_refresh, check_refused
 from workload.failing import may_fail
+from workload.nested import only_in_full
 from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
 from workload.results import Check, Difference, Finding, Outcome, OutcomeClass
@@ -42,6 +43,7 @@ from workload.trace import (
     StoredRow,
     Trace,
 )
+from workload.types import SqlType
 
 
 @dataclass(slots=True)
@@ -136,9 +138,15 @@ class Judgement:
 
     def _incremental_due(self, name: str) -> bool:
         definition = self.scenario.definition(name)
-        return isinstance(definition, DynamicTable) and incremental_due(
-            definition, operators_of(self.scenario, definition.query)
-        )
+        if not isinstance(definition, DynamicTable):
+            return False
+        definitions = {each.name: each for each in self.scenario.definitions}
+        if only_in_full(definition.query, definitions, self._types_of):
+            return False
+        return incremental_due(definition, operators_of(self.scenario, definition.query))
+
+    def _types_of(self, name: str) -> list[SqlType]:
+        return [column.type for column in self.truth.columns(name)]
 
     def _created(self, event: Created) -> None:
         if event.incremental is None or not isinstance(self.scenario.definition(event.name), DynamicTable):

@@ -14,10 +14,11 @@ import duckdb
 from dynamic_tables.definition import Columns
 from dynamic_tables.plan.types import Kind as EngineKind
 from dynamic_tables.plan.types import Type, decimal
+from engines.memory.database import fetched
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.schema import Table
 from workload.sql import Dialect, column_types, dml_texts, rows_text
-from workload.types import Kind, Row, SqlType
+from workload.types import NESTED, Kind, Row, SqlType
 
 ROW_ID = '"$ROW_ID"'
 ID = '"$id"'
@@ -30,6 +31,8 @@ def engine_type(type_: SqlType) -> Type:
         exact = decimal(type_.precision, type_.scale)
         assert exact is not None
         return exact
+    if type_.kind in NESTED:
+        return Type(EngineKind.OTHER, name=str(type_))
     return Type(EngineKind(type_.kind.value))
 
 
@@ -54,7 +57,7 @@ class BaseRows:
 
     def current(self, table: Table) -> tuple[Row, ...]:
         """Returns the current rows, without their ids."""
-        return tuple(self.connection.execute(f"SELECT {_names(table)} FROM {table.name}").fetchall())
+        return tuple(fetched(self.connection.execute(f"SELECT {_names(table)} FROM {table.name}")))
 
     def snapshot(self, table: Table, version: int) -> str:
         """Copies the current rows as a version; returns the name of the copy."""

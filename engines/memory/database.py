@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
 from threading import Lock
+from typing import Any
 
 import duckdb
+
+from workload.types import of_map
 
 CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
     "default_null_order": "nulls_first_on_asc_last_on_desc",
@@ -53,3 +56,30 @@ def own_database() -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
         with USED_BY_ONE:
             instance().execute(f"DETACH DATABASE IF EXISTS {name}")
+
+
+NESTED = {"list", "struct", "map"}
+"""What DuckDB calls the types whose values are made of others."""
+
+
+def fetched(cursor: duckdb.DuckDBPyConnection) -> Sequence[tuple[Any, ...]]:
+    """Returns all rows of a result; values of nested types are tuples, as in the harness."""
+    rows: Sequence[tuple[Any, ...]] = cursor.fetchall()
+    types = [column[1] for column in cursor.description or ()]
+    if not any(type_.id in NESTED for type_ in types):
+        return rows
+    return [tuple(map(_plain, row, types)) for row in rows]
+
+
+def _plain(value: Any, type_: Any) -> Any:
+    if value is None or type_.id not in NESTED:
+        return value
+    inside = [part for _, part in type_.children]
+    match type_.id:
+        case "list":
+            return tuple(_plain(element, inside[0]) for element in value)
+        case "struct":
+            return tuple(map(_plain, value.values(), inside))
+        case _:
+            pairs = value.items()
+            return of_map({_plain(key, inside[0]): _plain(each, inside[1]) for key, each in pairs})

@@ -15,6 +15,7 @@ from dynamic_tables.plan.dialects import DUCKDB, Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.store.port import Relation
+from engines.memory.database import fetched
 from engines.memory.store import MemoryStore
 
 MARK = "\0"
@@ -38,7 +39,7 @@ class DuckRelation:
         """Returns all rows, in any order. Raises StoreError."""
         text = self.query if self.query is not None else f'SELECT * FROM "{self.name}"'
         with store_errors():
-            return self.connection.execute(text).fetchall()
+            return fetched(self.connection.execute(text))
 
     def last(self, count: int) -> Sequence[tuple[object, ...]]:
         """Returns the values of the last columns of all rows."""

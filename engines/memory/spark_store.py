@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import duckdb
+import pyarrow as pa
 
 from dynamic_tables.definition import Columns
 from dynamic_tables.plan.dialects import SPARK, SPARK_ON_FEW_ROWS, Dialect
@@ -88,6 +89,10 @@ class SparkStore(MemoryStore[SparkRelation]):
     ) -> SparkRelation:
         """Returns the rows as a data frame, which is made when it is first read."""
         arrow = connection.sql(f'SELECT * FROM "{name}"').to_arrow_table()
+        if not arrow.num_rows:
+            # PySpark refuses columns of nested types without any batch.
+            empty = pa.RecordBatch.from_pylist([], schema=arrow.schema)
+            arrow = pa.Table.from_batches([empty])
         schema = ", ".join(
             f"{SPARK.identifier(column)} {type_}" for column, type_ in (*columns, (ROW_ID, "STRING"))
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, constant, literal
+from generators.expressions import Term, call, comparable, constant, literal
 from generators.intents.shapes import define, define_over, on_keys, reading
 from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
 from workload.query import Aggregate, AggregateFunction, Derived, JoinKind
@@ -46,10 +46,12 @@ def by_key(b: ScenarioBuilder, source: FromClause, aggregates: Sequence[Term]) -
 
 
 def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
-    """MIN and MAX of every column by key."""
+    """MIN and MAX by key of every column that has an order."""
     source = reading(b, table.name)
     functions = (AggregateFunction.MIN, AggregateFunction.MAX)
-    return by_key(b, source, [extremum(function, t) for t in source.scope[1:] for function in functions])
+    return by_key(
+        b, source, [extremum(function, t) for t in comparable(source.scope[1:]) for function in functions]
+    )
 
 
 def extremum(function: AggregateFunction, term: Term) -> Term:
@@ -60,7 +62,7 @@ def extremum(function: AggregateFunction, term: Term) -> Term:
 def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
     """MAX, COUNT(*), COUNT, SUM and AVG by key."""
     source = reading(b, table.name)
-    value = b.choices.pick(source.scope[1:])
+    value = b.choices.pick(comparable(source.scope[1:]))
     aggregates = [
         extremum(AggregateFunction.MAX, value),
         COUNT,

@@ -9,7 +9,7 @@ from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from workload.dml import Assignment, Delete, Dml, Insert, Update
 from workload.query import Call, ColumnRef, Expr, Literal
-from workload.types import BOOLEAN, Value
+from workload.types import BOOLEAN, NESTED, Value
 
 Transaction = tuple[Dml, ...]
 
@@ -47,8 +47,9 @@ class DrawnColumn:
 
 
 def other_column(b: ScenarioBuilder, table: TableSketch) -> DrawnColumn:
-    """A random column that is not the key."""
-    position = b.choices.integer(1, len(table.columns) - 1)
+    """A random column that is not the key, and that values can be compared with."""
+    places = range(1, len(table.columns))
+    position = b.choices.pick([place for place in places if table.columns[place].type.kind not in NESTED])
     return DrawnColumn(table.columns[position].name, table.domains[position].values)
 
 

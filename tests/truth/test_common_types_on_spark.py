@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 from dynamic_tables.plan.types import common
 from dynamic_tables.store.catalog import parse_type as engine_type
 from workload.coercion import common_type
-from workload.types import Kind, SqlType, decimal, parse_type
+from workload.types import SCALAR, Kind, SqlType, decimal, parse_type
 
 pytestmark = pytest.mark.spark
 
-TYPES = [SqlType(kind) for kind in Kind if kind is not Kind.DECIMAL]
+TYPES = [SqlType(kind) for kind in sorted(SCALAR, key=str) if kind is not Kind.DECIMAL]
 TYPES += [decimal(4, 4), decimal(8, 2), decimal(18, 2), decimal(38, 10)]
 
 PAIRS = list(combinations_with_replacement(TYPES, 2))

@@ -7,9 +7,10 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import Enum
-from typing import assert_never
+from typing import Any, assert_never
 
-from workload.types import Kind, SqlType, Value
+from workload.errors import WorkloadError
+from workload.types import NESTED, Kind, SqlType, Value
 
 
 class Dialect(Enum):
@@ -24,7 +25,26 @@ def type_name(type_: SqlType, dialect: Dialect) -> str:
     """The type's name; both types of timestamps are the plain TIMESTAMP of DuckDB and PostgreSQL."""
     if type_.kind is Kind.DECIMAL:
         return str(type_)
+    if type_.kind in NESTED:
+        return _nested_name(type_, dialect)
     return NAMES[dialect].get(type_.kind, type_.kind.value)
+
+
+def _nested_name(type_: SqlType, dialect: Dialect) -> str:
+    names = [(name, type_name(part, dialect)) for name, part in type_.parts]
+    match dialect, type_.kind:
+        case Dialect.SPARK, Kind.STRUCT:
+            return f"STRUCT<{', '.join(f'{name}: {part}' for name, part in names)}>"
+        case Dialect.SPARK, _:
+            return f"{type_.kind.value}<{', '.join(part for _, part in names)}>"
+        case Dialect.DUCKDB, Kind.STRUCT:
+            return f"STRUCT({', '.join(f'{name} {part}' for name, part in names)})"
+        case Dialect.DUCKDB, Kind.MAP:
+            return f"MAP({', '.join(part for _, part in names)})"
+        case Dialect.DUCKDB, _:
+            return f"{names[0][1]}[]"
+        case _:
+            raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
 
 
 NAMES: Mapping[Dialect, Mapping[Kind, str]] = {
@@ -66,8 +86,34 @@ def literal(value: Value, type_: SqlType, dialect: Dialect) -> str:
             return f"{name} '{value.isoformat(sep=' ')}'"
         case dt.date():
             return f"DATE '{value.isoformat()}'"
+        case tuple():
+            return f"CAST({_nested(value, type_, dialect)} AS {name})"
         case _:
             assert_never(value)
+
+
+def _nested(value: tuple[Any, ...], type_: SqlType, dialect: Dialect) -> str:
+    types = [part for _, part in type_.parts]
+    spark = dialect is Dialect.SPARK
+    match type_.kind:
+        case Kind.STRUCT:
+            fields = [
+                (name, literal(field, part, dialect))
+                for field, (name, part) in zip(value, type_.parts, strict=True)
+            ]
+            if spark:
+                return f"named_struct({', '.join(f'{_quoted(name)}, {text}' for name, text in fields)})"
+            return f"{{{', '.join(f'{_quoted(name)}: {text}' for name, text in fields)}}}"
+        case Kind.MAP:
+            pairs = [
+                (literal(key, types[0], dialect), literal(each, types[1], dialect)) for key, each in value
+            ]
+            if spark:
+                return f"map({', '.join(f'{key}, {each}' for key, each in pairs)})"
+            return f"MAP {{{', '.join(f'{key}: {each}' for key, each in pairs)}}}"
+        case _:
+            elements = ", ".join(literal(element, types[0], dialect) for element in value)
+            return f"array({elements})" if spark else f"[{elements}]"
 
 
 def string_literal(text: str, dialect: Dialect) -> str:

@@ -26,6 +26,8 @@ class Dialect:
     function_text: Callable[[Function], str]
     aggregate_text: Callable[[Agg, str], str]
     """Takes an aggregate and its plain text; returns the text with the type that Spark gives the result."""
+    other_type_name: Callable[[str], str] = str
+    """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True
     """Whether a FLOAT beside another number becomes a DOUBLE, as in Spark."""
     join_hint: str = ""
@@ -33,6 +35,8 @@ class Dialect:
 
     def type_name(self, type_: Type) -> str:
         """Returns the name of a type in this dialect."""
+        if type_.kind is Kind.OTHER:
+            return self.other_type_name(type_.name)
         return self.type_names.get(type_.kind, str(type_))
 
     def identifier(self, name: str) -> str:

@@ -1,5 +1,7 @@
 """DuckDB, for tests of the rules in memory; casts give results the types that Spark gives them."""
 
+import sqlglot
+
 from dynamic_tables.plan.dialects.base import Dialect
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import Kind
@@ -10,10 +12,16 @@ def _aggregate_text(aggregate: Agg, plain: str) -> str:
     return f"CAST({plain} AS {DUCKDB.type_name(aggregate.type)})" if aggregate.name == "SUM" else plain
 
 
+def _nested_name(name: str) -> str:
+    """Returns DuckDB's name of a type that Spark calls `ARRAY<INT>`, say."""
+    return sqlglot.exp.DataType.build(name, dialect="spark").sql("duckdb")
+
+
 DUCKDB = Dialect(
     name="duckdb",
     # Where tests run the rules in memory, a TIMESTAMP is the date and time in UTC.
     type_names={Kind.STRING: "VARCHAR", Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.BINARY: "BLOB"},
+    other_type_name=_nested_name,
     widens_floats=False,
     quote='"',
     backslash_escapes=False,

@@ -25,8 +25,11 @@ from workload.types import (
     Kind,
     SqlType,
     Value,
+    array_of,
     decimal,
     fits,
+    map_of,
+    struct_of,
     to_float,
 )
 
@@ -44,6 +47,9 @@ SAMPLES: dict[SqlType, tuple[Value, ...]] = {
     TIMESTAMP_NTZ: (dt.datetime.fromisoformat("2024-02-29T00:00:00.000001"),),
     TIMESTAMP: (dt.datetime.fromisoformat("2024-02-29T00:00:00.000002"),),
     decimal(10, 2): (Decimal("1.25"), Decimal(7)),
+    array_of(INT): ((), (1, 2), (2, 1), (None,)),
+    struct_of(a=INT, b=STRING): ((1, "a"), (1, None), (None, None)),
+    map_of(STRING, INT): ((), (("a", 1),), (("a", None),)),
 }
 
 
@@ -52,6 +58,14 @@ def test_every_kind_of_type_has_a_canonical_form() -> None:
     for type_, values in SAMPLES.items():
         assert all(fits(value, type_) for value in values)
         assert len({canonical(value, type_) for value in values}) == len(values)
+
+
+def test_maps_are_equal_in_any_order_and_their_values_by_type() -> None:
+    type_ = map_of(STRING, DOUBLE)
+    one, other = (("a", 0.0), ("b", 1.0)), (("b", 1.0), ("a", -0.0))
+    assert canonical(one, type_) == canonical(other, type_)
+    with pytest.raises(OracleError, match="is not a value of type INT"):
+        canonical(("a",), array_of(INT))
 
 
 def test_values_of_different_types_never_have_one_form() -> None:

@@ -69,6 +69,8 @@ def value(word: str, type_: SqlType) -> Value:
             return bytes.fromhex("" if word == "''" else word)
         case Kind.STRING:
             return "" if word == "''" else word
+        case Kind.ARRAY | Kind.STRUCT | Kind.MAP:
+            raise NotImplementedError(f"no words for {type_}")
 
 
 def stored(of: tuple[Column, ...], text: str) -> tuple[StoredRow, ...]:

@@ -20,18 +20,31 @@ from workload.types import (
     TIMESTAMP_NTZ,
     SqlType,
     Value,
+    array_of,
     decimal,
     fits,
+    map_of,
     parse_type,
+    struct_of,
 )
 
 PLAIN = (INT, BIGINT, DOUBLE, BOOLEAN, STRING, DATE, TIMESTAMP_NTZ)
-ALL = (*PLAIN, decimal(1, 0), decimal(10, 2), decimal(38, 0), decimal(38, 38))
+NESTED = (array_of(INT), struct_of(a=INT, b=array_of(STRING)), map_of(STRING, decimal(10, 2)))
+ALL = (*PLAIN, *NESTED, decimal(1, 0), decimal(10, 2), decimal(38, 0), decimal(38, 38))
 MOMENT = dt.datetime.fromisoformat("2024-02-29T12:00")
 
-types = st.one_of(
+scalars = st.one_of(
     st.sampled_from(PLAIN),
     st.integers(1, 38).flatmap(lambda p: st.integers(0, p).map(lambda s: decimal(p, s))),
+)
+types = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        inner.map(array_of),
+        st.builds(map_of, inner, inner),
+        st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(lambda fields: struct_of(**fields)),
+    ),
+    max_leaves=5,
 )
 
 
@@ -39,6 +52,10 @@ types = st.one_of(
 def test_a_type_is_read_back_from_its_name(type_: SqlType) -> None:
     assert parse_type(str(type_)) == type_
     assert parse_type(f" {str(type_).lower()} ") == type_
+
+
+def test_names_of_fields_may_be_quoted() -> None:
+    assert parse_type("struct<`a`:int, `b` : array<string>>") == struct_of(a=INT, b=array_of(STRING))
 
 
 @pytest.mark.parametrize(
@@ -56,6 +73,16 @@ def test_a_type_is_read_back_from_its_name(type_: SqlType) -> None:
         "DECIMAL(10,2) ; DROP",
         "DECIMAL(10,2)\nx",
         "INT NULL",
+        "ARRAY",
+        "ARRAY<>",
+        "ARRAY<INT",
+        "ARRAY<INT,INT>",
+        "MAP<INT>",
+        "STRUCT<>",
+        "STRUCT<INT>",
+        "STRUCT<a b:INT>",
+        "STRUCT<a:INT,b) x:INT>",
+        "LIST<INT>",
         f"DECIMAL({'9' * 5000},0)",
     ],
 )
@@ -76,6 +103,10 @@ def test_null_is_of_every_type(type_: SqlType) -> None:
 
 
 FITTING: list[tuple[Value, SqlType]] = [
+    ((), array_of(INT)),
+    ((1, None), array_of(INT)),
+    ((1, ("a", None)), struct_of(a=INT, b=array_of(STRING))),
+    ((("a", 1), ("b", None)), map_of(STRING, INT)),
     (2**31 - 1, INT),
     (-(2**31), INT),
     (2**63 - 1, BIGINT),
@@ -99,6 +130,13 @@ FITTING: list[tuple[Value, SqlType]] = [
 ]
 
 UNFIT: list[tuple[Value, SqlType]] = [
+    (("a",), array_of(INT)),
+    (1, array_of(INT)),
+    ((1,), struct_of(a=INT, b=STRING)),
+    ((("a", 1), ("a", 2)), map_of(STRING, INT)),
+    ((("b", 1), ("a", 2)), map_of(STRING, INT)),
+    (((None, 1),), map_of(STRING, INT)),
+    (("a", 1), map_of(STRING, INT)),
     (2**31, INT),
     (-(2**31) - 1, INT),
     (2**63, BIGINT),
@@ -139,7 +177,7 @@ def test_does_not_fit(value: Value, type_: SqlType) -> None:
     assert not fits(value, type_)
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False), types.filter(lambda t: t.precision > 0))
+@given(st.decimals(allow_nan=False, allow_infinity=False), scalars.filter(lambda t: t.precision > 0))
 def test_a_decimal_fits_when_its_digits_do(value: Decimal, type_: SqlType) -> None:
     """Against the definition: value * 10^scale is an integer of at most `precision` digits."""
     _, digits, exponent = value.as_tuple()

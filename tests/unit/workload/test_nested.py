@@ -1,0 +1,38 @@
+"""Tables that can only be refreshed in full because of columns of nested types."""
+
+from __future__ import annotations
+
+from tests.ir import columns, named, select, table
+from workload.nested import only_in_full
+from workload.query import Query
+from workload.scenario import Definition, DynamicTable, RefreshMode, View
+from workload.types import INT, STRING, SqlType, array_of, map_of, struct_of
+
+ARRAY, MAP = array_of(INT), map_of(STRING, INT)
+
+
+def copy(name: str, type_: SqlType) -> Query:
+    return select({"x": columns(table(name, x=type_))["x"]}, named(name))
+
+
+def judged(query: Query, types: dict[str, SqlType], *definitions: Definition) -> bool:
+    return only_in_full(query, {each.name: each for each in definitions}, lambda name: [types[name]])
+
+
+def test_arrays_of_base_tables_are_captured_by_row_ids() -> None:
+    assert not judged(copy("r", ARRAY), {"r": ARRAY})
+
+
+def test_maps_are_not_captured_at_any_depth() -> None:
+    inside = struct_of(a=array_of(MAP))
+    assert judged(copy("r", inside), {"r": inside})
+    view = View("v", copy("r", MAP))
+    assert judged(copy("v", MAP), {"r": MAP, "v": MAP}, view)
+
+
+def test_a_table_refreshed_in_full_has_no_ids() -> None:
+    types = {"r": ARRAY, "d": ARRAY}
+    full = DynamicTable("d", copy("r", ARRAY), RefreshMode.FULL)
+    assert judged(copy("d", ARRAY), types, full)
+    assert not judged(copy("d", ARRAY), types, DynamicTable("d", copy("r", ARRAY)))
+    assert not judged(copy("d", INT), {"r": INT, "d": INT}, DynamicTable("d", copy("r", INT), full.mode))

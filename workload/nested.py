@@ -1,0 +1,36 @@
+"""Which dynamic tables cannot be maintained incrementally because of columns of nested types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from workload.query import Query, names_read
+from workload.scenario import Definition, DynamicTable, RefreshMode, View
+from workload.types import NESTED, Kind, SqlType
+
+TypesOf = Callable[[str], Sequence[SqlType]]
+"""The types of the columns of a table, view or dynamic table, by its name."""
+
+
+def only_in_full(query: Query, definitions: Mapping[str, Definition], types_of: TypesOf) -> bool:
+    """Whether some source, also behind views, has columns of which no changes can be told.
+
+    These are a MAP anywhere, because Spark does not compare maps, and any nested type in a dynamic table
+    that is refreshed in full: such a table has no row ids, and none can be made of such values.
+    """
+    return any(_cannot_be_captured(name, definitions, types_of) for name in names_read(query))
+
+
+def _cannot_be_captured(name: str, definitions: Mapping[str, Definition], types_of: TypesOf) -> bool:
+    match definitions.get(name):
+        case View(_, query):
+            return only_in_full(query, definitions, types_of)
+        case DynamicTable(_, query, mode):
+            ids = mode is not RefreshMode.FULL and not only_in_full(query, definitions, types_of)
+            return any(_holds_map(t) or (t.kind in NESTED and not ids) for t in types_of(name))
+        case None:
+            return any(map(_holds_map, types_of(name)))
+
+
+def _holds_map(type_: SqlType) -> bool:
+    return type_.kind is Kind.MAP or any(_holds_map(part) for _, part in type_.parts)
