@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from oracle.errors import OracleError
-from workload.types import Kind, Row, SqlType, Value, to_float
+from workload.types import NESTED, Kind, Row, SqlType, Value, to_float
 
 Tagged = tuple[str, bool | int | float | str]
 Nested = tuple[str, tuple[Any, ...]]
@@ -119,9 +119,16 @@ class Bag:
     @classmethod
     def weighted(cls, entries: Iterable[tuple[Row, int]], types: Sequence[SqlType]) -> Bag:
         """The bag of rows with multiplicities; those of equal rows add up. Raises as `canonical_row` does."""
+        # Large tables hold few different rows: each of them gets its canonical form once. Python calls 1, 1.0
+        # and True equal, so the types of the values stand beside them.
+        exact: Callable[[Value], object] = repr if any(t.kind in NESTED for t in types) else type
+        alike: dict[tuple[Row, tuple[object, ...]], int] = {}
+        for row, count in entries:
+            known = row, tuple(map(exact, row))
+            alike[known] = alike.get(known, 0) + count
         counts: dict[CanonicalRow, int] = {}
         originals: dict[CanonicalRow, Row] = {}
-        for row, count in entries:
+        for (row, _), count in alike.items():
             key = canonical_row(row, types)
             counts[key] = counts.get(key, 0) + count
             originals.setdefault(key, row)
