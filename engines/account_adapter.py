@@ -52,26 +52,34 @@ class AccountAdapter(SchedulingAdapter):
         """Sets the clock of the account."""
         self.clock.set(at)
 
+    def defining(self, name: str) -> Account:
+        """Returns the account that drops the definition of a name, and creates others under it."""
+        return self.account
+
     def create_view(self, name: str, query: str) -> None:
         """Creates a view of the account. Raises Unsupported."""
         with _refusals():
-            self.account.create_view(name, query)
+            self.defining(name).create_view(name, query)
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> bool:
         """Creates a dynamic table without contents; returns whether it is incremental. Raises Unsupported."""
         with _refusals():
-            return self.account.create_dynamic_table(
-                table.name,
-                query,
-                target_lag=table.target_lag,
-                refresh_mode=engine.RefreshMode[table.mode.name],
-                initialize=False,
-            ).incremental
+            return (
+                self.defining(table.name)
+                .create_dynamic_table(
+                    table.name,
+                    query,
+                    target_lag=table.target_lag,
+                    refresh_mode=engine.RefreshMode[table.mode.name],
+                    initialize=False,
+                )
+                .incremental
+            )
 
     def drop(self, definition: Definition) -> None:
         """Drops a view or dynamic table of the account. Raises RefreshFailed."""
         with _failures():
-            self.account.drop(definition.name)
+            self.defining(definition.name).drop(definition.name)
 
     def full_reason(self, name: str) -> str:
         """Returns why the account maintains a dynamic table in full; empty where it is incremental."""

@@ -66,6 +66,8 @@ class OnDelta(AccountAdapter):
         self.writers = DeltaWriters(path, spark, PROPERTIES, variant.versions, SimulatedClock(BEFORE_ALL))
         self._resources.callback(self.writers.close)
         self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
+        self.elsewhere: Account | None = None
+        self._known: set[str] = set()
         # The newest version of each base table after each commit, read from the log and not from the engine:
         # an engine that overlooks a version must not make the judge overlook it.
         self._written: dict[str, list[tuple[int, int]]] = {}
@@ -87,22 +89,42 @@ class OnDelta(AccountAdapter):
             lambda: self._committed(transaction),
         )
 
+    def defining(self, name: str) -> Account:
+        """Returns the account; for a name that it has known before, one of another process.
+
+        So the account has to notice by itself that a table was dropped, and that another one has its name.
+        """
+        if name not in self._known:
+            self._known.add(name)
+            return self.account
+        if self.elsewhere is None:
+            store = self._store()
+            self._resources.callback(store.close)
+            self.elsewhere = self._account(store)
+        return self.elsewhere
+
     def restart(self) -> None:
         """Opens the account anew, as another process."""
         self.store.close()
         self.account = self._opened()
 
     def _opened(self) -> Account:
-        variant = self.variant
-        self.store = DeltaStore(
+        self.store = self._store()
+        return self._account(self.store)
+
+    def _store(self) -> DeltaStore:
+        return DeltaStore(
             str(self.path),
             self.spark,
             self.clock,
-            strict_merge=variant.protocol.validations,
+            strict_merge=self.variant.protocol.validations,
             properties=PROPERTIES,
-            rules=variant.versions,
+            rules=self.variant.versions,
         )
-        return Account(store=self.store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
+
+    def _account(self, store: DeltaStore) -> Account:
+        variant = self.variant
+        return Account(store=store, clock=self.clock, rules=variant.rules, protocol=variant.protocol)
 
     def _texts(self, transaction: Transaction) -> tuple[str, ...]:
         return tuple(

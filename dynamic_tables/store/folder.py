@@ -37,16 +37,17 @@ if TYPE_CHECKING:
 class Entry:
     """A table or view as it was read last: its log, Delta's description, place in the order of creation.
 
-    `place`: the folder of an attached table, to which the log belongs; empty for any other. `pointer`: the
-    text by which the account's own folder points to it. `last`: number and text of the newest commit there.
+    `first`: the text of the first commit in the account's own folder; another one there is another table, or
+    points to another one. `place`: the folder of an attached table, to which the log belongs; empty for any
+    other. `last`: number and text of the newest commit there.
     """
 
     log: TableLog
     table: TableMetadata
     order: int
     definition: Definition
+    first: str | None
     place: str = ""
-    pointer: str | None = None
     last: tuple[int, str | None] = (-1, None)
 
 
@@ -110,7 +111,13 @@ class Folder:
                 self.entries.pop(name, None)
                 unreadable[name] = error
         ordered = sorted(self.entries.items(), key=lambda item: (item[1].order, item[0]))
-        return Known({name: entry.definition for name, entry in ordered}, unreadable)
+        return Known(dict(ordered), unreadable, self._current)
+
+    def _current(self, name: str) -> Definition:
+        """Returns the definition of a table or view, also if another process has made it anew."""
+        if self._first(name) != self.entries[name].first:
+            self._read_anew(name)
+        return self.entries[name].definition
 
     def _see(self, name: str) -> None:
         """Makes the entry of a folder, or brings it up to date; none for what a crash left."""
@@ -148,7 +155,7 @@ class Folder:
         if place:
             return self._define_attached(name, place, order_of(table))
         order, definition = from_metadata(name, table)
-        self.entries[name] = Entry(log, table, order, definition)
+        self.entries[name] = Entry(log, table, order, definition, self._first(name))
         return log
 
     def _define_attached(self, name: str, place: str, order: int) -> TableLog:
@@ -164,8 +171,8 @@ class Folder:
             definition = attached(name, place, log.newest.table)
         except CorruptTable as error:
             raise CorruptTable(f'{error}; `account.drop("{name}")` detaches it') from error
-        table, pointer = log.newest.table, self._pointer(name)
-        self.entries[name] = Entry(log, table, order, definition, place, pointer, _newest(log))
+        table, first = log.newest.table, self._first(name)
+        self.entries[name] = Entry(log, table, order, definition, first, place, _newest(log))
         return log
 
     def is_pointer(self, name: str) -> bool:
@@ -179,13 +186,13 @@ class Folder:
 
     def _is_other(self, name: str, entry: Entry) -> bool:
         """Tells whether an attached table was made anew, or another one was attached under its name."""
-        return self._pointer(name) != entry.pointer or _text(entry.log, entry.last[0]) != entry.last[1]
+        return self._first(name) != entry.first or _text(entry.log, entry.last[0]) != entry.last[1]
 
-    def _pointer(self, name: str) -> str | None:
+    def _first(self, name: str) -> str | None:
         return self.files.read(f"{self._own_place(name)}/_delta_log/{0:020d}.json")
 
     def _read_anew(self, name: str) -> TableLog:
-        """Reads an attached table as if for the first time; its plain name stands for what is there now."""
+        """Reads a table as if for the first time; its plain name stands for what is there now."""
         registered = name in self.registered
         self._forget(name)
         log = self.polled(name)
@@ -200,7 +207,7 @@ class Folder:
             if name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
-            self._forget_in_delta(entry.place)
+            self._forget_in_delta(entry.place or self._own_place(name))
 
     def active(self, name: str) -> ActiveFiles | None:
         """Returns the data files of a table, up to date; None if the log no longer holds all its commits."""

@@ -1,0 +1,68 @@
+"""An account notices that another process has dropped tables and created others under their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.schedule.clock import WallClock
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def accounts(spark: SparkSession, tmp_path: Path) -> tuple[Account, Account]:
+    """Two accounts on one folder; the first one has refreshed and read its tables."""
+    one, other = (Account.open(str(tmp_path / "lake"), spark, WallClock()) for _ in range(2))
+    one.create_base_table("r", {"k": "INT", "a": "INT"})
+    one.execute("INSERT INTO r VALUES (1, 1), (2, 2)")
+    one.create_view("v", "SELECT k, a FROM r WHERE a > 1")
+    one.create_dynamic_table("d", "SELECT k, count(*) AS n FROM v GROUP BY k")
+    one.create_dynamic_table("e", "SELECT n FROM d")
+    one.execute("INSERT INTO r VALUES (2, 3)")
+    one.refresh("e")
+    return one, other
+
+
+def rows(account: Account, name: str) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in account.read(name).collect())
+
+
+def test_tables_and_a_view_made_anew(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    assert rows(one, "d") == [(2, 2)]
+    for name in ("e", "d", "v"):
+        other.drop(name)
+    other.create_view("v", "SELECT k, a FROM r WHERE a >= 1")
+    other.create_dynamic_table("d", "SELECT k, sum(a) AS n FROM v GROUP BY k")
+    other.create_dynamic_table("e", "SELECT n FROM d")
+    assert rows(one, "d") == [(1, 1), (2, 5)]
+    one.execute("INSERT INTO r VALUES (1, 10)")
+    assert [result.table for result in one.refresh("e")] == ["d", "e"]
+    assert rows(one, "e") == rows(other, "e") == [(5,), (11,)]
+
+
+def test_a_base_table_made_anew(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    for name in ("e", "d", "v", "r"):
+        other.drop(name)
+    other.create_base_table("r", {"k": "INT", "b": "STRING"})
+    other.execute("INSERT INTO r VALUES (7, 'new')")
+    assert rows(one, "r") == [(7, "new")]
+    one.create_dynamic_table("d", "SELECT b FROM r")
+    assert rows(one, "d") == [("new",)]
+
+
+def test_what_is_dropped_and_not_made_again(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    other.drop("e")
+    with pytest.raises(DefinitionError, match="no table or view named e"):
+        one.refresh("e")
+    other.drop("d")
+    other.drop("v")
+    with pytest.raises(DefinitionError, match="no table or view named d"):
+        one.read("d")
