@@ -65,6 +65,9 @@ DECIMAL = decimal(8, 2)
 ARRAY, STRUCT, MAP = array_of(INT), struct_of(a=INT, b=STRING), map_of(STRING, INT)
 """The nested types of columns."""
 
+MADE_OF_PARTS: Mapping[Kind, SqlType] = {type_.kind: type_ for type_ in (DECIMAL, ARRAY, STRUCT, MAP)}
+"""The types of columns, by their kinds, where the kind alone is no type."""
+
 WIDE_DECIMAL = decimal(18, 2)
 """More digits than a double holds; also the type of a SUM over DECIMAL."""
 

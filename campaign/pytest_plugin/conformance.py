@@ -40,7 +40,7 @@ MAX_SEARCHED = 1000
 
 VALUES: Mapping[SqlType, Sequence[Value]] = {
     **{
-        domains.DECIMAL if kind is Kind.DECIMAL else SqlType(kind): tuple(
+        domains.MADE_OF_PARTS.get(kind, SqlType(kind)): tuple(
             dict.fromkeys(value for _, domain in domains.DOMAINS[kind] for value in domain.values)
         )
         for kind in Kind

@@ -25,7 +25,7 @@ def pytest_run(*arguments: str, folder: Path) -> str:
 @pytest.fixture(scope="module")
 def example() -> str:
     """What pytest prints of the example."""
-    return pytest_run("-rA", "--dvs-budget", "2s", folder=ROOT / "examples" / "toy_engine")
+    return pytest_run("-rA", "--dvs-budget", "6s", folder=ROOT / "examples" / "toy_engine")
 
 
 @pytest.mark.slow

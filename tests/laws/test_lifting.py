@@ -76,7 +76,7 @@ def test_databases_of_random_scenarios(seed: int) -> None:
 
 def test_refresh_intervals_of_random_scenarios() -> None:
     lifted_ones = 0
-    for index in range(6):
+    for index in range(8):
         scenario = scenario_at(7, SMOKE, index)
         if any(may_fail(definition.query) for definition in scenario.definitions):
             continue

@@ -1,7 +1,5 @@
 """DuckDB, for tests of the rules in memory; casts give results the types that Spark gives them."""
 
-import sqlglot
-
 from dynamic_tables.plan.dialects.base import Dialect
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import Kind
@@ -14,7 +12,10 @@ def _aggregate_text(aggregate: Agg, plain: str) -> str:
 
 def _nested_name(name: str) -> str:
     """Returns DuckDB's name of a type that Spark calls `ARRAY<INT>`, say."""
-    return sqlglot.exp.DataType.build(name, dialect="spark").sql("duckdb")
+    # Imported here, because a session is opened faster without it.
+    from sqlglot import exp
+
+    return exp.DataType.build(name, dialect="spark").sql("duckdb")
 
 
 DUCKDB = Dialect(
