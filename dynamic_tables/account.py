@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING
 
 from dynamic_tables.define import define, hidden_columns, read_query
@@ -32,6 +31,7 @@ from dynamic_tables.schedule.initial import initialization_timestamp
 from dynamic_tables.store.attached import what_is_missing
 from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, TextAnalyzer, WritableStore
 from dynamic_tables.store.statements import column_type
+from dynamic_tables.turn import Turn
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,10 +68,11 @@ class Account:
     protocol: RefreshProtocol = PROTOCOL
     bound: dict[str, tuple[object, BoundQuery | None, Columns]] = field(default_factory=dict)
     plans: Plans = field(init=False)
-    lock: RLock = field(default_factory=RLock)
+    lock: Turn = field(init=False)
 
     def __post_init__(self) -> None:
         self.plans = Plans(self.rules)
+        self.lock = Turn(lambda: self.store.begin())
 
     @classmethod
     def open(cls, path: str, spark: SparkSession, clock: Clock) -> Account:
@@ -363,8 +364,10 @@ class Account:
 
     def _ensure_unread(self, name: str) -> None:
         """Raises DefinitionError if a view or dynamic table reads a table or view."""
-        for other in self.store.definitions().values():
-            if not isinstance(other, BaseTable) and name in names_in(other.text):
+        definitions = self.store.definitions()
+        # Another process may drop one of them meanwhile.
+        for other in map(definitions.get, definitions):
+            if isinstance(other, View | DynamicTable) and name in names_in(other.text):
                 raise DefinitionError(f"{name} is read by {other.name}; drop that first")
 
     def dynamic_table(self, name: str) -> DynamicTable:

@@ -262,6 +262,9 @@ class Drive:
             self.adapter.drop(_as_known(self.scenario.definition(name)))
         except RefreshFailed as error:
             self._failed(name, at, error)
+            return
+        # Nobody can fail to maintain it any more.
+        self.versions.pop(name, None)
 
     def _require_sources(self, definition: View | DynamicTable) -> None:
         """Raises Unsupported for a definition over one that the engine refused."""

@@ -80,7 +80,7 @@ def _gap(
             return f"it reads {source.name}: {gaps[source.name]}"
         if isinstance(source, DynamicTable) and not limits.layered:
             return f"it reads {source.name}, another dynamic table"
-    if definition.known_as and not limits.drops:
+    if definition.known_as and not _drops(limits):
         return "it takes the name of one that was dropped"
     if isinstance(definition, View) and not limits.views:
         return "it is a view"
@@ -116,7 +116,7 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
                     if limits.timestamps is Timestamps.COMMIT:
                         steps.extend(Refresh(at + 1 + i, name, at) for i, name in enumerate(created))
             case Create() | Drop():
-                if step.name not in reasons and (limits.drops or isinstance(step, Create)):
+                if step.name not in reasons and (_drops(limits) or isinstance(step, Create)):
                     steps.append(step)
                     created = _created(created, step, scenario)
             case Refresh():
@@ -140,6 +140,11 @@ def _supported(statement: Dml, tables: Mapping[str, Table], limits: Limits, comm
     if isinstance(statement, Restore) and statement.to not in commits:
         return False
     return type(statement).__name__.lower() in limits.statements
+
+
+def _drops(limits: Limits) -> bool:
+    # Where every commit maintains the tables, the refreshes that it adds would stand after the drop.
+    return limits.drops and limits.timestamps is not Timestamps.COMMIT
 
 
 def _created(before: list[str], step: Create | Drop, scenario: Scenario) -> list[str]:

@@ -13,7 +13,7 @@ from generators.profiles import DRAWS_VERSION, Profile
 from generators.recreations import with_recreations
 from generators.styles import with_styles
 from workload.dml import Dml, Insert
-from workload.limits import NO_LIMITS
+from workload.limits import NO_LIMITS, Timestamps
 from workload.scenario import Scenario
 
 ATTEMPTS = 20
@@ -57,6 +57,9 @@ def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
         if within.dynamic_tables:
             break
         scenario = _unlimited(choices, profile, name)
+    # Where every commit maintains the tables, there is no time between a commit and its refreshes.
+    if profile.limits.drops and profile.limits.timestamps is not Timestamps.COMMIT:
+        within = with_recreations(choices, within, profile.recreated_percent)
     return within
 
 

@@ -6,23 +6,45 @@ from workload.dml import Dml, WithRows, statement_expressions
 from workload.limits import Limits
 from workload.query import Aggregate, Call, ColumnRef, Literal, Node, walk
 from workload.schema import Table
+from workload.types import Kind, SqlType, Value
 
 
 def table_gap(table: Table, limits: Limits) -> str | None:
     """Why the engine cannot have the table; None where it can."""
     for column in table.columns:
-        if column.type.kind not in limits.types:
+        if not _has(limits, column.type):
             return f"{table.name} has a column of type {column.type.kind.value}"
     return None
+
+
+def _has(limits: Limits, type_: SqlType) -> bool:
+    return type_.kind in limits.types and all(_has(limits, part) for _, part in type_.parts)
+
+
+def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
+    """Whether the engine stores a value and all values in it."""
+    if value is None:
+        return True
+    parts = [part for _, part in type_.parts]
+    match type_.kind, value:
+        case Kind.ARRAY, tuple():
+            inside = [(element, parts[0]) for element in value]
+        case Kind.STRUCT, tuple():
+            inside = list(zip(value, parts, strict=True))
+        case Kind.MAP, tuple():
+            inside = [each for pair in value for each in zip(pair, parts, strict=True)]
+        case _:
+            inside = []
+    return limits.stores(value, type_) and all(_stores(limits, *each) for each in inside)
 
 
 def query_gap(node: Node, limits: Limits) -> str | None:
     """Why the engine cannot run a query or evaluate an expression; None where it can."""
     for part in walk(node):
         match part:
-            case ColumnRef() | Call() | Aggregate() | Literal() if part.type.kind not in limits.types:
+            case ColumnRef() | Call() | Aggregate() | Literal() if not _has(limits, part.type):
                 return f"it calculates with type {part.type.kind.value}"
-            case Literal(value, type_) if value is not None and not limits.stores(value, type_):
+            case Literal(value, type_) if not _stores(limits, value, type_):
                 return f"it has the value {value!r} of type {type_.kind.value}"
             case _:
                 pass
@@ -35,6 +57,6 @@ def holds(statement: Dml, table: Table, limits: Limits) -> bool:
         types = [column.type for column in table.columns]
         for row in statement.rows:
             for value, type_ in zip(row, types, strict=True):
-                if value is not None and not limits.stores(value, type_):
+                if not _stores(limits, value, type_):
                     return False
     return all(query_gap(expr, limits) is None for expr in statement_expressions(statement))

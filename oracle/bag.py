@@ -125,7 +125,12 @@ class Bag:
         alike: dict[tuple[Row, tuple[object, ...]], int] = {}
         for row, count in entries:
             known = row, tuple(map(exact, row))
-            alike[known] = alike.get(known, 0) + count
+            try:
+                alike[known] = alike.get(known, 0) + count
+            except TypeError:
+                # A list, say, which no reader should give: this says so.
+                canonical_row(row, types)
+                raise
         counts: dict[CanonicalRow, int] = {}
         originals: dict[CanonicalRow, Row] = {}
         for (row, _), count in alike.items():

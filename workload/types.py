@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, assert_never
 
 from workload.errors import WorkloadError
+from workload.keywords import KEYWORDS
 
 
 class Kind(Enum):
@@ -91,6 +92,16 @@ type_pattern = re.compile(r"^(?P<kind>[A-Z_]+)(?:\((?P<precision>\d{1,4}),\s*(?P
 
 field_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
+TYPE_WORDS = {kind.value.lower() for kind in Kind} | {
+    "integer",
+    "timestamp",
+    "varchar",
+    "text",
+    "bool",
+    "blob",
+}
+"""DuckDB shows such names of fields in quotes."""
+
 
 def decimal(precision: int, scale: int) -> SqlType:
     """DECIMAL(precision, scale). Raises WorkloadError where SQL allows no such type."""
@@ -112,7 +123,9 @@ def struct_of(**fields: SqlType) -> SqlType:
 
 
 def map_of(key: SqlType, value: SqlType) -> SqlType:
-    """MAP from keys of one type to values of another one."""
+    """MAP from keys of one type to values of another one. Raises WorkloadError: the keys are nested."""
+    if key.kind in NESTED:
+        raise WorkloadError(f"no such type: MAP with keys of type {key}")
     return SqlType(Kind.MAP, parts=(("key", key), ("value", value)))
 
 
@@ -142,11 +155,16 @@ def _parse_nested(name: str, inner: str, text: str) -> SqlType:
             # A name may stand in the quotes of Spark; it is rendered without them.
             pairs = [part.replace("`", "").lower().split(":", 1) for part in parts]
             fields = [(field.strip(), type_) for field, type_ in pairs]
-            if all(field_pattern.fullmatch(field) for field, _ in fields):
+            names = [field for field, _ in fields]
+            if all(map(_is_field, names)) and len(set(names)) == len(names):
                 return struct_of(**{field: parse_type(type_) for field, type_ in fields})
         case _:
             pass
     raise WorkloadError(f"unknown type {text!r}; write ARRAY<INT>, MAP<STRING,INT>, STRUCT<a:INT,b:STRING>")
+
+
+def _is_field(name: str) -> bool:
+    return bool(field_pattern.fullmatch(name)) and name not in KEYWORDS and name not in TYPE_WORDS
 
 
 def _split(text: str) -> list[str]:
@@ -193,7 +211,7 @@ def fits(value: Value, type_: SqlType) -> bool:
         case Kind.TIMESTAMP_NTZ | Kind.TIMESTAMP:
             return type(value) is dt.datetime and value.tzinfo is None
         case Kind.ARRAY | Kind.STRUCT | Kind.MAP:
-            return type(value) is tuple and _parts_fit(value, type_)
+            return type(value) is tuple and bool(type_.parts) and _parts_fit(value, type_)
         case _:
             assert_never(type_.kind)
 

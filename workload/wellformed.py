@@ -43,7 +43,11 @@ def check_scenario(scenario: Scenario) -> Catalog:
             _check_name(definition.known_as, f"definition {definition.name}")
         for name in _names_of(definition.query):
             _check_name(name, f"definition {definition.name}")
+        known_as = {each.name: each.known_as for each in scenario.definitions if each.known_as}
+        ctes = {part.name for part in walk(definition.query) if isinstance(part, Cte)}
         for name in names_read(definition.query):
+            if known_as.get(name) in ctes:
+                raise WorkloadError(f"{definition.name} reads {name}, which is known as a CTE beside it")
             if name not in catalog:
                 raise WorkloadError(
                     f"{definition.name} reads {name}, which is not defined before it (cycles are not allowed)"

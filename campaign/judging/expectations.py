@@ -133,7 +133,8 @@ class SourceHistory:
         return all(
             all(isinstance(s, Optimize) for s in statements)
             or (
-                (table, at) in self.without_effect and all(isinstance(s, Update | Delete) for s in statements)
+                (table, at) in self.without_effect
+                and all(isinstance(s, Update | Delete | Optimize) for s in statements)
             )
             for at in times
             if (statements := self.statements(frozenset({table}), at - 1, at))

@@ -125,6 +125,10 @@ class DeltaStore:
 
     # Definitions
 
+    def begin(self) -> None:
+        """Begins an operation: whether a table is still the same is asked once in it."""
+        self.folder.begin()
+
     def definitions(self) -> Mapping[str, Definition]:
         """Returns every table and view in the folder; asking for one that is corrupt raises CorruptTable."""
         return self.folder.definitions()
@@ -237,11 +241,14 @@ class DeltaStore:
 
     def _base_logs(self) -> Mapping[str, TableLog]:
         logs: dict[str, TableLog] = {}
-        for base in self.definitions().values():
-            if isinstance(base, BaseTable):
-                # What lies at the place of an attached table may have become another table, or none.
-                with suppress(CorruptTable):
-                    logs[base.name] = (self.folder.polled if base.path else self.folder.log)(base.name)
+        known = self.folder.definitions()
+        for name in known.base_tables:
+            # Another process may have dropped the table. What lies at the place of an attached table may have
+            # become another table, or none.
+            with suppress(CorruptTable, KeyError):
+                base = known[name]
+                if isinstance(base, BaseTable):
+                    logs[name] = (self.folder.polled if base.path else self.folder.log)(name)
         return logs
 
     def _replace(self, statement: Statement) -> None:

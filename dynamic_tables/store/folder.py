@@ -64,6 +64,7 @@ class Folder:
         self.session = session
         self.entries: dict[str, Entry] = {}
         self.registered: set[str] = set()
+        self.looked_at: set[str] = set()
         self._active: dict[str, ActiveFiles] = {}
         self.account_id: Callable[[], str] = str
         self.database = f"dvs_{uuid.uuid4().hex}"
@@ -111,12 +112,26 @@ class Folder:
                 self.entries.pop(name, None)
                 unreadable[name] = error
         ordered = sorted(self.entries.items(), key=lambda item: (item[1].order, item[0]))
-        return Known(dict(ordered), unreadable, self._current)
+        return Known({name: entry.definition for name, entry in ordered}, unreadable, self._current)
+
+    def begin(self) -> None:
+        """Begins an operation: each table and view is looked at again, once, when it is asked for."""
+        self.looked_at = set()
 
     def _current(self, name: str) -> Definition:
-        """Returns the definition of a table or view, also if another process has made it anew."""
-        if self._first(name) != self.entries[name].first:
-            self._read_anew(name)
+        """Returns the definition of a table or view, also if another process has made it anew.
+
+        Raises KeyError: it was dropped.
+        """
+        entry = self.entries.get(name)
+        if entry is None or name not in self.looked_at:
+            first = self._first(name)
+            if first is None and self._is_leftover(name):
+                self.entries.pop(name, None)
+                raise KeyError(name)
+            if entry is None or first != entry.first:
+                self._read_anew(name)
+            self.looked_at.add(name)
         return self.entries[name].definition
 
     def _see(self, name: str) -> None:
@@ -127,7 +142,7 @@ class Folder:
                 self.polled(name)
         elif entry.table is not entry.log.newest.table:
             # A commit that was read since has changed the table.
-            self._define(name, entry.log)
+            self._define(name, entry.log, entry.first)
 
     def log(self, name: str) -> TableLog:
         """Returns the log of a table as it was read last."""
@@ -139,13 +154,15 @@ class Folder:
         if entry is not None and entry.place and self._is_other(name, entry):
             return self._read_anew(name)
         log = entry.log if entry else TableLog(name, self._own_place(name), self.files, self._metadata_at)
+        # Before the log is read: if the table is made anew in between, that is seen at the next look.
+        first = entry.first if entry else self._first(name)
         if log.poll() and entry is not None and entry.place:
             self.entries[name] = replace(entry, last=_newest(log))
         if entry is None or entry.table is not log.newest.table:
-            log = self._define(name, log)
+            log = self._define(name, log, first)
         return log
 
-    def _define(self, name: str, log: TableLog) -> TableLog:
+    def _define(self, name: str, log: TableLog, first: str | None) -> TableLog:
         """Makes the entry of a table by its newest description; returns its log."""
         table, known = log.newest.table, self.entries.get(name)
         if known is not None and known.place:
@@ -153,12 +170,12 @@ class Folder:
             return log
         place = attached_place(table)
         if place:
-            return self._define_attached(name, place, order_of(table))
+            return self._define_attached(name, place, order_of(table), first)
         order, definition = from_metadata(name, table)
-        self.entries[name] = Entry(log, table, order, definition, self._first(name))
+        self.entries[name] = Entry(log, table, order, definition, first)
         return log
 
-    def _define_attached(self, name: str, place: str, order: int) -> TableLog:
+    def _define_attached(self, name: str, place: str, order: int, first: str | None) -> TableLog:
         log = TableLog(
             name, place, files_of(place, self.session), self._metadata_at, account=self.account_id()
         )
@@ -171,7 +188,7 @@ class Folder:
             definition = attached(name, place, log.newest.table)
         except CorruptTable as error:
             raise CorruptTable(f'{error}; `account.drop("{name}")` detaches it') from error
-        table, first = log.newest.table, self._first(name)
+        table = log.newest.table
         self.entries[name] = Entry(log, table, order, definition, first, place, _newest(log))
         return log
 
@@ -194,7 +211,8 @@ class Folder:
     def _read_anew(self, name: str) -> TableLog:
         """Reads a table as if for the first time; its plain name stands for what is there now."""
         registered = name in self.registered
-        self._forget(name)
+        if name in self.entries:
+            self._forget(name)
         log = self.polled(name)
         if registered:
             self.register(name)

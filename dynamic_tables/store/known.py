@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from dynamic_tables.definition import Definition
+from dynamic_tables.definition import BaseTable, Definition
 from dynamic_tables.errors import CorruptTable
 
 
@@ -13,28 +13,30 @@ from dynamic_tables.errors import CorruptTable
 class Known(Mapping[str, Definition]):
     """Definitions by name. A folder that cannot be read concerns only those who ask for it by its name.
 
-    `names`: those of readable definitions, in the order of creation. `unreadable`: the error of each other
-    folder; to look its name up, also by `in`, raises it. `current`: returns a definition as it is now; it is
-    asked when a name is looked up for the first time, because another process may have dropped the table and
-    created another one under its name.
+    `listed`: the readable definitions as they were read last, in the order of creation. `unreadable`: the
+    error of each other folder; to look its name up, also by `in`, raises it. `current`: returns a definition
+    as it is now, or raises KeyError; it is asked when a name is looked up, because another process may have
+    dropped the table and created another one under its name.
     """
 
-    names: Collection[str]
+    listed: Mapping[str, Definition]
     unreadable: Mapping[str, CorruptTable]
     current: Callable[[str], Definition]
-    looked_up: dict[str, Definition] = field(default_factory=dict)
+
+    @property
+    def base_tables(self) -> Sequence[str]:
+        """The names of the base tables."""
+        return [name for name, definition in self.listed.items() if isinstance(definition, BaseTable)]
 
     def __getitem__(self, name: str) -> Definition:
         if name in self.unreadable:
             raise self.unreadable[name].with_traceback(None)
-        if name not in self.names:
+        if name not in self.listed:
             raise KeyError(name)
-        if name not in self.looked_up:
-            self.looked_up[name] = self.current(name)
-        return self.looked_up[name]
+        return self.current(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter(self.listed)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.listed)

@@ -88,6 +88,9 @@ class Store(Protocol):
     def merge_validates(self) -> bool:
         """Whether `merge` refuses, by ChangeDoesNotFit, changes that do not fit the stored contents."""
 
+    def begin(self) -> None:
+        """Begins an operation of the account: what others have defined and dropped by now is seen in it."""
+
     def definitions(self) -> Mapping[str, Definition]:
         """Returns every table and view by lower-case name, in creation order."""
 

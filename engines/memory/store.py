@@ -102,6 +102,9 @@ class MemoryStore(ABC, Generic[Rows]):
             self.shared_results[key] = self.materialized(plan, leaves)
         return self.shared_results[key]
 
+    def begin(self) -> None:
+        """Does nothing: no other process defines tables in this store."""
+
     def definitions(self) -> Mapping[str, Definition]:
         """Returns every table and view by name."""
         return self.known

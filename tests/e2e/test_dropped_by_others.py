@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule.clock import WallClock
+from dynamic_tables.store.files import LocalFiles
+from dynamic_tables.store.log import LoggedCommit, TableLog
 
 pytestmark = pytest.mark.spark
 
@@ -66,3 +69,47 @@ def test_what_is_dropped_and_not_made_again(accounts: tuple[Account, Account]) -
     other.drop("v")
     with pytest.raises(DefinitionError, match="no table or view named d"):
         one.read("d")
+
+
+def test_made_anew_while_its_log_is_read(
+    accounts: tuple[Account, Account], spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, other = accounts
+    third = Account.open(other.store.folder.path, spark, WallClock())  # type: ignore[attr-defined]
+    poll, made = TableLog.poll, []
+
+    def disturbed(log: TableLog) -> Sequence[LoggedCommit]:
+        read = poll(log)
+        if log.name == "e" and not made:
+            made.append(log)
+            other.drop("e")
+            other.create_dynamic_table("e", "SELECT n + 1 AS m FROM d")
+        return read
+
+    monkeypatch.setattr(TableLog, "poll", disturbed)
+    third.dynamic_table("e")
+    assert third.dynamic_table("e").text == "SELECT n + 1 AS m FROM d"
+
+
+def test_one_that_is_dropped_after_the_folder_was_listed(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    listed = one.store.definitions()
+    other.drop("e")
+    one.store.begin()
+    assert listed.get("e") is None
+    assert "d" in listed
+
+
+def test_an_operation_looks_at_each_table_once(
+    accounts: tuple[Account, Account], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = accounts
+    for number in range(20):
+        one.create_view(f"v{number}", "SELECT k FROM r")
+    reads: list[str] = []
+    read = LocalFiles.read
+    monkeypatch.setattr(LocalFiles, "read", lambda files, file: (reads.append(file), read(files, file))[1])
+    one.execute("INSERT INTO r VALUES (3, 3)")
+    assert sum("/v" in file for file in reads) == 0
+    one.refresh("e")
+    assert len(reads) < 80

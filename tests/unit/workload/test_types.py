@@ -41,7 +41,7 @@ types = st.recursive(
     scalars,
     lambda inner: st.one_of(
         inner.map(array_of),
-        st.builds(map_of, inner, inner),
+        st.builds(map_of, scalars, inner),
         st.dictionaries(st.sampled_from("abc"), inner, min_size=1).map(lambda fields: struct_of(**fields)),
     ),
     max_leaves=5,
