@@ -126,8 +126,9 @@ class Adapter(ABC):
     """One empty database of the engine under test, used for one scenario and then closed.
 
     Any exception that the methods do not name means that the engine broke: the scenario is then not judged,
-    which is never a pass. Values are as in `workload.types`: int, float, Decimal, str, bool, date, and
-    datetime without time zone.
+    which is never a pass. Values are as in `workload.types`: int, float, Decimal, str, bytes, bool, date, and
+    datetime without time zone; tuples for what is in an ARRAY or STRUCT, and for the pairs of a MAP, sorted by
+    the repr of the key (`workload.types.of_map`).
     """
 
     capabilities: ClassVar[Capabilities]

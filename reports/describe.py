@@ -86,12 +86,18 @@ def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
         case Drop(at, name):
             return Entry(number, at, "drop", f"drop {name}", (_drop(name, scenario),))
         case Refresh(at, table, timestamp, killed):
-            refresh = f"REFRESH DYNAMIC TABLE {table}"
+            refresh = f"REFRESH DYNAMIC TABLE {_called(table, scenario)}"
             how = "" if killed is None else f", killed before its storage call {killed} and run again"
             return Entry(number, at, "refresh", f"refresh {table}{how}", (refresh,), timestamp)
         case Read(at, reader, tables):
             title = f"reader {reader} reads {', '.join(tables)}"
-            return Entry(number, at, "read", title, tuple(f"SELECT * FROM {table}" for table in tables))
+            return Entry(
+                number,
+                at,
+                "read",
+                title,
+                tuple(f"SELECT * FROM {_called(table, scenario)}" for table in tables),
+            )
         case _:
             assert_never(step)
 
@@ -124,7 +130,18 @@ def _drop(name: str, scenario: Scenario) -> str:
     except KeyError:
         return f"DROP {name} /* the scenario does not define it */"
     kind = "VIEW" if isinstance(definition, View) else "DYNAMIC TABLE"
-    return f"DROP {kind} {definition.public_name}"
+    return f"DROP {kind} {shown_name(definition)}"
+
+
+def shown_name(definition: Definition) -> str:
+    """The name by which an engine knows a definition, and its name in the scenario if that is another one."""
+    if definition.known_as:
+        return f"{definition.known_as} /* {definition.name} */"
+    return definition.name
+
+
+def _called(name: str, scenario: Scenario) -> str:
+    return next((shown_name(each) for each in scenario.definitions if each.name == name), name)
 
 
 def table_sql(table: Table) -> str:
@@ -136,9 +153,9 @@ def definition_head(definition: Definition) -> str:
     """What comes before AS: the kind of object, its mode and its target lag."""
     match definition:
         case View():
-            return f"CREATE VIEW {definition.public_name}"
+            return f"CREATE VIEW {shown_name(definition)}"
         case DynamicTable(_, _, mode, lag, _):
-            name = definition.public_name
+            name = shown_name(definition)
             return f"CREATE DYNAMIC TABLE {name} TARGET_LAG = {lag_text(lag)} REFRESH_MODE = {mode.value}"
         case _:
             assert_never(definition)
@@ -151,11 +168,12 @@ def lag_text(lag: int | None) -> str:
     return f"'{lag // SECOND} seconds'" if lag % SECOND == 0 else f"'{lag} microseconds'"
 
 
-def definition_sql(scenario: Scenario, definition: Definition) -> str:
-    """The query of a definition in Spark's SQL as an engine is given it; a style is kept to the letter."""
+def definition_sql(scenario: Scenario, definition: Definition, dialect: Dialect = Dialect.SPARK) -> str:
+    """The query of a definition as an engine is given it; a style of Spark's SQL is kept to the letter."""
     try:
-        text = definition_text(scenario, definition, Dialect.SPARK)
-        return text if definition.style else formatted_sql(text, Dialect.SPARK)
+        text = definition_text(scenario, definition, dialect)
+        styled = definition.style and dialect is Dialect.SPARK
+        return text if styled else formatted_sql(text, dialect)
     except (WorkloadError, LookupError) as error:
         return f"-- cannot be rendered: {error}"
 

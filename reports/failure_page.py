@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.describe import definition_head, definition_sql, query_sql, table_sql, timeline
+from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_block, difference_text
 from reports.figures import size_text
 from reports.findings import by_diagnosis, failed_steps, place, summary_text
@@ -63,7 +63,7 @@ def _origin(scenario: Scenario, original: Scenario | None) -> str:
 
 def _definition(scenario: Scenario, definition: Definition) -> str:
     spark = definition_sql(scenario, definition)
-    duck = query_sql(definition.query, Dialect.DUCKDB)
+    duck = definition_sql(scenario, definition, Dialect.DUCKDB)
     shown = fence(f"{definition_head(definition)} AS\n{spark};", "sql")
     shown += "\n\n" + fence(tree_text(query_tree(definition.query)))
     if duck == spark:

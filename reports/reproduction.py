@@ -111,6 +111,8 @@ def _value(value: Value) -> str:
             return f"float({str(value)!r})"
         case Decimal():
             return f"Decimal({str(value)!r})"
+        case tuple():
+            return _row(value)
         case _:
             return ascii(value)
 

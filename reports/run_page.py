@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from reports import coverage, figures
-from reports.describe import definition_head, query_sql, table_sql, timeline
+from reports.describe import definition_head, definition_sql, table_sql, timeline
 from reports.difference import diff_rows, difference_text, hidden_rows
 from reports.findings import (
     by_diagnosis,
@@ -29,13 +29,13 @@ from workload.sql import Dialect
 FUNCTIONS: tuple[Callable[..., Any], ...] = (
     by_diagnosis,
     definition_head,
+    definition_sql,
     diff_rows,
     difference_text,
     failed_steps,
     fingerprint_text,
     hidden_rows,
     place,
-    query_sql,
     query_tree,
     replay_command,
     summary_text,

@@ -28,7 +28,7 @@ from workload.dml import Insert
 from workload.limits import NO_LIMITS, Limits, no_gap
 from workload.operators import OPERATORS
 from workload.results import OutcomeClass
-from workload.scenario import Commit, Scenario
+from workload.scenario import Commit, Drop, Scenario
 from workload.schema import Column, Table
 from workload.sql import create_table_text
 from workload.trace import Action, Refreshed, Shown
@@ -117,6 +117,16 @@ class AdapterConformance:
         rows_read = self.written(table, rows)
         difference = compare(table.columns, rows, table.columns, rows_read)
         assert difference is None, difference
+
+    def test_names_are_given_again(self) -> None:
+        """Judges scenarios in which definitions are dropped, where the adapter claims that they can be."""
+        if not self.capabilities.limits.drops:
+            pytest.skip("the engine drops nothing, by its limits")
+        profile = replace(self.within(QUICK), recreated_percent=100)
+        scenarios = [scenario_at(SEED, profile, index) for index in range(5)]
+        assert any(isinstance(step, Drop) for scenario in scenarios for step in scenario.steps)
+        for scenario in scenarios:
+            self.judge(scenario, OutcomeClass.UNSUPPORTED)
 
     def test_a_table_is_empty_at_first(self) -> None:
         """A reader before the first transaction sees no rows."""

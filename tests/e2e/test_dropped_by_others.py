@@ -76,7 +76,8 @@ def test_made_anew_while_its_log_is_read(
 ) -> None:
     _, other = accounts
     third = Account.open(other.store.folder.path, spark, WallClock())  # type: ignore[attr-defined]
-    poll, made = TableLog.poll, []
+    poll = TableLog.poll
+    made: list[TableLog] = []
 
     def disturbed(log: TableLog) -> Sequence[LoggedCommit]:
         read = poll(log)
@@ -108,7 +109,12 @@ def test_an_operation_looks_at_each_table_once(
         one.create_view(f"v{number}", "SELECT k FROM r")
     reads: list[str] = []
     read = LocalFiles.read
-    monkeypatch.setattr(LocalFiles, "read", lambda files, file: (reads.append(file), read(files, file))[1])
+
+    def noted(files: LocalFiles, file: str) -> str | None:
+        reads.append(file)
+        return read(files, file)
+
+    monkeypatch.setattr(LocalFiles, "read", noted)
     one.execute("INSERT INTO r VALUES (3, 3)")
     assert sum("/v" in file for file in reads) == 0
     one.refresh("e")

@@ -12,10 +12,13 @@ import pytest
 from campaign.failures.reproduction import reproduction
 from dynamic_tables.session.launch import fetch_jars
 from reports.reproduction import reproduce_script
+from tests.ir import columns, named, select, table
 from tests.unit.workload.shop import SHOP
+from workload.dml import Insert
 from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.scenario import Commit, Create, DynamicTable, Scenario
 from workload.schema import Column
-from workload.types import INT, STRING
+from workload.types import INT, STRING, Row, array_of, map_of, struct_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.own_jvm]
 
@@ -36,14 +39,8 @@ GHOST = Finding(
 )
 
 
-@pytest.mark.slow
-def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Path) -> None:
-    """Up to time 30: UPDATE, DELETE, MERGE, TRUNCATE, OPTIMIZE, overwrite, and RESTORE of both customers."""
-    outcome = Outcome(scenario=SHOP.name, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(GHOST,))
-    shown = reproduction(SHOP, outcome, "dvs replay here")
-    assert shown is not None
-    script = tmp_path / "reproduce.py"
-    script.write_text(reproduce_script(shown), encoding="utf-8")
+def run(script: Path) -> str:
+    """What the script prints, as it is run by a user who has nothing of this project."""
     jars = fetch_jars(os.environ)
     # As `fetch_jars` left them: whatever is downloaded by default cannot be reached.
     environment = {
@@ -55,16 +52,55 @@ def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Pa
     command = [sys.executable, "-I", str(script)]
     done = subprocess.run(
         command,
-        cwd=tmp_path,
+        cwd=script.parent,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 1, done.stderr[-2000:]
-    lines = done.stdout.splitlines()
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Path) -> None:
+    """Up to time 30: UPDATE, DELETE, MERGE, TRUNCATE, OPTIMIZE, overwrite, and RESTORE of both customers."""
+    outcome = Outcome(scenario=SHOP.name, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(GHOST,))
+    shown = reproduction(SHOP, outcome, "dvs replay here")
+    assert shown is not None
+    script = tmp_path / "reproduce.py"
+    script.write_text(reproduce_script(shown), encoding="utf-8")
+    lines = run(script).splitlines()
     assert [line for line in lines if line.startswith(("  + ", "  - "))] == ["  + (99, 'ghost')"]
     assert "  Spark agrees with DuckDB" in lines
     assert "  the engine's rows are WRONG" in lines
     assert lines.count('    (1, "it\'s \\\\ ${x} \\n é😀")') == 6
     assert lines.count("    (None, None)") == 6
+
+
+R = table("r", k=INT, l=array_of(INT), s=struct_of(a=INT, b=STRING), m=map_of(STRING, INT))
+ROWS: tuple[Row, ...] = (
+    (1, (1, None), (1, "a"), (("a", 1), ("b", None))),
+    (2, (), (None, None), ()),
+    (3, None, None, None),
+)
+WRONG: Row = (1, (1, None), (1, "b"), (("a", 1), ("b", None)))
+
+
+@pytest.mark.slow
+def test_arrays_structs_and_maps(tmp_path: Path) -> None:
+    query = select({name: columns(R)[name] for name in "klsm"}, named("r"))
+    scenario = Scenario(
+        "nested", (R,), (DynamicTable("d", query),), (Commit(1, (Insert("r", ROWS),)), Create(2, "d"))
+    )
+    found = Difference(DifferenceKind.WRONG_VALUE, R.columns, ((ROWS[0], 1),), ((WRONG, 1),), 3, 3)
+    finding = Finding(check=Check.EQUALITY, table="d", step=1, timestamp=2, message="wrong", difference=found)
+    outcome = Outcome(scenario="nested", outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
+    shown = reproduction(scenario, outcome, "dvs replay here")
+    assert shown is not None
+    script = tmp_path / "reproduce.py"
+    script.write_text(reproduce_script(shown), encoding="utf-8")
+    lines = run(script).splitlines()
+    assert "  Spark agrees with DuckDB" in lines
+    marked = [line for line in lines if line.startswith(("  + ", "  - "))]
+    assert sorted(marked) == [f"  + {WRONG!r}", f"  - {ROWS[0]!r}"]
