@@ -127,8 +127,8 @@ class Adapter(ABC):
 
     Any exception that the methods do not name means that the engine broke: the scenario is then not judged,
     which is never a pass. Values are as in `workload.types`: int, float, Decimal, str, bytes, bool, date, and
-    datetime without time zone; tuples for what is in an ARRAY or STRUCT, and for the pairs of a MAP, sorted by
-    the repr of the key (`workload.types.of_map`).
+    datetime without time zone; tuples for what is in an ARRAY or STRUCT, and for the pairs of a MAP, sorted
+    by the repr of the key (`workload.types.of_map`).
     """
 
     capabilities: ClassVar[Capabilities]
