@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
 
 from campaign.faults.fault import in_rules, part_fault
 from dynamic_tables.plan.bind import bind_query
@@ -34,10 +36,36 @@ def alias_before_column(query: str, relations: Relations, type_of: TypeOf | None
     return bind_query(tree.sql(SparkText) if found else query, relations, type_of)
 
 
+def precedence_of_the_parser(query: str, relations: Relations, type_of: TypeOf | None = None) -> BoundQuery:
+    """A text is read with sqlglot's own precedence, by which comparisons bind looser than Spark says.
+
+    So `f = g < h` is `f = (g < h)`, `f = a IN (1)` is `f = (a IN (1))`, and LIKE, BETWEEN and IS likewise.
+    """
+    try:
+        tree = parse_one(query, dialect=Spark)
+    except SqlglotError:
+        return bind_query(query, relations, type_of)
+    if tree == parse_query(query):
+        return bind_query(query, relations, type_of)
+    for inner in list(tree.find_all(exp.Predicate)):
+        if isinstance(inner.parent, exp.Predicate):
+            inner.replace(exp.paren(inner.copy(), copy=False))
+    return bind_query(tree.sql(SparkText), relations, type_of)
+
+
 _fault = partial(part_fault, area="reading", replacing=in_rules)
 
 FAULTS = (
     _fault(
         "alias-before-column", "bind", alias_before_column, Check.EQUALITY, Check.REFRESH_ERROR, core=False
+    ),
+    _fault(
+        "precedence-of-the-parser",
+        "bind",
+        precedence_of_the_parser,
+        Check.EQUALITY,
+        Check.REFRESH_ERROR,
+        Check.REFRESH_MODE,
+        core=False,
     ),
 )

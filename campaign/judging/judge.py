@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from campaign.judging import states
-from campaign.judging.expectations import SourceHistory, incremental_due, operators_of
+from campaign.judging.expectations import SUPPORTED, SourceHistory, incremental_due, operators_of
 from campaign.judging.not_checked import not_checked
 from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
@@ -28,7 +28,7 @@ from workload.nested import only_in_full
 from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
 from workload.results import Check, Difference, Finding, Outcome, OutcomeClass
-from workload.scenario import Commit, DynamicTable, Scenario
+from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
 from workload.timeline import Due, due_refreshes
 from workload.trace import (
     Action,
@@ -145,6 +145,13 @@ class Judgement:
             return False
         return incremental_due(definition, operators_of(self.scenario, definition.query))
 
+    def _admission_due(self, name: str) -> bool:
+        """Whether the engine must take a definition, in the mode that it asks for."""
+        definition = self.scenario.definition(name)
+        if isinstance(definition, DynamicTable) and definition.mode is RefreshMode.INCREMENTAL:
+            return self._incremental_due(name)
+        return operators_of(self.scenario, definition.query) <= SUPPORTED
+
     def _types_of(self, name: str) -> list[SqlType]:
         return [column.type for column in self.truth.columns(name)]
 
@@ -162,7 +169,7 @@ class Judgement:
     def _declared(self, event: Declared) -> None:
         self.unsupported = f"{event.name}: {event.message}"
         self.refused = True
-        if Shown.ACTIONS in self.trace.shown and self._incremental_due(event.name):
+        if Shown.ACTIONS in self.trace.shown and self._admission_due(event.name):
             message = f"{event.name} was refused though every operator in it is supported: {event.message}"
             self._find(Check.REFRESH_MODE, event.name, event.step, message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from campaign.judging.expectations import SourceHistory
-from workload.dml import Delete, Dml, Insert, Overwrite
+from workload.dml import Delete, Dml, Insert, Optimize, Overwrite
 from workload.query import ColumnRef, Item, Named, Select
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
@@ -16,24 +16,26 @@ QUERY = Select((Item(ColumnRef("r", "a", INT), "a"),), Named("r", "r"))
 
 
 @pytest.mark.parametrize(
-    ("statement", "without_effect", "due"),
+    ("statements", "without_effect", "due"),
     [
-        (Insert("r", ((1,),)), False, {Action.INCREMENTAL}),
-        (Delete("r", None), False, {Action.INCREMENTAL}),
+        ((Insert("r", ((1,),)),), False, {Action.INCREMENTAL}),
+        ((Delete("r", None),), False, {Action.INCREMENTAL}),
         # A version that Delta makes of it as a part of a larger transaction holds the same rows.
-        (Delete("r", None), True, {Action.INCREMENTAL, Action.NO_DATA}),
+        ((Delete("r", None),), True, {Action.INCREMENTAL, Action.NO_DATA}),
+        ((Delete("r", None), Optimize("r")), True, {Action.INCREMENTAL, Action.NO_DATA}),
+        ((Delete("r", None), Optimize("r")), False, {Action.INCREMENTAL}),
         # Equal rows, but with other identities.
-        (Overwrite("r", ()), True, {Action.INCREMENTAL}),
+        ((Overwrite("r", ()),), True, {Action.INCREMENTAL}),
     ],
 )
 def test_a_statement_without_effect_may_be_no_data(
-    statement: Dml, without_effect: bool, due: set[Action]
+    statements: tuple[Dml, ...], without_effect: bool, due: set[Action]
 ) -> None:
     scenario = Scenario(
         name="one commit",
         tables=(Table("r", (Column("a", INT),)),),
         definitions=(DynamicTable("d", QUERY),),
-        steps=(Create(10, "d"), Commit(20, (statement,)), Refresh(30, "d", 30)),
+        steps=(Create(10, "d"), Commit(20, statements), Refresh(30, "d", 30)),
     )
     idle = {("r", 20)} if without_effect else set()
     assert SourceHistory(scenario, {"r": [20]}, idle).actions_due("d", True, 10, 30) == due

@@ -1,0 +1,53 @@
+"""A view or dynamic table that the engine must take, by the harness's own list, and refuses, is a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaign.lanes.spec import LaneSpec
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError
+from tests.ir import columns, named, select, table
+from workload.dml import Insert
+from workload.results import Outcome, OutcomeClass
+from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
+from workload.types import INT, STRING, map_of
+
+R = table("r", a=INT)
+M = table("m", a=INT, x=map_of(STRING, INT))
+
+
+def judged(*definitions: Definition) -> Outcome:
+    steps: tuple[Step, ...] = (
+        Commit(1, (Insert("r", ((1,),)), Insert("m", ((1, ()),)))),
+        *(Create(number, each.name) for number, each in enumerate(definitions, 2)),
+    )
+    return LaneSpec(tier="rules").build().judge(Scenario("refused", (R, M), definitions, steps))
+
+
+def refusing(*_: object, **__: object) -> None:
+    raise DefinitionError("no such thing")
+
+
+COPY = select({"a": columns(R)["a"]}, named("r"))
+
+
+@pytest.mark.parametrize("mode", RefreshMode)
+def test_a_refused_table(mode: RefreshMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Account, "create_dynamic_table", refusing)
+    outcome = judged(DynamicTable("d", COPY, mode))
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert "d was refused though every operator in it is supported: no such thing" in outcome.reason
+
+
+def test_a_refused_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Account, "create_view", refusing)
+    outcome = judged(View("v", COPY), DynamicTable("d", COPY))
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
+    assert "v was refused" in outcome.reason
+
+
+def test_incremental_over_a_map_is_refused_rightly() -> None:
+    query = select({"a": columns(M)["a"]}, named("m"))
+    assert judged(DynamicTable("d", query, RefreshMode.INCREMENTAL)).outcome is OutcomeClass.UNSUPPORTED
+    assert judged(DynamicTable("d", query)).outcome is OutcomeClass.PASSED
