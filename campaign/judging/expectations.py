@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from generators.coverage import operators
-from workload.dml import Delete, Dml, Optimize, Replace, Update
+from workload.dml import Delete, Dml, Merge, Optimize, Replace, Restore, Truncate, Update
 from workload.query import ColumnRef, Query, names_read
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
 from workload.trace import Action
@@ -35,6 +35,11 @@ SUPPORTED = frozenset(
 
 Its own set on purpose: an operator that disappears from the engine's registry must not disappear here.
 """
+
+
+KEEPING = Update | Delete | Merge | Truncate | Restore | Optimize
+"""Statements that keep the identities of all rows if the rows are the same after them. RESTORE may bring back
+other identities; then the row ids tell."""
 
 
 def incremental_due(table: DynamicTable, operators: frozenset[str]) -> bool:
@@ -132,10 +137,7 @@ class SourceHistory:
         times = (at for at in self.written.get(table, ()) if after < at <= until)
         return all(
             all(isinstance(s, Optimize) for s in statements)
-            or (
-                (table, at) in self.without_effect
-                and all(isinstance(s, Update | Delete | Optimize) for s in statements)
-            )
+            or ((table, at) in self.without_effect and all(isinstance(s, KEEPING) for s in statements))
             for at in times
             if (statements := self.statements(frozenset({table}), at - 1, at))
         )

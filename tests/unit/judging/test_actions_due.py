@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from campaign.judging.expectations import SourceHistory
-from workload.dml import Delete, Dml, Insert, Optimize, Overwrite
+from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Restore
 from workload.query import ColumnRef, Item, Named, Select
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
@@ -13,6 +13,9 @@ from workload.trace import Action
 from workload.types import INT
 
 QUERY = Select((Item(ColumnRef("r", "a", INT), "a"),), Named("r", "r"))
+
+
+MERGE = Merge("r", ("a",), ((1,),), None, insert_unmatched=False)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +27,9 @@ QUERY = Select((Item(ColumnRef("r", "a", INT), "a"),), Named("r", "r"))
         ((Delete("r", None),), True, {Action.INCREMENTAL, Action.NO_DATA}),
         ((Delete("r", None), Optimize("r")), True, {Action.INCREMENTAL, Action.NO_DATA}),
         ((Delete("r", None), Optimize("r")), False, {Action.INCREMENTAL}),
+        ((MERGE,), True, {Action.INCREMENTAL, Action.NO_DATA}),
+        ((MERGE,), False, {Action.INCREMENTAL}),
+        ((Restore("r", 10),), True, {Action.INCREMENTAL, Action.NO_DATA}),
         # Equal rows, but with other identities.
         ((Overwrite("r", ()),), True, {Action.INCREMENTAL}),
     ],
