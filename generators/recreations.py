@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from generators.choices import Choices
 from workload.failing import may_fail
-from workload.query import Call, ColumnRef, Named, Node, Query, Select, With, changed, names_read, walk
+from workload.query import Call, ColumnRef, Query, Select, With, names_read, walk, with_sources
 from workload.scenario import Create, Definition, Drop, Read, Refresh, Scenario, Step
 from workload.timeline import Timeline
 from workload.types import BOOLEAN
@@ -89,7 +89,7 @@ def _recreated(choices: Choices, scenario: Scenario, after: int, name: str) -> S
     created = {step.name for step in before if isinstance(step, Create)}
     earlier = [each for each in scenario.definitions if each.name in created]
     others = [
-        replace(each, query=_over(each.query, names))
+        replace(each, query=with_sources(each.query, names))
         for each in scenario.definitions
         if each.name not in created
     ]
@@ -106,19 +106,8 @@ def _new_names(scenario: Scenario, old: list[str]) -> Iterator[str]:
 
 def _again(definition: Definition, names: Mapping[str, str]) -> Definition:
     """The definition under its new name in the scenario, over the new ones of those that it reads."""
-    query = _over(definition.query, names)
+    query = with_sources(definition.query, names)
     return replace(definition, name=names[definition.name], query=query, known_as=definition.public_name)
-
-
-def _over(query: Query, names: Mapping[str, str]) -> Query:
-    """The query over the new definitions in place of the dropped ones."""
-
-    def reading(node: Node) -> Node | None:
-        if isinstance(node, Named) and node.name in names:
-            return replace(node, name=names[node.name])
-        return None
-
-    return changed(query, reading)
 
 
 def _other(choices: Choices, query: Query) -> Query:

@@ -9,7 +9,7 @@ from shrink.reduction import Reduction
 from shrink.rewrite import with_statements
 from shrink.tables import reading
 from workload.dml import Dml, Merge, Update, statement_expressions, with_expressions
-from workload.query import ColumnRef, Named, Node, changed
+from workload.query import ColumnRef, Node, changed, with_sources
 from workload.scenario import Read, Scenario, Step
 from workload.schema import Table
 
@@ -25,9 +25,6 @@ def merge_tables(scenario: Scenario) -> Iterator[Scenario]:
 def _merged(scenario: Scenario, old: Table, new: Table) -> Scenario:
     columns = {a.name: b.name for a, b in zip(old.columns, new.columns, strict=True)}
 
-    def renamed(node: Node) -> Node | None:
-        return replace(node, name=new.name) if isinstance(node, Named) and node.name == old.name else None
-
     def moved(_number: int, _position: int, statement: Dml) -> tuple[Dml, ...]:
         return (_moved(statement, new.name, columns) if statement.table == old.name else statement,)
 
@@ -35,7 +32,9 @@ def _merged(scenario: Scenario, old: Table, new: Table) -> Scenario:
     return replace(
         merged,
         tables=tuple(table for table in scenario.tables if table != old),
-        definitions=tuple(replace(d, query=changed(d.query, renamed)) for d in merged.definitions),
+        definitions=tuple(
+            replace(d, query=with_sources(d.query, {old.name: new.name})) for d in merged.definitions
+        ),
         steps=tuple(_step(step, old.name, new.name) for step in merged.steps),
     )
 

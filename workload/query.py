@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import islice
@@ -313,6 +313,16 @@ def relations_of(relation: Relation) -> Iterator[Relation]:
 def blocks(query: Query) -> Iterator[Select]:
     """Every SELECT block of a query, outside in; the blocks of a CTE once."""
     return (node for node in row_sources(query) if isinstance(node, Select))
+
+
+def with_sources(query: Query, names: Mapping[str, str]) -> Query:
+    """The query over other tables, views and dynamic tables. `names`: old name -> new name."""
+    return changed(
+        query,
+        lambda node: (
+            replace(node, name=names[node.name]) if isinstance(node, Named) and node.name in names else None
+        ),
+    )
 
 
 def names_read(query: Query) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ LEAST_JUDGED = 80
 MOST_AMPLIFIED = 50
 """The percentage of changed rows that may be deleted and inserted again as they were.
 
-An engine that does more recomputes, whatever it calls its refreshes. The built-in engine has 4 % to 11 %
+An engine that does more recomputes, whatever it calls its refreshes. The built-in engine has 1 % to 11 %
 (`dvs fuzz` in memory, profiles quick and smoke): a row that comes again after it was deleted has a new id.
 """
 

@@ -7,7 +7,7 @@ few that it does not. What a text means is what Spark's grammar (SqlBaseParser.g
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
 from workload import query as ir
@@ -27,17 +27,11 @@ def definition_text(scenario: Scenario, definition: Definition, dialect: Dialect
     read = [each for each in scenario.definitions if each.known_as and each.name in ir.names_read(query)]
     if read:
         public = {each.name: each.known_as for each in read}
-        query = ir.changed(query, lambda node: _renamed(node, public))
+        query = ir.with_sources(query, public)
         names = {**names, **{each.known_as: names[each.name] for each in read}}
     if definition.style and dialect is Dialect.SPARK:
         return written_query(query, definition.style, names)
     return render_query(query, dialect)
-
-
-def _renamed(node: ir.Node, names: Mapping[str, str]) -> ir.Node | None:
-    if isinstance(node, ir.Named) and node.name in names:
-        return replace(node, name=names[node.name])
-    return None
 
 
 def written_query(query: ir.Query, style: int, names: Names) -> str:

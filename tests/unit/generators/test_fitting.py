@@ -12,16 +12,19 @@ from generators.coverage import operators
 from generators.dml import STATEMENTS
 from generators.fitting import fit, fitted, refused
 from generators.generate import generate, scenario_at
+from generators.held import holds, table_gap
 from generators.profiles import SMOKE
 from tests.unit.engines.sample import shop
 from workload.codec import scenario_to_json
+from workload.dml import Insert
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS, OPERATORS
 from workload.query import Expr, Query, names_read, walk
-from workload.scenario import Commit, DynamicTable, Read, Refresh, Scenario, View
+from workload.scenario import Commit, Drop, DynamicTable, Read, Refresh, Scenario, View
+from workload.schema import Column, Table
 from workload.timeline import due_refreshes
-from workload.types import Kind, SqlType, Value
+from workload.types import DOUBLE, INT, STRING, Kind, SqlType, Value, array_of, map_of
 from workload.wellformed import check_scenario
 
 NARROW = Limits(
@@ -157,3 +160,25 @@ def test_a_query_beyond_the_types_or_values_is_refused() -> None:
     assert "calculates with type BIGINT" in refused(shop(), sums)["totals"]
     small = Limits(stores=lambda value, _type: value != 5)
     assert "it has the value 5" in refused(shop(), small)["large"]
+
+
+def test_what_is_inside_a_nested_type_counts_too() -> None:
+    table = Table("r", (Column("k", INT), Column("a", array_of(map_of(STRING, DOUBLE)))))
+    every = frozenset(Kind)
+    assert table_gap(table, Limits(types=every)) is None
+    assert table_gap(table, Limits(types=every - {Kind.DOUBLE})) == "r has a column of type ARRAY"
+    insert = Insert("r", ((1, ((("a", 0.5), ("b", None)),)),))
+    assert holds(insert, table, Limits(types=every))
+    assert not holds(insert, table, Limits(types=every, stores=lambda value, _type: value != 0.5))
+
+
+@pytest.mark.parametrize(
+    ("timestamps", "drawn"), [(Timestamps.ANY, True), (Timestamps.NOW, True), (Timestamps.COMMIT, False)]
+)
+def test_drops_are_drawn_for_engines_that_have_time_for_them(timestamps: Timestamps, drawn: bool) -> None:
+    profile = fitted(SMOKE, Limits(timestamps=timestamps, drops=True))
+    scenarios = [scenario_at(4, replace(profile, recreated_percent=100), index) for index in range(10)]
+    assert any(isinstance(step, Drop) for scenario in scenarios for step in scenario.steps) == drawn
+    for scenario in scenarios:
+        check_scenario(scenario)
+        due_refreshes(scenario)

@@ -68,6 +68,11 @@ def test_maps_are_equal_in_any_order_and_their_values_by_type() -> None:
         canonical(("a",), array_of(INT))
 
 
+def test_a_reader_that_gives_lists_is_told_so() -> None:
+    with pytest.raises(OracleError, match="its reader mixed up the types"):
+        Bag.of([([1],)], [array_of(INT)])  # type: ignore[list-item]  # what a careless reader gives
+
+
 def test_values_of_different_types_never_have_one_form() -> None:
     forms = [canonical(value, type_) for type_, values in SAMPLES.items() for value in values]
     assert len(set(forms)) == len(forms)

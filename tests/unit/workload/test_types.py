@@ -18,6 +18,7 @@ from workload.types import (
     INT,
     STRING,
     TIMESTAMP_NTZ,
+    Kind,
     SqlType,
     Value,
     array_of,
@@ -83,6 +84,10 @@ def test_names_of_fields_may_be_quoted() -> None:
         "STRUCT<a b:INT>",
         "STRUCT<a:INT,b) x:INT>",
         "LIST<INT>",
+        "STRUCT<a:INT,a:STRING>",
+        "STRUCT<end:INT>",
+        "STRUCT<int:INT>",
+        "MAP<ARRAY<INT>,INT>",
         f"DECIMAL({'9' * 5000},0)",
     ],
 )
@@ -131,6 +136,7 @@ FITTING: list[tuple[Value, SqlType]] = [
 
 UNFIT: list[tuple[Value, SqlType]] = [
     (("a",), array_of(INT)),
+    ((), SqlType(Kind.STRUCT)),
     (1, array_of(INT)),
     ((1,), struct_of(a=INT, b=STRING)),
     ((("a", 1), ("a", 2)), map_of(STRING, INT)),

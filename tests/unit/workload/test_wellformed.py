@@ -241,6 +241,13 @@ def test_drops_that_make_no_sense(steps: tuple[Step, ...], reason: str) -> None:
     assert reason in refusal(recreated(*steps))
 
 
+def test_no_cte_has_the_name_by_which_a_source_is_known() -> None:
+    over = select({"k": columns(CUSTOMER, "d_2")["k"]}, named("d_2"))
+    reader = DynamicTable("e", with_({"w": KEYS}, over))
+    scenario = replace(SHOP, definitions=(DynamicTable("d_2", KEYS, known_as="w"), reader), steps=())
+    assert "e reads d_2, which is known as a CTE beside it" in refusal(scenario)
+
+
 def test_a_base_table_keeps_its_name() -> None:
     taken = DynamicTable("d", KEYS, known_as="customer")
     scenario = replace(SHOP, definitions=(taken,), steps=(Create(1, "d"),))
