@@ -91,9 +91,13 @@ class AccountAdapter(SchedulingAdapter):
             self.account.initialize(name, observe=self._observing(record))
 
     def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
-        """Refreshes a dynamic table and its upstream tables. Raises RefreshFailed."""
+        """Refreshes a dynamic table and its upstream tables; to now as users do, without a timestamp.
+
+        Raises RefreshFailed.
+        """
+        at = None if timestamp == self.clock.now() else timestamp
         with _failures():
-            self.account.refresh(name, timestamp, observe=self._observing(record))
+            self.account.refresh(name, at, observe=self._observing(record))
 
     @contextmanager
     def interleaved(self, before: Callable[[int], None]) -> Iterator[None]:

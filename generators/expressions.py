@@ -138,6 +138,8 @@ def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> T
         second = call("cast", type_, choices.pick(narrower))
     digits = max(first.digits, second.digits)
     match choices.integer(0, 3):
+        case 0 if comparable(scope) and choices.chance(30):
+            return selected(choices, scope, first, second)
         case 0:
             return call("case", type_, predicate(choices, scope, depth - 1), first, second, digits=digits)
         case 1:
@@ -146,6 +148,16 @@ def conditional(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> T
             return call("nullif", type_, first, second, digits=digits)
         case _:
             return call(choices.pick(("greatest", "least")), type_, first, second, digits=digits)
+
+
+def selected(choices: Choices, scope: Scope, first: Term, second: Term) -> Term:
+    """One of two values, or a constant, by what one column holds: CASE with an operand, or DECODE."""
+    tested, compare = choices.pick(comparable(scope)), choices.pick(("eq", "same"))
+    otherwise = literal(choices, first.type, null=True)
+    branches: list[Term] = []
+    for value in (first, second)[: choices.integer(1, 2)]:
+        branches += [call(compare, BOOLEAN, tested, literal(choices, tested.type, null=True)), value]
+    return call("case", first.type, *branches, otherwise, digits=max(3, first.digits, second.digits))
 
 
 def arithmetic(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
@@ -338,8 +350,14 @@ def _chain(choices: Choices, scope: Scope, depth: int) -> Term:
             return call(choices.weighted(COMPARISONS), BOOLEAN, first, second)
 
 
+PATTERNS = ("a", "^a", "^b+", "a|b", "^(a|b)[ab]", "[^a]", "b*", "^[0-9]+-?")
+"""Regular expressions that Java, RE2 and PostgreSQL read alike."""
+
+
 def _like(choices: Choices, scope: Scope, depth: int) -> Term:
     operand = choices.pick(of_type(scope, STRING))
+    if choices.chance(30):
+        return call("rlike", BOOLEAN, operand, constant(choices.pick(PATTERNS), STRING))
     # `$` is the escape character of every LIKE text: `$%%` is what starts with a percent sign.
     return call("like", BOOLEAN, operand, constant(choices.pick(("a%", "%b", "_", "%", "$%%")), STRING))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -271,6 +272,29 @@ def _like(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return call("not", matches) if like.args.get("negate") else matches
 
 
+def _rlike(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    _only(node, "this", "expression")
+    pattern = node.expression
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string and PORTABLE.fullmatch(pattern.this)):
+        raise not_admitted(node)
+    return binder.apply("rlike", node.this, pattern)
+
+
+def _decode(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns DECODE(x, a, r, b, s, d) as a CASE; it takes NULL for equal to NULL, as `<=>` does."""
+    _only(node, "expressions")
+    tested, *rest = node.expressions
+    otherwise = rest.pop() if len(rest) % 2 else None
+    args: list[Expr] = []
+    for searched, value in zip(rest[::2], rest[1::2], strict=True):
+        if isinstance(searched, exp.Null):
+            args.append(call("is null", binder.bind(tested)))
+        else:
+            args.append(binder.apply("is not distinct from", tested, searched))
+        args.append(binder.bind(value))
+    return _finish_case(binder, args, otherwise)
+
+
 def _date_add(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expression")
     if str(node.args.get("unit")).upper() != "DAY":
@@ -305,6 +329,9 @@ def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
 
+PORTABLE = re.compile(r"[A-Za-z0-9^|()\[\]+*-]*")
+"""Regular expressions without what Java and DuckDB read in two ways: `.`, `$`, `?`, backslash."""
+
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
     exp.Paren: lambda binder, node: binder.bind(node.this),
@@ -321,7 +348,9 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.If: _if,
     exp.Cast: _cast,
     exp.TryCast: _cast,
+    exp.DecodeCase: _decode,
     exp.Like: _like,
+    exp.RegexpLike: _rlike,
     exp.Escape: _like,
     exp.Concat: _concat,
     exp.Substring: _substring,

@@ -128,6 +128,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "substring": Function(_fixed(STRING, STRING, INT, INT), "substring({0}, {1}, {2})"),
     "replace": Function(_fixed(STRING, STRING, STRING, STRING), "replace({0}, {1}, {2})"),
     "like": Function(_fixed(BOOLEAN, STRING, STRING, STRING), "({0} LIKE {1} ESCAPE {2})"),
+    # Other patterns than those of `bind_expression.PORTABLE` are left to Spark.
+    "rlike": Function(_fixed(BOOLEAN, STRING, STRING), "({0} RLIKE {1})", "regexp_matches({0}, {1})"),
     "date_add": Function(_fixed(DATE, DATE, INT), "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
     "datediff": Function(_fixed(INT, DATE, DATE), "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
     **{

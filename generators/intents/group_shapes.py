@@ -11,7 +11,7 @@ from generators.expressions import Term, call, comparable, constant, literal
 from generators.intents.shapes import define, define_over, on_keys, reading
 from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
 from workload.query import Aggregate, AggregateFunction, Derived, JoinKind
-from workload.types import BIGINT, BOOLEAN, INT
+from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, TINYINT
 
 COUNT = Term(COUNT_STAR, 5)
 """COUNT(*) of few rows: five binary digits hold it."""
@@ -69,9 +69,11 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
         Term(Aggregate(AggregateFunction.COUNT, value.expr, b.choices.chance(50), BIGINT), 5),
     ]
     summable = [term for term in source.scope if summed_type(term, 5) is not None]
+    integers = [term for term in source.scope[1:] if term.type in (TINYINT, SMALLINT, INT)]
+    averaged = integers if integers and b.choices.chance(60) else summable
     aggregates.extend(
-        b.queries.sum_or_average(function, b.choices.pick(summable), 5, b.choices.chance(20))
-        for function in (AggregateFunction.SUM, AggregateFunction.AVG)
+        b.queries.sum_or_average(function, b.choices.pick(options), 5, b.choices.chance(20))
+        for function, options in ((AggregateFunction.SUM, summable), (AggregateFunction.AVG, averaged))
     )
     return by_key(b, source, aggregates)
 

@@ -20,7 +20,7 @@ from generators.intents.script import (
 )
 from workload.dml import Delete, Dml, Insert, Overwrite, Truncate
 from workload.query import Call
-from workload.types import BOOLEAN, DOUBLE, STRING
+from workload.types import BOOLEAN, DOUBLE, INT, SMALLINT, STRING, TINYINT
 
 
 def group_emptied_and_refilled(b: ScenarioBuilder) -> Script:
@@ -118,8 +118,17 @@ def case_branch_switched(b: ScenarioBuilder) -> Script:
 
 
 def mixed_aggregates(b: ScenarioBuilder) -> Script:
-    """MAX beside aggregates that could be maintained by addition; often of more digits than a double has."""
-    table = b.add_table((WIDE_DECIMAL,)) if b.choices.chance(60) else b.choices.pick(b.tables)
+    """MAX beside aggregates that could be maintained by addition, in a group that has a NULL too.
+
+    Often of an integer, whose average is maintained, or of more digits than a double has.
+    """
+    match b.choices.weighted(((5, "wide"), (3, "integer"), (2, "any"))):
+        case "wide":
+            table = b.add_table((WIDE_DECIMAL,))
+        case "integer":
+            table = b.add_table((b.choices.pick((INT, SMALLINT, TINYINT)),))
+        case _:
+            table = b.choices.pick(b.tables)
     target = group_shapes.mixed(b, table)
     k = key(b)
     column = other_column(b, table)
@@ -127,6 +136,7 @@ def mixed_aggregates(b: ScenarioBuilder) -> Script:
     return script(
         target,
         act(insert(b, table, k=k), insert(b, table, k=k)),
+        act(insert(b, table, k=k, **{column.name: None})),
         act(set_value(table, column.name, b.choices.pick(column.values), where)),
         act(set_value(table, column.name, None, where)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from generators.expressions import PATTERNS
 from tests.ir import Operand, call, case, cast, columns, join, lit, named, null, select
 from tests.truth.matrix_tables import NAN, PRICE, SPECIMEN
 from workload.query import Call, JoinKind, Literal, Select
@@ -200,6 +201,7 @@ MATRIX: Mapping[str, Sequence[Call]] = {
     "substring": list(substrings()),
     "replace": [call("replace", a["s"], b["s"], "-"), call("replace", a["s"], "a", b["s"])],
     "like": [*pairs("like", "sp"), call("like", a["s"], "%$%%"), call("like", "a\nb", "a_b")],
+    "rlike": [call("rlike", a["s"], pattern) for pattern in PATTERNS],
     "date_add": [*pairs("date_add", "ti"), call("date_add", a["t"], -1)],
     "datediff": pairs("datediff", "tt"),
     "year": each("year", "tn"),

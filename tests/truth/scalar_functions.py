@@ -221,6 +221,7 @@ STRICT: Mapping[str, Callable[..., Value]] = {
     "substring": _substring,
     "replace": lambda _, text, old, new: text.replace(old, new) if old else text,
     "like": _like,
+    "rlike": lambda _, text, pattern: re.search(pattern, text) is not None,
     "date_add": _date_add,
     "datediff": lambda _, a, b: (a - b).days,
     "year": lambda _, a: a.year,

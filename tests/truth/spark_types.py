@@ -27,7 +27,7 @@ from workload.types import (
     decimal,
 )
 
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "between", "in", "like")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "between", "in", "like", "rlike")
 LOGIC = ("and", "or", "not", "is_null", "is_not_null", "is_true", "is_false")
 TEXTS = ("concat", "upper", "lower", "trim", "substring", "replace")
 NUMBERS = ("length", "datediff", "year", "month", "day")

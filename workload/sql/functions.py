@@ -78,6 +78,8 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "replace": Function(3, "replace({0}, {1}, {2})"),
     "like": Function(2, "({0} LIKE {1} ESCAPE '$')"),
+    # Only for patterns that every engine reads alike: no `.`, no `$`, no backslash.
+    "rlike": Function(2, "({0} RLIKE {1})", "regexp_matches({0}, {1})", "({0} ~ {1})"),
     "date_add": Function(2, "date_add({0}, {1})", "CAST({0} + {1} AS DATE)", "({0} + {1})"),
     "datediff": Function(2, "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)", "({0} - {1})"),
     "year": Function(1, "year({0})", "CAST(year({0}) AS INTEGER)", "CAST(EXTRACT(YEAR FROM {0}) AS INTEGER)"),

@@ -62,6 +62,7 @@ SUFFIX: Mapping[str, str] = {
 PREDICATES: Mapping[str, str] = {
     "between": "{0} {not}BETWEEN {1} AND {2}",
     "like": "{0} {not}LIKE {1} ESCAPE '$'",
+    "rlike": "{0} {not}RLIKE {1}",
     "differs": "{0} IS DISTINCT FROM {1}",
 }
 """Predicates whose operands are values: comparisons, or what binds tighter."""
@@ -132,9 +133,11 @@ class Clause:
                 f"{self.operand(args[0], Level.COMPARISON)} {words(SUFFIX[call.function])}",
                 Level.PREDICATE,
             )
-        if call.function in PREDICATES:
+        if call.function in PREDICATES and not (call.function == "rlike" and self.style.chance(20)):
             return self.predicate(call, ""), Level.PREDICATE
         match call.function:
+            case "rlike":
+                return f"{words('regexp_like')}({self.text(args[0])}, {self.text(args[1])})", Level.PRIMARY
             case "not":
                 return self.negation(args[0])
             case "neg":
@@ -167,14 +170,24 @@ class Clause:
 
     def negation(self, negated: ir.Expr) -> Written:
         inner = negated.function if isinstance(negated, ir.Call) else ""
-        if isinstance(negated, ir.Call) and inner in (IN, "between", "like") and self.style.chance(60):
+        if (
+            isinstance(negated, ir.Call)
+            and inner in (IN, "between", "like", "rlike")
+            and self.style.chance(60)
+        ):
             return self.predicate(negated, "NOT "), Level.PREDICATE
         sign = self.style.choices.choice((self.style.words("NOT "), self.style.words("NOT "), "!"))
         return f"{sign}{self.operand(negated, Level.NOT)}", Level.NOT
 
     def case(self, call: ir.Call) -> str:
         words, args = self.style.words, [self.text(arg) for arg in call.args]
-        tested = self.tested(call)
+        nullsafe = self.tested(call, "same")
+        if nullsafe is not None and self.style.chance(60):
+            searched = [self.text(value) for value in nullsafe]
+            pairs = zip(searched[1:], args[1::2], strict=False)
+            listed = ", ".join((searched[0], *(text for pair in pairs for text in pair), args[-1]))
+            return f"{words('DECODE')}({listed})"
+        tested = self.tested(call, "eq")
         if tested is not None and self.style.chance(60):
             branches = "".join(
                 f" {words('WHEN')} {self.text(value)} {words('THEN')} {args[2 * number + 1]}"
@@ -189,12 +202,17 @@ class Clause:
         )
         return f"{words('CASE')}{branches} {words('ELSE')} {args[-1]} {words('END')}"
 
-    def tested(self, call: ir.Call) -> list[ir.Expr] | None:
-        """Returns x, a, b of `CASE WHEN x = a THEN .. WHEN x = b THEN ..`; None for another CASE."""
+    def tested(self, call: ir.Call, comparison: str) -> list[ir.Expr] | None:
+        """Returns x, a, b of `CASE WHEN x = a THEN .. WHEN x = b THEN ..`; None for another CASE.
+
+        `comparison`: the function that stands where `=` stands here.
+        """
         found: list[ir.Expr] = []
         for condition in call.args[:-1:2]:
             match condition:
-                case ir.Call("eq", (first, value), _) if not found or first == found[0]:
+                case ir.Call(function, (first, value), _) if function == comparison and (
+                    not found or first == found[0]
+                ):
                     found = [*(found or [first]), value]
                 case _:
                     return None
