@@ -298,7 +298,7 @@ def _operand(choices: Choices, scope: Scope, depth: int) -> Term:
 
 def _compare(choices: Choices, scope: Scope, depth: int) -> Term:
     left = _operand(choices, scope, depth)
-    if choices.chance(15) and comparable(scope):
+    if choices.chance(25) and comparable(scope):
         mixed = met(left, choices.pick(comparable(scope)))
         if mixed is not None:
             return call(choices.weighted(COMPARISONS), BOOLEAN, *mixed)
@@ -350,7 +350,7 @@ def _chain(choices: Choices, scope: Scope, depth: int) -> Term:
             return call(choices.weighted(COMPARISONS), BOOLEAN, first, second)
 
 
-PATTERNS = ("a", "^a", "^b+", "a|b", "^(a|b)[ab]", "[^a]", "b*", "^[0-9]+-?")
+PATTERNS = ("a", "^a", "^b+", "a|b", "^(a|b)[ab]", "[^a]", "b*", "^[0-9]+-*")
 """Regular expressions that Java, RE2 and PostgreSQL read alike."""
 
 

@@ -15,6 +15,7 @@ from generators.relations import (
     OutputColumn,
     Source,
     joined,
+    named_as_input,
     read,
     scope_of,
     select,
@@ -144,11 +145,13 @@ class QueryGenerator:
         where = self.sometimes(source, self.weights.where_percent)
         match shape:
             case "grouped":
-                return self.grouped(source, where)
+                block = self.grouped(source, where)
             case "scalar":
-                return self.aggregated(source, where, (), 1)
+                block = self.aggregated(source, where, (), 1)
             case _:
-                return self.plain(source, where, distinct=shape == "distinct")
+                block = self.plain(source, where, distinct=shape == "distinct")
+        renamed = self.choices.chance(40 if shape == "grouped" else 10)
+        return named_as_input(self.choices, source, block) if renamed else block
 
     def alias(self) -> str:
         """An alias that no relation of this scenario has yet."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from generators.choices import Choices
 from generators.expressions import Term
 from workload.query import (
     Aggregate,
@@ -95,6 +96,28 @@ def select(
     keys = None if group_by is None else tuple(key.expr for key in group_by)
     query = Select(items, source.relation, where, keys, having, distinct)
     return Generated(query, columns, 1 if keys == () else source.rows)
+
+
+def named_as_input(choices: Choices, source: FromClause, block: Generated) -> Generated:
+    """The block with one output under the name of a column that the FROM clause brings, if one is free.
+
+    In GROUP BY such a name means the column, in ORDER BY the output; so it is the name of a key, if any.
+    """
+    if not isinstance(block.query, Select):
+        return block
+    keys = block.query.group_by or ()
+    inputs = [e for e in keys or [term.expr for term in source.scope] if isinstance(e, ColumnRef)]
+    free = [column for column in inputs if column.name not in {output.name for output in block.columns}]
+    if not free:
+        return block
+    column = choices.pick(free)
+    # Best is the output of another key: no other output could be taken for a key.
+    places = [n for n, item in enumerate(block.query.items) if item.expr in keys and item.expr != column]
+    place, name = choices.pick(places or range(len(block.columns))), column.name
+    items, columns = list(block.query.items), list(block.columns)
+    items[place] = replace(items[place], name=name)
+    columns[place] = replace(columns[place], name=name)
+    return replace(block, query=replace(block.query, items=tuple(items)), columns=tuple(columns))
 
 
 def summed_type(term: Term, growth: int) -> SqlType | None:

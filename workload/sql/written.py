@@ -137,10 +137,14 @@ class _Writer:
         if _all_are_keys(items, keys) and self.style.chance(20):
             return self.style.words("ALL")
         inputs = self.inputs(select.source)
-        listed = []
+        outputs = {item.name for item in select.items}
+        single, listed = not isinstance(select.source, ir.Join), []
         for key in keys:
             text = clause.text(key)
-            if key in items:
+            if single and isinstance(key, ir.ColumnRef) and key.name in outputs and self.style.chance(70):
+                # The column of the relation comes first, whatever the output of that name is.
+                text = self.style.name(key.name)
+            elif key in items:
                 position = items.index(key)
                 alias = select.items[position].name
                 if self.style.chance(25):
