@@ -28,8 +28,11 @@ from workload.query import (
     ColumnRef,
     Cte,
     Derived,
+    Except,
     ExceptAll,
     Expr,
+    Intersect,
+    IntersectAll,
     JoinKind,
     Query,
     Select,
@@ -64,7 +67,7 @@ class QueryWeights:
         (1, "scalar"),
         (2, "distinct"),
         (2, "union"),
-        (1, "except"),
+        (2, "difference"),
         (1, "cte"),
     )
     where_percent: int = 45
@@ -80,12 +83,22 @@ SHAPES: Mapping[str, str] = {
     Operator.DISTINCT: "distinct",
     Operator.UNION_ALL: "union",
     Operator.UNION: "union",
-    Operator.EXCEPT_ALL: "except",
+    Operator.EXCEPT_ALL: "difference",
+    Operator.EXCEPT: "difference",
+    Operator.INTERSECT_ALL: "difference",
+    Operator.INTERSECT: "difference",
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
 
 NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte"}
 """Shapes that hold other queries, and so are drawn only where the depth allows it."""
+
+DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Intersect]]] = (
+    (3, ExceptAll),
+    (2, Except),
+    (2, IntersectAll),
+    (2, Intersect),
+)
 
 AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
     (3, AggregateFunction.COUNT_STAR),
@@ -113,7 +126,7 @@ class QueryGenerator:
         match shape:
             case "union":
                 return self.union(sources, depth)
-            case "except":
+            case "difference":
                 return self.difference(sources, depth)
             case "cte":
                 return self.cte_twice(sources, depth)
@@ -121,16 +134,28 @@ class QueryGenerator:
                 return self.over(self.from_clause(sources, depth), shape)
 
     def difference(self, sources: Sequence[Source], depth: int) -> Generated:
-        """EXCEPT ALL of two blocks with the same select list; often of one block with two conditions."""
+        """EXCEPT or INTERSECT, with or without ALL: of one block with two conditions, or of two blocks."""
         source = self.from_clause(sources, depth - 1)
         # Rows are matched by all their columns.
         source = replace(source, scope=[term for term in source.scope if term.key])
         first = self.plain(source, self.sometimes(source, 30), distinct=False)
         assert isinstance(first.query, Select)
-        second = replace(first.query, where=self.sometimes(source, 80))
         if any(not column.key for column in first.columns):
             return first
-        return replace(first, query=ExceptAll((first.query, second)))
+        second: Query = replace(first.query, where=self.sometimes(source, 80))
+        if self.choices.chance(60):
+            second = self.alike(self.from_clause(sources, 0), first.columns) or second
+        operation = self.choices.weighted(DIFFERENCES)
+        return replace(first, query=operation((first.query, second)))
+
+    def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Select | None:
+        """A block of one relation's columns with the types of given ones; None where it lacks a type."""
+        usable = [of_type([term for term in source.scope if term.key], column.type) for column in columns]
+        if not all(usable):
+            return None
+        block = select(source, [self.choices.pick(terms) for terms in usable], self.sometimes(source, 30))
+        assert isinstance(block.query, Select)
+        return block.query
 
     def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> Expr | None:
         """A random condition over a FROM clause in so many percent of the cases, else None."""

@@ -17,8 +17,11 @@ from workload.query import (
     ColumnRef,
     Cte,
     Derived,
+    Except,
     ExceptAll,
     Expr,
+    Intersect,
+    IntersectAll,
     Item,
     Join,
     JoinKind,
@@ -149,6 +152,21 @@ def union(*branches: Query) -> Union:
 def except_all(left: Query, right: Query) -> ExceptAll:
     """EXCEPT ALL by position."""
     return ExceptAll((left, right))
+
+
+def except_(left: Query, right: Query) -> Except:
+    """EXCEPT by position."""
+    return Except((left, right))
+
+
+def intersect_all(left: Query, right: Query) -> IntersectAll:
+    """INTERSECT ALL by position."""
+    return IntersectAll((left, right))
+
+
+def intersect(left: Query, right: Query) -> Intersect:
+    """INTERSECT by position."""
+    return Intersect((left, right))
 
 
 def with_(ctes: Mapping[str, Query], body: Query) -> With:

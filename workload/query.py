@@ -158,6 +158,27 @@ class ExceptAll(SetOperation):
 
 
 @dataclass(frozen=True, slots=True)
+class Except(SetOperation):
+    """The different rows of the first branch that the second does not have, each once."""
+
+    sql: ClassVar[str] = "EXCEPT"
+
+
+@dataclass(frozen=True, slots=True)
+class IntersectAll(SetOperation):
+    """Bag intersection: of each row as many copies as both of two branches have."""
+
+    sql: ClassVar[str] = "INTERSECT ALL"
+
+
+@dataclass(frozen=True, slots=True)
+class Intersect(SetOperation):
+    """The different rows that both of two branches have, each once."""
+
+    sql: ClassVar[str] = "INTERSECT"
+
+
+@dataclass(frozen=True, slots=True)
 class Cte:
     """A common table expression."""
 
@@ -173,7 +194,7 @@ class With:
     body: Query
 
 
-Query = Select | UnionAll | Union | ExceptAll | With
+Query = Select | UnionAll | Union | ExceptAll | Except | IntersectAll | Intersect | With
 
 
 RowSource = Query | Relation | Cte

@@ -8,9 +8,10 @@ from functools import wraps
 from campaign.faults.fault import rule_fault
 from campaign.faults.group_pieces import Grouping, at_t1, group_fault, groups_from, keys_of
 from campaign.faults.pieces import OUTER, all_of, equal, joins_in, recomputed, same_value
-from dynamic_tables.differentiate import except_all, grouping
+from dynamic_tables.differentiate import copies, grouping
 from dynamic_tables.differentiate.differentiation import At, DeltaRule, Differentiation
 from dynamic_tables.differentiate.grouping import affected_keys, only_groups
+from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends, marked
 from dynamic_tables.differentiate.row_id import ID, concat
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
@@ -21,7 +22,9 @@ from dynamic_tables.plan.nodes import (
     Distinct,
     ExceptAll,
     Filter,
+    IntersectAll,
     Plan,
+    Project,
     SemiJoin,
     UnionAll,
     columns,
@@ -91,10 +94,25 @@ def stored_under_other_ids(node: Aggregate, want_ids: bool, d: Differentiation) 
     return recomputed(changes, {ID.name: concat(text("h"), ID)}) if want_ids else changes
 
 
-def copies_as_one(node: ExceptAll, want_ids: bool, d: Differentiation) -> Plan:
-    """The changes of EXCEPT ALL are computed as those of EXCEPT: the number of copies does not count."""
+def copies_as_one(node: ExceptAll | IntersectAll, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes of EXCEPT ALL and INTERSECT ALL are computed as without ALL: copies do not count."""
     left, right = node.branches
-    return except_all.delta_except_all(ExceptAll((Distinct(left), Distinct(right))), want_ids, d)
+    return copies.delta_copies(type(node)((Distinct(left), Distinct(right))), want_ids, d)
+
+
+def changes_of_the_left_alone(node: ExceptAll | IntersectAll, want_ids: bool, d: Differentiation) -> Plan:
+    """EXCEPT and INTERSECT compute anew only the values that changed in their first branch."""
+    left, right = node.branches
+    values: list[Expr] = list(columns(node))
+    affected = affected_keys(Project(d.delta(left, False), same(left)), values)
+
+    def part(at: At) -> Plan:
+        first, second = (
+            only_groups(d.state(branch, at, False), values, affected) for branch in (left, right)
+        )
+        return copies.staying(node, first, second, want_ids, d)
+
+    return both_ends(part)
 
 
 def scalar_row_lost(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
@@ -125,7 +143,14 @@ FAULTS = (
         copies_as_one,
         Check.EQUALITY,
         area="set operations",
-        operators=("except all",),
+        operators=("except all", "intersect all"),
+    ),
+    rule_fault(
+        "set-operation-ignores-the-right",
+        changes_of_the_left_alone,
+        Check.EQUALITY,
+        area="set operations",
+        operators=("except all", "intersect all"),
     ),
     rule_fault(
         "distinct-value-lingers",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dynamic_tables.differentiate import apply, changes, except_all, grouping, inner_join, linear, outer_join
+from dynamic_tables.differentiate import apply, changes, copies, grouping, inner_join, linear, outer_join
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.changes import Columns
 from dynamic_tables.differentiate.differentiation import (
@@ -28,6 +28,7 @@ WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
 
 STORED_ID = "base table: row-tracking id; dynamic table: stored id, or content and occurrence"
 PAIR = "dL x R@t1 + L@t0 x dR"
+COPY = "all values, and the number among equal rows"
 PADDED = "pair of ids, a padded side as its own tag"
 
 # A table with one operator per row: name, state, changes, row id, change set, source.
@@ -41,8 +42,10 @@ _RULES = (
      "the child's", "sigma(dQ); also HAVING", LINEAR),
     ("union all", linear.state_union_all, linear.delta_union_all,
      "branch and id", "dQ1 + dQ2", LINEAR),
-    ("except all", except_all.state_except_all, except_all.delta_except_all,
-     "all values, and the number among equal rows", "affected values: leftover@t1 - leftover@t0", WINDOWS),
+    ("except all", copies.state_copies, copies.delta_copies,
+     COPY, "affected values: what R lacks @t1 - @t0; EXCEPT over DISTINCT", WINDOWS),
+    ("intersect all", copies.state_copies, copies.delta_copies,
+     COPY, "affected values: what R has @t1 - @t0; INTERSECT over DISTINCT", WINDOWS),
     ("inner join", inner_join.state_inner_join, inner_join.delta_inner_join,
      "pair of ids", PAIR, LINEAR),
     ("cross join", inner_join.state_inner_join, inner_join.delta_inner_join,
@@ -71,7 +74,6 @@ NOT_YET: Mapping[str, str] = {
             "window function",
             "semi join, anti join, EXISTS, IN (subquery)",
             "scalar subquery",
-            "EXCEPT, INTERSECT",
             "ROLLUP, CUBE, GROUPING SETS",
             "LATERAL, explode",
             "LIMIT",

@@ -17,6 +17,7 @@ from dynamic_tables.plan.nodes import (
     Distinct,
     ExceptAll,
     Filter,
+    IntersectAll,
     Join,
     JoinKind,
     Plan,
@@ -112,14 +113,10 @@ class QueryBinder:
         match node:
             case exp.Select():
                 return self.select(node, ctes)
-            case exp.Except() if node.args.get("distinct"):
-                raise UnsupportedError("EXCEPT")
-            case exp.SetOperation() if type(node) in SET_OPERATIONS:
+            case exp.SetOperation():
                 return self.set_operation(node, ctes)
             case exp.Subquery() if not node.alias:
                 return self.query(node.this, ctes)
-            case exp.SetOperation():
-                raise UnsupportedError(type(node).__name__.upper())
             case _:
                 raise UnsupportedError(type(node).__name__.upper(), "not a SELECT or UNION ALL")
 
@@ -138,7 +135,10 @@ class QueryBinder:
         return ctes
 
     def set_operation(self, node: exp.SetOperation, ctes: Mapping[str, Cte]) -> Bound:
-        """Returns a set operation, under DISTINCT unless ALL; casts give the branches common types."""
+        """Returns a set operation; casts give the branches common types.
+
+        Without ALL it is DISTINCT over UNION ALL, or EXCEPT ALL or INTERSECT ALL over DISTINCT branches.
+        """
         word, make = type(node).__name__.upper(), SET_OPERATIONS[type(node)]
         branches = [self.query(branch, ctes) for branch in _flatten(node)]
         widths = {len(branch.outputs) for branch in branches}
@@ -152,12 +152,12 @@ class QueryBinder:
             if type_ is None:
                 raise DefinitionError(f"column {name} of a {word} has types that do not meet; cast them")
             names.append((name, Col(self.names.fresh(name), type_)))
-        plan: Plan = make(tuple(self._branch(branch, names) for branch in branches))
-        if node.args.get("distinct") or isinstance(node, exp.Except):
+        parts = tuple(self._branch(branch, names) for branch in branches)
+        union, distinct = isinstance(node, exp.Union), node.args.get("distinct")
+        if distinct or not union:
             self.names.refuse_keys((column for _, column in names), word)
-        if node.args.get("distinct"):
-            plan = Distinct(plan)
-        return Bound(plan, tuple(names))
+        plan: Plan = make(tuple(map(Distinct, parts)) if distinct and not union else parts)
+        return Bound(Distinct(plan) if distinct and union else plan, tuple(names))
 
     def _branch(self, branch: Bound, names: Sequence[tuple[str, Col]]) -> Plan:
         items = []
@@ -321,8 +321,9 @@ def predicate(expr: Expr, clause: str) -> Expr:
 SET_OPERATIONS: Mapping[type[exp.SetOperation], Callable[[tuple[Plan, ...]], Plan]] = {
     exp.Union: UnionAll,
     exp.Except: ExceptAll,
+    exp.Intersect: IntersectAll,
 }
-"""The set operations that have a plan, by their syntax nodes."""
+"""The plans of set operations with ALL, by their syntax nodes."""
 
 
 def _flatten(node: exp.SetOperation) -> Iterator[exp.Expr]:

@@ -12,6 +12,7 @@ from dynamic_tables.plan.nodes import (
     Distinct,
     ExceptAll,
     Filter,
+    IntersectAll,
     Join,
     JoinKind,
     Leaf,
@@ -76,6 +77,8 @@ class _Pruning:
                 return self._union_all(plan)
             case ExceptAll(branches):
                 return None if self.pruned(branches[0]) is None else plan
+            case IntersectAll(branches):
+                return plan if all(self.pruned(branch) for branch in branches) else None
             case _:
                 assert_never(plan)
 

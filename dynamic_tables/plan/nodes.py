@@ -114,6 +114,13 @@ class ExceptAll(SetOperation):
 
 
 @dataclass(frozen=True, eq=False)
+class IntersectAll(SetOperation):
+    """Of each row as many copies as both of two branches have."""
+
+    operator: ClassVar[str] = "intersect all"
+
+
+@dataclass(frozen=True, eq=False)
 class Distinct:
     """Each row of the child once."""
 
@@ -155,6 +162,7 @@ Plan = (
     | SemiJoin
     | UnionAll
     | ExceptAll
+    | IntersectAll
     | Distinct
     | Aggregate
     | Numbered

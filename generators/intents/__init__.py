@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.intents import failing, groups, history, joins, many
+from generators.intents import failing, groups, history, joins, many, sets
 from generators.intents.script import Act, Intent, Script
 
 INTENTS: Mapping[str, Intent] = {
@@ -52,6 +52,7 @@ INTENTS: Mapping[str, Intent] = {
         many.many_rows,
         history.in_several_branches,
         history.values_of_two_types,
+        sets.copies_on_both_sides,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""

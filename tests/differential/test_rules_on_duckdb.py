@@ -27,6 +27,7 @@ from tests.ir import (
     count_star,
     derived,
     except_all,
+    intersect_all,
     join,
     named,
     select,
@@ -75,6 +76,9 @@ DEFINITIONS: Mapping[str, Query] = {
         select({"k": ORDER["id"]}, named("orders")),
     ),
     "except all": except_all(
+        select({"city": ORDER["city"]}, named("orders")), select({"city": CITY["city"]}, named("cities"))
+    ),
+    "intersect all": intersect_all(
         select({"city": ORDER["city"]}, named("orders")), select({"city": CITY["city"]}, named("cities"))
     ),
     "inner join": joined(JoinKind.INNER),

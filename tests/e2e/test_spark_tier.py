@@ -29,7 +29,7 @@ from generators.worlds import worlds_of
 from tests.in_memory import in_memory
 from tests.ir import call, columns, named, select, table
 from tests.misread import ALWAYS_EMPTY, KEPT, misread_groups
-from tests.unit.engines.test_except_all import COPIES
+from tests.unit.engines.test_matched_copies import COPIES
 from tests.unit.workload.shop import SHOP
 from workload.dml import Delete, Insert
 from workload.lift import lift

@@ -73,24 +73,31 @@ def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
             all_rows = evaluate(ir.UnionAll(branches), relations)
             once = {tuple(map(canonical, row)): row for row in reversed(all_rows.rows)}
             return Relation(all_rows.columns, tuple(once.values()))
-        case ir.ExceptAll(branches):
-            left, right = branches
-            first, second = evaluate(left, relations), evaluate(right, relations)
-            removed = Counter(tuple(map(canonical, row)) for row in second.rows)
-            rest = []
-            for row in first.rows:
-                key = tuple(map(canonical, row))
-                if removed[key]:
-                    removed[key] -= 1
-                else:
-                    rest.append(row)
-            return Relation(first.columns, tuple(rest))
+        case ir.ExceptAll(branches) | ir.IntersectAll(branches):
+            first, second = (evaluate(branch, relations) for branch in branches)
+            return _matched_copies(first, second, kept=isinstance(query, ir.IntersectAll))
+        case ir.Except(branches) | ir.Intersect(branches):
+            first, second = (evaluate(ir.Union((branch,)), relations) for branch in branches)
+            return _matched_copies(first, second, kept=isinstance(query, ir.Intersect))
         case ir.With(ctes, body):
             for cte in ctes:
                 relations = {**relations, cte.name: evaluate(cte.query, relations)}
             return evaluate(body, relations)
         case _:
             assert_never(query)
+
+
+def _matched_copies(first: Relation, second: Relation, *, kept: bool) -> Relation:
+    """The rows of the first relation that meet a copy in the second, or those that meet none."""
+    others = Counter(tuple(map(canonical, row)) for row in second.rows)
+    result = []
+    for row in first.rows:
+        key = tuple(map(canonical, row))
+        met = others[key] > 0
+        others[key] -= met
+        if met == kept:
+            result.append(row)
+    return Relation(first.columns, tuple(result))
 
 
 def _select(select: Select, relations: Mapping[str, Relation]) -> Relation:

@@ -87,7 +87,11 @@ class _Writer:
             case ir.Select():
                 return self.select(query)
             case ir.SetOperation(branches):
-                return f"{self.style.gap()}{self.style.words(query.sql)} ".join(map(self.branch, branches))
+                words = query.sql
+                if words.startswith("EXCEPT") and self.style.chance(30):
+                    words = words.replace("EXCEPT", "MINUS")
+                texts = [self.branch(branch, query, number == 0) for number, branch in enumerate(branches)]
+                return f"{self.style.gap()}{self.style.words(words)} ".join(texts)
             case ir.With(ctes, body):
                 while isinstance(body, ir.With):
                     ctes, body = ctes + body.ctes, body.body
@@ -100,9 +104,20 @@ class _Writer:
             case _:
                 assert_never(query)
 
-    def branch(self, branch: ir.Query) -> str:
+    def branch(self, branch: ir.Query, whole: ir.SetOperation, first: bool) -> str:
+        """Returns the text of a branch, in parentheses where it would be read in another way without."""
         text = self.query(branch)
-        return text if isinstance(branch, ir.Select) and self.style.chance(70) else f"({text})"
+        match branch:
+            case ir.Select():
+                bare = True
+            case ir.Intersect() | ir.IntersectAll():
+                # INTERSECT binds tighter than the others, which are read from left to right.
+                bare = first or not isinstance(whole, ir.Intersect | ir.IntersectAll)
+            case ir.SetOperation():
+                bare = first and not isinstance(whole, ir.Intersect | ir.IntersectAll)
+            case _:
+                bare = False
+        return text if bare and self.style.chance(70) else f"({text})"
 
     def select(self, select: ir.Select) -> str:
         # Without a qualifier a name of two relations would be ambiguous.

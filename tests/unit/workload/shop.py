@@ -14,7 +14,10 @@ from tests.ir import (
     columns,
     count_star,
     derived,
+    except_,
     except_all,
+    intersect,
+    intersect_all,
     join,
     lit,
     named,
@@ -87,9 +90,10 @@ def spending() -> Query:
 
 
 def everyone() -> Query:
-    """Three branches of one type, one of them what remains of a query."""
+    """Branches of one type, under every set operation."""
     nameless = select({"k": o["k"], "name": null(STRING)}, named("purchase", "o"))
-    return union_all(VIPS, except_all(nameless, VIPS), union(VIPS, nameless))
+    copies = union_all(VIPS, except_all(nameless, VIPS), union(VIPS, nameless))
+    return intersect_all(copies, except_(intersect(VIPS, nameless), VIPS))
 
 
 def weight_over(limit: float) -> Expr:

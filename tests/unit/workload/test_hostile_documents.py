@@ -157,7 +157,11 @@ VALUE = "scenario.steps[0].statements[0].rows[0][0]"
         (f"{DEFINITION}.mode", "OFTEN", "expected one of AUTO, FULL, INCREMENTAL, found 'OFTEN'"),
         (f"{DEFINITION}.target_lag", "1s", "expected int, found a string"),
         (f"{DEFINITION}.target_lag", True, "expected int, found bool"),
-        (f"{DEFINITION}.query", None, "expected Select or UnionAll or Union or ExceptAll or With, "),
+        (
+            f"{DEFINITION}.query",
+            None,
+            "expected Select or UnionAll or Union or ExceptAll or Except or ",
+        ),
         (
             "scenario.steps[0]",
             {"is": "Literal"},

@@ -1,4 +1,4 @@
-"""EXCEPT ALL: affected values are computed anew at both ends of the interval."""
+"""EXCEPT ALL and INTERSECT ALL: affected values are computed anew at both ends of the interval."""
 
 from __future__ import annotations
 
@@ -7,25 +7,35 @@ from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.plan.expressions import Col, Expr, boolean, conjunction
-from dynamic_tables.plan.nodes import ExceptAll, Numbered, Plan, Project, SemiJoin, UnionAll, columns
+from dynamic_tables.plan.nodes import (
+    ExceptAll,
+    IntersectAll,
+    Numbered,
+    Plan,
+    Project,
+    SemiJoin,
+    UnionAll,
+    columns,
+)
 from dynamic_tables.plan.types import INT
 
 LEFT_NUMBER, RIGHT_NUMBER = Col("$LEFT_NUMBER", INT), Col("$RIGHT_NUMBER", INT)
 """The number of a row among the equal rows of its branch, from 1."""
 
 
-def state_except_all(node: ExceptAll, at: At, ids: bool, d: Differentiation) -> Plan:
-    """Returns the left rows that are left over at one end of the interval, identified by value and number."""
+def state_copies(node: ExceptAll | IntersectAll, at: At, ids: bool, d: Differentiation) -> Plan:
+    """Returns the left rows that stay at one end of the interval, identified by value and number."""
     left, right = (d.state(branch, at, False) for branch in node.branches)
-    return leftover(node, left, right, ids, d)
+    return staying(node, left, right, ids, d)
 
 
-def leftover(node: ExceptAll, left: Plan, right: Plan, ids: bool, d: Differentiation) -> Plan:
-    """Returns the left rows but for as many copies of each as there are on the right.
+def staying(node: ExceptAll | IntersectAll, left: Plan, right: Plan, ids: bool, d: Differentiation) -> Plan:
+    """Returns the left rows whose copy the right side has (INTERSECT ALL) or does not have (EXCEPT ALL).
 
-    The n-th copy of a row stays if the right side has no n-th copy. So of l copies on the left and r on the
-    right, the copies r + 1 to l stay, and a change of either side adds or removes copies at one end only.
-    Rows are equal as in SQL's set operations: NULL equals NULL, NaN equals NaN, -0.0 equals 0.0.
+    The n-th copy of a row stays if the right side has an n-th copy, or has none. So of l copies on the left
+    and r on the right, the copies up to r or those from r + 1 stay, and a change of either side adds or
+    removes copies at one end only. Rows are equal as in SQL's set operations: NULL equals NULL, NaN equals
+    NaN, -0.0 equals 0.0.
     """
     values = columns(node)
     numbered = Numbered(left, values, LEFT_NUMBER.name)
@@ -34,14 +44,15 @@ def leftover(node: ExceptAll, left: Plan, right: Plan, ids: bool, d: Differentia
     others = Numbered(Project(right, renamed), other_values, RIGHT_NUMBER.name)
     pairs = zip((*values, LEFT_NUMBER), (*other_values, RIGHT_NUMBER), strict=True)
     matches = (boolean("is not distinct from", value, other) for value, other in pairs)
-    rows = SemiJoin(numbered, others, conjunction(matches), anti=True)
+    rows = SemiJoin(numbered, others, conjunction(matches), anti=isinstance(node, ExceptAll))
     return Project(rows, same(left) + id_item(ids, d.row_ids.occurrence(values, LEFT_NUMBER)))
 
 
-def delta_except_all(node: ExceptAll, ids: bool, d: Differentiation) -> Plan:
-    """Returns the leftover rows of affected values at t0 as DELETE, and those at t1 as INSERT.
+def delta_copies(node: ExceptAll | IntersectAll, ids: bool, d: Differentiation) -> Plan:
+    """Returns the rows of affected values that stay at t0 as DELETE, and those that stay at t1 as INSERT.
 
-    A value is affected if a row that changed on either side has it. Copies that stay cancel at the root.
+    A value is affected if a row that changed on either side has it. Copies that stay at both cancel at the
+    root.
     """
     values: list[Expr] = list(columns(node))
     changed = UnionAll(tuple(Project(d.delta(branch, False), same(branch)) for branch in node.branches))
@@ -49,6 +60,6 @@ def delta_except_all(node: ExceptAll, ids: bool, d: Differentiation) -> Plan:
 
     def part(at: At) -> Plan:
         left, right = (only_groups(d.state(b, at, False), values, affected) for b in node.branches)
-        return leftover(node, left, right, ids, d)
+        return staying(node, left, right, ids, d)
 
     return both_ends(part)

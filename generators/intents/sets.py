@@ -1,0 +1,35 @@
+"""Triggers of EXCEPT and INTERSECT: copies of one row come and go on either side."""
+
+from __future__ import annotations
+
+from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
+from generators.intents import shapes
+from generators.intents.script import Script, act, delete, insert, key, script
+from generators.queries import DIFFERENCES
+from generators.relations import Generated, select
+
+
+def copies_on_both_sides(b: ScenarioBuilder) -> Script:
+    """Two copies on the left meet one on the right, then two, then none."""
+    left, right = shapes.two_tables(b)
+    target = _difference(b, left, right)
+    k = key(b)
+    return script(
+        target,
+        act(insert(b, left, k=k), insert(b, left, k=k), insert(b, right, k=k)),
+        act(insert(b, right, k=k)),
+        act(delete(right, "k", k)),
+        act(delete(left, "k", k), insert(b, right, k=k)),
+    )
+
+
+def _difference(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """The keys of one table without those, or only those, that the other has."""
+    first, second = (
+        select(source, source.scope[:1])
+        for source in (shapes.reading(b, table.name) for table in (left, right))
+    )
+    operation = b.choices.weighted(DIFFERENCES)
+    query = operation((first.query, second.query))
+    return shapes.define(b, Generated(query, first.columns, first.rows))
