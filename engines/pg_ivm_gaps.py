@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from workload.limits import Limits, Timestamps
-from workload.operators import OPERATORS, SET_OPERATIONS
+from workload.operators import OPERATORS, SET_OPERATIONS, Operator
 from workload.query import (
     Aggregate,
     Call,
@@ -184,7 +184,7 @@ def _with(items: list[Item], wanted: Iterator[ColumnRef] | tuple[Expr, ...], pre
 
 
 LIMITS = Limits(
-    operators=OPERATORS - SET_OPERATIONS,
+    operators=OPERATORS - SET_OPERATIONS - {Operator.SEMI_JOIN, Operator.ANTI_JOIN},
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,

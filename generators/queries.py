@@ -25,6 +25,7 @@ from workload.operators import SET_OPERATIONS, Operator
 from workload.query import (
     Aggregate,
     AggregateFunction,
+    Call,
     ColumnRef,
     Cte,
     Derived,
@@ -59,6 +60,8 @@ class QueryWeights:
         (2, JoinKind.RIGHT),
         (2, JoinKind.FULL),
         (1, JoinKind.CROSS),
+        (2, JoinKind.SEMI),
+        (2, JoinKind.ANTI),
     )
     relations: tuple[tuple[int, int], ...] = ((4, 1), (5, 2), (2, 3))
     shapes: tuple[tuple[int, str], ...] = (
@@ -108,6 +111,15 @@ AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
     (3, AggregateFunction.MIN),
     (3, AggregateFunction.MAX),
 )
+
+
+def never_false(condition: Expr) -> Expr:
+    """The condition of an anti join as NOT IN has it: a row goes too where the comparison is NULL."""
+    match condition:
+        case Call("and", (first, rest), _):
+            return Call("and", (never_false(first), rest), BOOLEAN)
+        case _:
+            return Call("not", (Call("is_false", (condition,), BOOLEAN),), BOOLEAN)
 
 
 @dataclass(slots=True)
@@ -209,6 +221,8 @@ class QueryGenerator:
     def join(self, kind: JoinKind, left: FromClause, right: FromClause) -> FromClause:
         """A join of two FROM clauses, on a condition that usually equates two columns."""
         condition = None if kind is JoinKind.CROSS else self.condition(left.scope, right.scope)
+        if kind is JoinKind.ANTI and condition is not None and self.choices.chance(40):
+            condition = never_false(condition)
         return joined(kind, left, right, condition)
 
     def condition(self, left: list[Term], right: list[Term]) -> Expr:

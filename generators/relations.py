@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from generators.choices import Choices
 from generators.expressions import Term
 from workload.query import (
+    MEMBERSHIP,
     Aggregate,
     AggregateFunction,
     ColumnRef,
@@ -75,6 +76,8 @@ def read(source: Source, alias: str) -> FromClause:
 def joined(kind: JoinKind, left: FromClause, right: FromClause, condition: Expr | None) -> FromClause:
     """The join of two FROM clauses on a given condition."""
     relation = Join(kind, left.relation, right.relation, condition)
+    if kind in MEMBERSHIP:
+        return FromClause(relation, left.scope, left.rows)
     return FromClause(relation, left.scope + right.scope, left.rows * right.rows)
 
 

@@ -21,6 +21,8 @@ EASIER: Mapping[ir.JoinKind, tuple[ir.JoinKind, ...]] = {
     ir.JoinKind.LEFT: (ir.JoinKind.INNER,),
     ir.JoinKind.RIGHT: (ir.JoinKind.INNER, ir.JoinKind.LEFT),
     ir.JoinKind.FULL: (ir.JoinKind.INNER, ir.JoinKind.LEFT, ir.JoinKind.RIGHT),
+    ir.JoinKind.SEMI: (ir.JoinKind.INNER,),
+    ir.JoinKind.ANTI: (ir.JoinKind.SEMI,),
 }
 
 

@@ -47,6 +47,8 @@ JOIN_WEIGHTS: Mapping[ir.JoinKind, int] = {
     ir.JoinKind.LEFT: 50,
     ir.JoinKind.RIGHT: 52,
     ir.JoinKind.FULL: 60,
+    ir.JoinKind.SEMI: 45,
+    ir.JoinKind.ANTI: 48,
 }
 AGGREGATE_WEIGHTS: Mapping[ir.AggregateFunction, int] = {
     ir.AggregateFunction.COUNT_STAR: 6,

@@ -23,6 +23,8 @@ class Operator(StrEnum):
     RIGHT_JOIN = "right join"
     FULL_JOIN = "full join"
     CROSS_JOIN = "cross join"
+    SEMI_JOIN = "semi join"
+    ANTI_JOIN = "anti join"
     DISTINCT = "distinct"
     UNION_ALL = "union all"
     UNION = "union"

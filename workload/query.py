@@ -66,13 +66,18 @@ Expr = ColumnRef | Literal | Call | Aggregate
 
 
 class JoinKind(Enum):
-    """Kinds of join; CROSS takes no condition, the others need one."""
+    """Kinds of join; CROSS takes no condition, the others need one.
+
+    Of SEMI and ANTI only the left columns can be read: they give the left rows with a match, or without one.
+    """
 
     INNER = "INNER JOIN"
     CROSS = "CROSS JOIN"
     LEFT = "LEFT JOIN"
     RIGHT = "RIGHT JOIN"
     FULL = "FULL JOIN"
+    SEMI = "SEMI JOIN"
+    ANTI = "ANTI JOIN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,9 @@ class Join:
 
 
 Relation = Named | Derived | Join
+
+MEMBERSHIP = (JoinKind.SEMI, JoinKind.ANTI)
+"""The joins that only tell whether a left row has a match."""
 
 
 @dataclass(frozen=True, slots=True)

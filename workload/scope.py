@@ -118,7 +118,7 @@ def relation_scope(relation: ir.Relation, catalog: Catalog) -> Scope:
                 raise WorkloadError(f"{kind.value} {'without' if on is None else 'with'} a condition")
             if on is not None:
                 _check_predicate(on, merged, "ON")
-            return merged
+            return scopes[0] if kind in ir.MEMBERSHIP else merged
         case _:
             assert_never(relation)
 

@@ -16,6 +16,7 @@ from campaign.faults import (
     protocol,
     reading,
     recording,
+    semi_joins,
     values,
     versions,
 )
@@ -24,7 +25,7 @@ from campaign.faults.fault import Fault, Subject
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
-        *(linear, joins, outer_joins, groups, aggregates, from_contents),
+        *(linear, joins, outer_joins, semi_joins, groups, aggregates, from_contents),
         *(changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS

@@ -23,6 +23,8 @@ SUPPORTED = frozenset(
         "left join",
         "right join",
         "full join",
+        "semi join",
+        "anti join",
         "union all",
         "union",
         "except all",

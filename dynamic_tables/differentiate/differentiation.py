@@ -78,7 +78,9 @@ def operator_of(plan: Plan) -> str:
             return "distinct"
         case Aggregate(_, keys, _):
             return "grouped aggregation" if keys else "scalar aggregation"
-        case Leaf() | SemiJoin() | Numbered() | Values():
+        case SemiJoin(_, _, _, anti):
+            return "anti join" if anti else "semi join"
+        case Leaf() | Numbered() | Values():
             return type(plan).__name__
         case _:
             assert_never(plan)

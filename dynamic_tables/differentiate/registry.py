@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dynamic_tables.differentiate import apply, changes, copies, grouping, inner_join, linear, outer_join
+from dynamic_tables.differentiate import (
+    apply,
+    changes,
+    copies,
+    grouping,
+    inner_join,
+    linear,
+    outer_join,
+    semi_join,
+)
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.changes import Columns
 from dynamic_tables.differentiate.differentiation import (
@@ -27,6 +36,7 @@ ONE_SIDE = "ours: a derivative of one side at a time (paper: section 5.5.1, dire
 WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
 
 STORED_ID = "base table: row-tracking id; dynamic table: stored id, or content and occurrence"
+MEMBERS = "dL semi R@t1 + L@t0 that dR matches: t1 - t0; also EXISTS and IN in WHERE"
 PAIR = "dL x R@t1 + L@t0 x dR"
 COPY = "all values, and the number among equal rows"
 PADDED = "pair of ids, a padded side as its own tag"
@@ -56,6 +66,10 @@ _RULES = (
      PADDED, "as the left join, the sides exchanged", ONE_SIDE),
     ("full join", outer_join.state_outer_join, outer_join.delta_full_join,
      PADDED, "as the left join + pads of dR and of matched R@t0: t1 - t0", ONE_SIDE),
+    ("semi join", semi_join.state_semi_join, semi_join.delta_semi_join,
+     "the left row's", MEMBERS, ONE_SIDE),
+    ("anti join", semi_join.state_semi_join, semi_join.delta_semi_join,
+     "the left row's", "as the semi join: rows without a match", ONE_SIDE),
     ("distinct", grouping.state_distinct, grouping.delta_distinct,
      "all values", "affected values: distinct@t1 - distinct@t0", WINDOWS),
     ("grouped aggregation", grouping.state_aggregate, grouping.delta_aggregate,
@@ -72,7 +86,6 @@ NOT_YET: Mapping[str, str] = {
     **dict.fromkeys(
         (
             "window function",
-            "semi join, anti join, EXISTS, IN (subquery)",
             "scalar subquery",
             "ROLLUP, CUBE, GROUPING SETS",
             "LATERAL, explode",
@@ -81,6 +94,7 @@ NOT_YET: Mapping[str, str] = {
         ),
         NO_RULE,
     ),
+    "EXISTS, IN (subquery)": "under OR or CASE and in the select list; in WHERE they are semi and anti joins",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",
     "AVG of DECIMAL": "its digits depend on the engine",
 }

@@ -11,7 +11,8 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
-from dynamic_tables.plan.expressions import Col, Expr, conjunction
+from dynamic_tables.plan.expressions import Col, Lit, conjunction
+from dynamic_tables.plan.membership import Members, memberships
 from dynamic_tables.plan.nodes import (
     BoundQuery,
     Distinct,
@@ -23,6 +24,7 @@ from dynamic_tables.plan.nodes import (
     Plan,
     Project,
     Scan,
+    SemiJoin,
     UnionAll,
     children,
     columns,
@@ -37,8 +39,8 @@ from dynamic_tables.plan.parse import (
 from dynamic_tables.plan.passed import TypeOf
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
-from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
-from dynamic_tables.plan.typed import call, cast
+from dynamic_tables.plan.scope import Bound, Cte, Names, Outputs, Scope
+from dynamic_tables.plan.typed import call, cast, predicate
 from dynamic_tables.plan.types import BOOLEAN, common_of
 
 MAX_SCANS = 500
@@ -87,14 +89,6 @@ def _depth(plan: Plan) -> int:
     return depth
 
 
-@dataclass(frozen=True, slots=True)
-class Cte:
-    """The query of a CTE, and the CTEs that are visible where it is written."""
-
-    query: exp.Expr
-    visible: Mapping[str, Cte]
-
-
 @dataclass(slots=True)
 class QueryBinder:
     """Binds queries, one SELECT block at a time."""
@@ -107,9 +101,7 @@ class QueryBinder:
     def query(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> Bound:
         """Returns a bound SELECT or UNION; `ctes` are the CTEs that are visible where it stands."""
         refuse_clauses(node)
-        with_ = node.args.get("with_")
-        if with_ is not None:
-            ctes = self._with(with_, ctes)
+        ctes = self.visible(node, ctes)
         match node:
             case exp.Select():
                 return self.select(node, ctes)
@@ -120,7 +112,11 @@ class QueryBinder:
             case _:
                 raise UnsupportedError(type(node).__name__.upper(), "not a SELECT or UNION ALL")
 
-    def _with(self, with_: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
+    def visible(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
+        """Returns the CTEs that are visible in a query: those of its WITH too."""
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return ctes
         if with_.args.get("recursive"):
             raise UnsupportedError("recursive CTE")
         names = [cte.alias.lower() for cte in with_.expressions]
@@ -169,17 +165,18 @@ class QueryBinder:
 
     def select(self, node: exp.Select, ctes: Mapping[str, Cte]) -> Bound:
         """Returns one bound SELECT block: FROM, WHERE, grouping and select list, DISTINCT."""
-        from_ = node.args.get("from_")
-        if from_ is None:
-            raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
-        plan, scope = self._joined(*self.source(from_.this, ctes), node, ctes)
+        plan, scope = self.from_clause(node, ctes)
         where = node.args.get("where")
         if where is not None:
+            plain, members = memberships(where.this)
             binder = ExpressionBinder(scope.resolve, type_of=self.names.type_of)
-            condition = predicate(binder.bind(where.this), "WHERE")
-            self.names.refuse_float_comparison(condition, "WHERE")
-            plan, left = connected(plan, condition)
-            plan = plan if left is None else Filter(plan, left)
+            if plain:
+                condition = conjunction(predicate(binder.bind(part), "WHERE") for part in plain)
+                self.names.refuse_float_comparison(condition, "WHERE")
+                plan, left = connected(plan, condition)
+                plan = plan if left is None else Filter(plan, left)
+            for membership in members:
+                plan = Members(self, scope, ctes).of(plan, membership)
         bound = grouping.bind_items(self.names, node, plan, scope)
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on") is not None:
@@ -187,6 +184,13 @@ class QueryBinder:
             self.names.refuse_keys((column for _, column in bound.outputs), "DISTINCT")
             return Bound(Distinct(bound.plan), bound.outputs)
         return bound
+
+    def from_clause(self, node: exp.Select, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
+        """Returns the plan and the scope of a FROM clause with its joins."""
+        from_ = node.args.get("from_")
+        if from_ is None:
+            raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
+        return self._joined(*self.source(from_.this, ctes), node, ctes)
 
     def source(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
         """Returns the plan and the scope of a FROM item with the joins attached to it."""
@@ -246,7 +250,8 @@ class QueryBinder:
 
     def join(self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
         """Returns the plan and the scope of a join with `left`, whose columns are in `scope`."""
-        kind = join_kind(node)
+        semi = (node.kind or "").upper() if (node.side or "").upper() in ("", "LEFT") else ""
+        kind = JoinKind.INNER if semi in ("SEMI", "ANTI") else join_kind(node)
         right, right_scope = self.source(node.this, ctes)
         aliases = [alias for alias, _ in scope.relations + right_scope.relations]
         if len(set(aliases)) != len(aliases):
@@ -259,9 +264,16 @@ class QueryBinder:
             scope.merged + right_scope.merged,
             scope.hidden | right_scope.hidden,
         )
+        on = node.args.get("on")
+        if semi in ("SEMI", "ANTI"):
+            condition = conjunction(call("=", *pair) for _, *pair in shared) if shared else Lit(True, BOOLEAN)
+            if on is not None:
+                binder = ExpressionBinder(both.resolve, type_of=self.names.type_of)
+                condition = predicate(binder.bind(on), "ON")
+            self.names.refuse_float_comparison(condition, "a join condition")
+            return SemiJoin(left, right, condition, anti=semi == "ANTI"), scope
         if shared:
             return self._merged(kind, left, right, both, shared)
-        on = node.args.get("on")
         if on is None:
             if kind is not JoinKind.INNER and kind is not JoinKind.CROSS:
                 raise DefinitionError(f"{kind.value} without ON; write the condition of the join")
@@ -309,13 +321,6 @@ def _column(scope: Scope, node: exp.Column) -> Col:
     column = scope.resolve(node)
     assert isinstance(column, Col)
     return column
-
-
-def predicate(expr: Expr, clause: str) -> Expr:
-    """Returns the expression of a clause if it is BOOLEAN. Raises DefinitionError otherwise."""
-    if expr.type != BOOLEAN:
-        raise DefinitionError(f"{clause} is of type {expr.type}; it must be BOOLEAN")
-    return expr
 
 
 SET_OPERATIONS: Mapping[type[exp.SetOperation], Callable[[tuple[Plan, ...]], Plan]] = {

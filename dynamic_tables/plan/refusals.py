@@ -83,13 +83,11 @@ def not_admitted(node: exp.Expr) -> Exception:
 
 
 def join_kind(node: exp.Join) -> JoinKind:
-    """Returns the kind of a join. Raises UnsupportedError for semi, anti and other joins."""
+    """Returns the kind of a join other than semi and anti joins. Raises UnsupportedError."""
     method = (node.args.get("method") or "").upper()
     if method not in ("", "NATURAL"):
         raise UnsupportedError(f"{method.lower()} join")
     side, kind = (node.side or "").upper(), (node.kind or "").upper()
-    if kind in ("SEMI", "ANTI"):
-        raise UnsupportedError(f"{kind.lower()} join")
     match side, kind:
         case "", "" | "INNER":
             return JoinKind.INNER

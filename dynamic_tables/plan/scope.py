@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -22,6 +22,14 @@ class Bound:
 
     plan: Plan
     outputs: Outputs
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """The query of a CTE, and the CTEs that are visible where it is written."""
+
+    query: exp.Expr
+    visible: Mapping[str, Cte]
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,3 +133,10 @@ def cast(arg: Expr, to: Type) -> Expr:
             f"CAST({arg.type} AS {to})", "rounds, fails or prints differently from engine to engine"
         )
     return Fn(CAST, (arg,), to)
+
+
+def predicate(expr: Expr, clause: str) -> Expr:
+    """Returns the expression of a clause if it is BOOLEAN. Raises DefinitionError otherwise."""
+    if expr.type != BOOLEAN:
+        raise DefinitionError(f"{clause} is of type {expr.type}; it must be BOOLEAN")
+    return expr

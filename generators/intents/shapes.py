@@ -11,6 +11,7 @@ from dataclasses import replace
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.expressions import Term, call, constant, met
+from generators.queries import never_false
 from generators.relations import FromClause, Generated, joined, read, select
 from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, Union, UnionAll, With
 from workload.types import BOOLEAN, INT
@@ -64,6 +65,8 @@ def key_join(b: ScenarioBuilder, left: str, right: str, kind: JoinKind, shape: s
     """A join of two relations on their keys, then projected or grouped; sometimes with a second conjunct."""
     first, second = reading(b, left), reading(b, right)
     condition = on_keys(first, second)
+    if kind is JoinKind.ANTI and b.choices.chance(40):
+        condition = never_false(condition)
     if b.choices.chance(25):
         extra = b.queries.condition(first.scope, second.scope)
         condition = call("and", BOOLEAN, Term(condition), Term(extra)).expr
@@ -72,13 +75,15 @@ def key_join(b: ScenarioBuilder, left: str, right: str, kind: JoinKind, shape: s
 
 def join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
     """A join on the keys, mostly inner; plain or grouped."""
-    kind = b.choices.weighted(((5, JoinKind.INNER), (1, JoinKind.LEFT), (1, JoinKind.FULL)))
+    others = (JoinKind.LEFT, JoinKind.FULL, JoinKind.SEMI, JoinKind.ANTI)
+    kind = b.choices.weighted(((5, JoinKind.INNER), *((1, other) for other in others)))
     return key_join(b, left.name, right.name, kind, b.choices.weighted(((4, "plain"), (1, "grouped"))))
 
 
 def outer_join(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """An outer join on the keys that preserves `left` (and perhaps `right`)."""
-    kind = b.choices.weighted(((4, JoinKind.LEFT), (3, JoinKind.FULL), (2, JoinKind.RIGHT)))
+    """A join on the keys in which a row of `left` may lack a match: outer, semi or anti."""
+    others = (JoinKind.RIGHT, JoinKind.SEMI, JoinKind.ANTI)
+    kind = b.choices.weighted(((4, JoinKind.LEFT), (3, JoinKind.FULL), *((2, other) for other in others)))
     pair = (right.name, left.name) if kind is JoinKind.RIGHT else (left.name, right.name)
     return key_join(b, *pair, kind, b.choices.weighted(((5, "plain"), (3, "grouped"))))
 

@@ -86,6 +86,8 @@ DEFINITIONS: Mapping[str, Query] = {
     "left join": joined(JoinKind.LEFT),
     "right join": joined(JoinKind.RIGHT),
     "full join": joined(JoinKind.FULL),
+    "semi join": select(dict(ORDER), join(JoinKind.SEMI, named("orders"), named("cities"), SAME_CITY)),
+    "anti join": select(dict(ORDER), join(JoinKind.ANTI, named("orders"), named("cities"), SAME_CITY)),
     "distinct": select({"city": ORDER["city"]}, named("orders"), distinct=True),
     "grouped aggregation": BY_CITY,
     "scalar aggregation": select(

@@ -135,6 +135,12 @@ def _under_alias(alias: str, relation: Relation) -> Source:
 
 def _join(join: ir.Join, relations: Mapping[str, Relation]) -> Source:
     left, right = source_rows(join.left, relations), source_rows(join.right, relations)
+    if join.kind in ir.MEMBERSHIP:
+        wanted = join.kind is JoinKind.SEMI
+        members = (any(holds(join.on, {**row, **other}) for other in right.rows) for row in left.rows)
+        return Source(
+            left.names, [r for r, member in zip(left.rows, members, strict=True) if member == wanted]
+        )
     rows: list[Scoped] = []
     matched_right: set[int] = set()
     for left_row in left.rows:

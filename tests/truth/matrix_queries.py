@@ -24,7 +24,7 @@ from tests.ir import (
     with_,
 )
 from tests.truth.matrix_tables import CUSTOMER, NAN, NOBODY, ORDER, SPECIMEN
-from workload.query import Aggregate, Expr, Join, JoinKind, Query, Relation
+from workload.query import MEMBERSHIP, Aggregate, Expr, Join, JoinKind, Query, Relation
 from workload.schema import Column, Table
 from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
 
@@ -140,6 +140,8 @@ def pair(kind: JoinKind, on: Expr | None, left: Table = CUSTOMER, right: Table =
         items |= {"units": columns(NOBODY, "o")["name"]}
     if left is NOBODY:
         items |= {"name": columns(NOBODY, "c")["name"]}
+    if kind in MEMBERSHIP:
+        del items["ok"], items["units"]
     return select(items, Join(kind, named(left.name, "c"), named(right.name, "o"), on))
 
 

@@ -35,8 +35,9 @@ REFUSED_QUERIES = {
         ],
         "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions",
     ),
+    **{name: "syntax error" for name in QUERIES if name.startswith(("SEMI JOIN", "ANTI JOIN"))},
 }
-"""What PostgreSQL does not run, with its words. None of it but FULL JOIN is generated."""
+"""What PostgreSQL does not run, with its words. None of it but these kinds of join is generated."""
 
 
 def refused(call: Call) -> str | None:

@@ -68,7 +68,7 @@ def _relation(relation: ir.Relation) -> tuple[ir.Relation, ir.Expr]:
 
 def _world_of_join(kind: ir.JoinKind, left: ir.Expr, right: ir.Expr) -> ir.Expr:
     match kind:
-        case ir.JoinKind.INNER | ir.JoinKind.CROSS | ir.JoinKind.LEFT:
+        case ir.JoinKind.INNER | ir.JoinKind.CROSS | ir.JoinKind.LEFT | ir.JoinKind.SEMI | ir.JoinKind.ANTI:
             return left
         case ir.JoinKind.RIGHT:
             return right

@@ -7,12 +7,13 @@ few that it does not. What a text means is what Spark's grammar (SqlBaseParser.g
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from workload import query as ir
 from workload.scenario import Definition, Scenario
 from workload.sql.dialect import Dialect
+from workload.sql.memberships import comparison_of
 from workload.sql.render import render_query
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_style import Style
@@ -120,6 +121,12 @@ class _Writer:
         return text if bare and self.style.chance(70) else f"({text})"
 
     def select(self, select: ir.Select) -> str:
+        conditions: list[str] = []
+        while isinstance(select.source, ir.Join) and select.source.kind in ir.MEMBERSHIP:
+            if isinstance(select.source.right, ir.Join) or not self.style.chance(75):
+                break
+            conditions.append(self.membership(select.source))
+            select = replace(select, source=select.source.left)
         # Without a qualifier a name of two relations would be ambiguous.
         single = not isinstance(select.source, ir.Join)
         # Spark finds a key in the select list only if it is written alike there.
@@ -134,8 +141,14 @@ class _Writer:
             f"{self.style.words('SELECT ' + distinct)}{items}",
             f"{self.style.words('FROM')} {self.source(select.source)}",
         ]
-        if select.where is not None:
-            parts.append(f"{self.style.words('WHERE')} {clause.text(select.where)}")
+        if select.where is not None and conditions:
+            conditions.insert(
+                self.style.chance(50) * len(conditions), clause.operand(select.where, Level.AND)
+            )
+        elif select.where is not None:
+            conditions.append(clause.text(select.where))
+        if conditions:
+            parts.append(f"{self.style.words('WHERE')} {self.style.words(' AND ').join(conditions)}")
         if select.group_by:
             parts.append(f"{self.style.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
         if select.having is not None:
@@ -146,6 +159,22 @@ class _Writer:
         for part in parts[1:]:
             text += self.style.gap() + part
         return text
+
+    def membership(self, join: ir.Join) -> str:
+        """Returns a semi or anti join as a condition of WHERE: EXISTS, or IN where a comparison allows it."""
+        words, clause = self.style.words, Clause(self.style, False)
+        assert join.on is not None, "only CROSS has no condition"
+        negation, from_ = ("NOT " if join.kind is ir.JoinKind.ANTI else ""), words("FROM")
+        right = self.relation(join.right)
+        compared = comparison_of(join)
+        if compared is None or not self.style.chance(70):
+            selected = self.style.choices.choice(("1", "*", "NULL"))
+            query = f"{words('SELECT')} {selected} {from_} {right} {words('WHERE')} {clause.text(join.on)}"
+            return f"{words(negation + 'EXISTS')} ({query})"
+        query = f"{words('SELECT')} {clause.text(compared.theirs)} {from_} {right}"
+        if compared.rest is not None:
+            query += f" {words('WHERE')} {clause.text(compared.rest)}"
+        return f"{clause.operand(compared.mine, Level.COMPARISON)} {words(negation + 'IN')} ({query})"
 
     def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: Clause) -> str:
         items = [item.expr for item in select.items]
@@ -185,6 +214,8 @@ class _Writer:
                 return self.names[name]
             case ir.Derived(query, _):
                 return _outputs(query)
+            case ir.Join(kind, left, _, _) if kind in ir.MEMBERSHIP:
+                return self.inputs(left)
             case ir.Join(_, left, right, _):
                 return {*self.inputs(left), *self.inputs(right)}
             case _:
@@ -222,6 +253,8 @@ class _Writer:
         words = join.kind.value
         if join.kind is ir.JoinKind.INNER and self.style.chance(60):
             words = "JOIN"
+        elif join.kind in ir.MEMBERSHIP:
+            words = self.style.choices.choice(("LEFT ", "")) + words
         elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.style.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
         names = _equated_names(join)

@@ -1,0 +1,87 @@
+"""Faults in semi and anti joins: who is a member, when, and how often."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from campaign.faults.fault import rule_fault
+from campaign.faults.pieces import inserts, recomputed
+from dynamic_tables.differentiate.differentiation import At, Differentiation
+from dynamic_tables.differentiate.outer_join import marked
+from dynamic_tables.differentiate.semi_join import delta_semi_join, touched
+from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit
+from dynamic_tables.plan.nodes import (
+    DELETE,
+    INSERT,
+    Filter,
+    Numbered,
+    Plan,
+    SemiJoin,
+    UnionAll,
+    columns,
+)
+from dynamic_tables.plan.types import BOOLEAN, INT
+from workload.results import Check
+
+
+def member(node: SemiJoin, rows: Plan, at: At, d: Differentiation) -> Plan:
+    """The rows that are members at one end of the interval."""
+    return SemiJoin(rows, d.state(node.right, at, False), node.on, node.anti)
+
+
+def only_the_left(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """Only changes of the left side are seen: a match that comes or goes changes nothing."""
+    return member(node, d.delta(node.left, want_ids), At.T1, d)
+
+
+def members_at_t1(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """Membership before the interval is evaluated at t1 too."""
+    rows = touched(node, want_ids, d)
+    parts = (marked(member(node, rows, At.T1, d), mark) for mark in (DELETE, INSERT))
+    return UnionAll((only_the_left(node, want_ids, d), *parts))
+
+
+def matches_only_come(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """Rows whose last match goes are not looked at, only those that get a match."""
+    came = inserts(d.delta(node.right, False))
+    rows = SemiJoin(d.state(node.left, At.T0, want_ids), came, node.on)
+    ends = ((At.T0, DELETE), (At.T1, INSERT))
+    parts = (marked(member(node, rows, at, d), mark) for at, mark in ends)
+    return UnionAll((only_the_left(node, want_ids, d), *parts))
+
+
+def equal_rows_once(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """Of equal left rows that become members only one enters the result."""
+    rows = touched(node, want_ids, d)
+    number = Col("$FAULT_NUMBER", INT)
+    now = Numbered(member(node, rows, At.T1, d), columns(node), number.name)
+    first = Filter(now, Fn("=", (number, Lit(1, INT)), BOOLEAN))
+    once = recomputed(first, {}, columns(rows))
+    parts = (marked(member(node, rows, At.T0, d), DELETE), marked(once, INSERT))
+    return UnionAll((only_the_left(node, want_ids, d), *parts))
+
+
+def not_in_as_not_exists(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """NOT IN is maintained as NOT EXISTS: a row whose comparison is NULL stays in the result."""
+    return delta_semi_join(SemiJoin(node.left, node.right, _plainly(node.on), node.anti), want_ids, d)
+
+
+def _plainly(condition: Expr) -> Expr:
+    match condition:
+        case Fn("not", (Fn("is false", (comparison,), _),), _):
+            return comparison
+        case Fn("and", args, _):
+            return Fn("and", tuple(map(_plainly, args)), BOOLEAN)
+        case _:
+            return condition
+
+
+_fault = partial(rule_fault, area="semi and anti joins", operators=("semi join", "anti join"))
+
+FAULTS = (
+    _fault("semi-join-sees-left-only", only_the_left, Check.EQUALITY),
+    _fault("semi-join-only-t1", members_at_t1, Check.EQUALITY),
+    _fault("semi-join-last-match-goes", matches_only_come, Check.EQUALITY),
+    _fault("semi-join-loses-duplicates", equal_rows_once, Check.EQUALITY),
+    _fault("not-in-as-not-exists", not_in_as_not_exists, Check.EQUALITY, operators=("anti join",)),
+)
