@@ -35,7 +35,7 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
         return _project(names, plan, items)
     keys = [] if group is None else _keys(names, group, node, items, scope)
     names.refuse_keys([key for _, key in keys], "GROUP BY")
-    grouped = _Grouping(names, keys, scope)
+    grouped = Grouping(names, keys, scope)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
     result: Plan = Aggregate(plan, tuple(grouped.keys), tuple(grouped.aggregates))
@@ -149,7 +149,7 @@ def _aliases(node: exp.Select) -> Sequence[str]:
     return [item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)]
 
 
-class _Grouping:
+class Grouping:
     """Turns expressions over input rows into expressions over groups, and collects the aggregates."""
 
     def __init__(self, names: Names, keys: NamedItems, scope: Scope) -> None:

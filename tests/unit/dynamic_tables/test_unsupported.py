@@ -29,11 +29,27 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE EXISTS (SELECT 1 FROM s q WHERE q.c = r.b))": (
-        "IN or EXISTS inside another one (unknown table r in r.b; in scope: q)",
+        "a query inside IN or EXISTS (unknown table r in r.b; in scope: q)",
         NO_RULE,
     ),
     "SELECT a FROM r WHERE a = ANY (SELECT a FROM s)": ("ANY", NO_RULE),
-    "SELECT a, (SELECT MAX(a) FROM s) AS m FROM r": ("scalar subquery", NO_RULE),
+    "SELECT SUM((SELECT MAX(a) FROM s)) AS m FROM r": (
+        "scalar subquery beside aggregates without GROUP BY keys",
+        NO_RULE,
+    ),
+    "SELECT a, (SELECT c FROM s WHERE s.a = r.a) AS m FROM r": (
+        "scalar subquery that is not one aggregate",
+        "it may have several rows",
+    ),
+    "SELECT a, (SELECT MAX(c) FROM s WHERE s.a < r.a) AS m FROM r": (
+        "scalar subquery with another correlation than an equality",
+        NO_RULE,
+    ),
+    "SELECT a, COUNT(*) AS n, (SELECT MAX(c) FROM s WHERE s.a = r.a) AS m FROM r GROUP BY a": (
+        "scalar subquery that reads a column of a grouped query",
+        NO_RULE,
+    ),
+    "SELECT a FROM r GROUP BY a, (SELECT MAX(c) FROM s)": ("scalar subquery", NO_RULE),
     "SELECT a FROM r UNION ALL BY NAME SELECT a FROM s": ("UNION BY NAME", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY ROLLUP (a)": ("ROLLUP", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY a WITH ROLLUP": ("ROLLUP", NO_RULE),
