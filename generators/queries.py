@@ -72,6 +72,7 @@ class QueryWeights:
         (2, "union"),
         (2, "difference"),
         (1, "cte"),
+        (1, "compared"),
     )
     where_percent: int = 45
     having_percent: int = 30
@@ -93,7 +94,7 @@ SHAPES: Mapping[str, str] = {
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
 
-NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte"}
+NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte", "compared"}
 """Shapes that hold other queries, and so are drawn only where the depth allows it."""
 
 DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Intersect]]] = (
@@ -142,6 +143,8 @@ class QueryGenerator:
                 return self.difference(sources, depth)
             case "cte":
                 return self.cte_twice(sources, depth)
+            case "compared":
+                return self.compared(sources)
             case _:
                 return self.over(self.from_clause(sources, depth), shape)
 
@@ -368,3 +371,29 @@ class QueryGenerator:
         source = self.join(kind, left, right)
         body = self.over(source, self.choices.weighted(((3, "plain"), (2, "grouped"))))
         return replace(body, query=With((Cte(cte.name, inner.query),), body.query))
+
+    def compared(self, sources: Sequence[Source]) -> Generated:
+        """Rows beside an aggregate of another relation, or of its group: what scalar subqueries say."""
+        left, right = (read(self.choices.pick(sources), self.alias()) for _ in range(2))
+        sure = [[term for term in side.scope if term.key and term.type != BOOLEAN] for side in (left, right)]
+        pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
+        value, where = self.aggregate(right), self.sometimes(right, 30)
+        keyed = bool(pairs) and self.choices.chance(65)
+        pair = self.choices.pick(pairs) if keyed else None
+        keys = () if pair is None else (pair[1],)
+        inner, alias = select(right, [*keys, value], where, group_by=keys), self.alias()
+        groups = FromClause(Derived(inner.query, alias), scope_of(alias, inner.columns), inner.rows)
+        if pair is None:
+            source = joined(JoinKind.CROSS, left, groups, None)
+        else:
+            source = joined(JoinKind.LEFT, left, groups, call("eq", BOOLEAN, pair[0], groups.scope[0]).expr)
+        found = groups.scope[-1]
+        condition = None
+        if found.key and self.choices.chance(50):
+            others = [term for term in sure[0] if term.type == found.type]
+            other = self.choices.pick(others) if others else expressions.literal(self.choices, found.type)
+            condition = call(self.choices.pick(("eq", "lt", "ge")), BOOLEAN, other, found).expr
+        terms = self.choices.subset(left.scope, 1, 3)
+        if condition is None or self.choices.chance(50):
+            terms.append(found)
+        return select(source, terms, condition)

@@ -105,7 +105,7 @@ def _operator(profile: Profile, name: str) -> str:
     query = profile.query
     shapes = {shape for weight, shape in query.shapes if weight}
     if not query.depth:
-        shapes -= {"union", "cte"}
+        shapes -= {"union", "cte", "compared"}
     if "cte" in shapes:
         # The body of a generated CTE may be grouped, whatever its parts are.
         shapes.add("grouped")

@@ -308,6 +308,8 @@ class QueryBinder:
         )
         on = node.args.get("on")
         if semi in ("SEMI", "ANTI"):
+            if node.args.get("method"):
+                raise DefinitionError(f"there is no NATURAL {semi} JOIN in Spark; write USING or ON")
             condition = conjunction(call("=", *pair) for _, *pair in shared) if shared else Lit(True, BOOLEAN)
             if on is not None:
                 binder = ExpressionBinder(both.resolve, type_of=self.names.type_of)

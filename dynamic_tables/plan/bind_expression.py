@@ -284,7 +284,10 @@ def _decode(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     """Returns DECODE(x, a, r, b, s, d) as a CASE; it takes NULL for equal to NULL, as `<=>` does."""
     _only(node, "expressions")
     tested, *rest = node.expressions
-    otherwise = rest.pop() if len(rest) % 2 else None
+    if len(rest) % 2 == 0:
+        # Without a default Spark gives another type than CASE has, BIGINT for INT.
+        raise not_admitted(node)
+    otherwise = rest.pop()
     args: list[Expr] = []
     for searched, value in zip(rest[::2], rest[1::2], strict=True):
         if isinstance(searched, exp.Null):

@@ -15,8 +15,10 @@ from workload.scenario import Definition, Scenario
 from workload.sql.dialect import Dialect
 from workload.sql.memberships import comparison_of
 from workload.sql.render import render_query
+from workload.sql.scalars import ScalarJoin, scalar_join
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_style import Style
+from workload.types import BOOLEAN
 
 Names = Mapping[str, Collection[str]]
 """Relation -> the names of its columns."""
@@ -127,12 +129,18 @@ class _Writer:
                 break
             conditions.append(self.membership(select.source))
             select = replace(select, source=select.source.left)
+        values: Mapping[ir.Expr, Written] = {}
+        found = None if conditions else scalar_join(select)
+        if found is not None and self.style.chance(75):
+            values = {column: self.scalar(found, value) for column, value in found.values.items()}
+            select = replace(select, source=found.left)
         # Without a qualifier a name of two relations would be ambiguous.
         single = not isinstance(select.source, ir.Join)
         # Spark finds a key in the select list only if it is written alike there.
         once = Clause(self.style, False)
         known: Mapping[ir.Expr, Written] = {
-            key: once.written(key) for key in select.group_by or () if isinstance(key, ir.Call)
+            **values,
+            **{key: once.written(key) for key in select.group_by or () if isinstance(key, ir.Call)},
         }
         clause = Clause(self.style, single and self.style.chance(60), known)
         distinct = "DISTINCT " if select.distinct else ""
@@ -175,6 +183,17 @@ class _Writer:
         if compared.rest is not None:
             query += f" {words('WHERE')} {clause.text(compared.rest)}"
         return f"{clause.operand(compared.mine, Level.COMPARISON)} {words(negation + 'IN')} ({query})"
+
+    def scalar(self, join: ScalarJoin, value: ir.Expr) -> Written:
+        """Returns the subquery that gives one value of a join."""
+        words, clause = self.style.words, Clause(self.style, False)
+        text = f"{words('SELECT')} {clause.text(value)} {words('FROM')} {self.source(join.inner.source)}"
+        ties = (ir.Call("eq", (key, outer), BOOLEAN) for outer, key in join.ties)
+        conditions = [clause.operand(tie, Level.AND) for tie in ties]
+        if join.inner.where is not None:
+            conditions.append(clause.operand(join.inner.where, Level.AND))
+        where = f" {words('WHERE')} {words(' AND ').join(conditions)}" if conditions else ""
+        return f"({text}{where})", Level.PRIMARY
 
     def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: Clause) -> str:
         items = [item.expr for item in select.items]
@@ -258,7 +277,8 @@ class _Writer:
         elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.style.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
         names = _equated_names(join)
-        if names and self.shared(join) == set(names) and self.style.chance(50):
+        natural = join.kind not in ir.MEMBERSHIP and self.shared(join) == set(names)
+        if names and natural and self.style.chance(50):
             return f"{left}{self.style.gap()}{self.style.words('NATURAL ' + words)} {right}"
         text = f"{left}{self.style.gap()}{self.style.words(words)} {right}"
         if join.on is None:

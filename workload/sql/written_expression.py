@@ -81,7 +81,8 @@ class Clause:
 
     def item(self, item: ir.Item) -> str:
         expr = item.expr
-        if isinstance(expr, ir.ColumnRef) and expr.name == item.name and self.style.chance(40):
+        plain = isinstance(expr, ir.ColumnRef) and expr not in self.known
+        if isinstance(expr, ir.ColumnRef) and plain and expr.name == item.name and self.style.chance(40):
             # The output has the name as it is written here, capitals included.
             return item.name if self.bare else f"{self.style.alias(expr.relation)}.{item.name}"
         text = self.text(expr)

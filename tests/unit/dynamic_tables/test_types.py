@@ -82,7 +82,7 @@ TYPES = {
     "month": [("month(d)", "INT")],
     "day": [("day(d)", "INT")],
     CASE: [
-        ("decode(a, 1, 'x', NULL, 'y')", "STRING"),
+        ("decode(a, 1, 'x', NULL, 'y', b)", "STRING"),
         ("decode(a, 1, n, 2, a, 0)", "BIGINT"),
         ("CASE WHEN f THEN a WHEN a > 1 THEN n END", "BIGINT"),
         ("CASE a WHEN 1 THEN 'x' ELSE NULL END", "STRING"),

@@ -1,0 +1,88 @@
+"""Which joins scalar subqueries stand for: those with the aggregates of groups, or of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from workload import query as ir
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarJoin:
+    """The block without its join, the block that is joined, and what the columns of that one stand for.
+
+    `ties`: what a row has to equal, each with the key of the groups. `values`: column -> its aggregate.
+    """
+
+    left: ir.Relation
+    inner: ir.Select
+    ties: tuple[tuple[ir.Expr, ir.Expr], ...]
+    values: Mapping[ir.Expr, ir.Expr]
+
+
+def scalar_join(select: ir.Select) -> ScalarJoin | None:
+    """The join of a block whose right side can be written as scalar subqueries; None if there is none.
+
+    Of a group that is not there a LEFT JOIN gives NULL, as a subquery does, but for COUNT, which is 0 there.
+    """
+    match select.source:
+        case ir.Join(
+            ir.JoinKind.LEFT | ir.JoinKind.CROSS as kind, left, ir.Derived(ir.Select() as inner, alias), on
+        ):
+            pass
+        case _:
+            return None
+    keys = inner.group_by
+    if keys is None or inner.having is not None or inner.distinct or select.group_by is not None:
+        return None
+    named = {item.name: item.expr for item in inner.items}
+    ties = [_tie(part, alias, named) for part in _conjuncts(on)]
+    tied = [tie for tie in ties if tie is not None]
+    if (
+        len(tied) < len(ties)
+        or {key for _, key in tied} != set(keys)
+        or (kind is ir.JoinKind.CROSS) != (not keys)
+    ):
+        return None
+    values: dict[ir.Expr, ir.Expr] = {column: named[column.name] for column in _read(select, alias)}
+    if not all(_is_value(value, kind) for value in values.values()):
+        return None
+    return ScalarJoin(left, inner, tuple(tied), values)
+
+
+def _conjuncts(on: ir.Expr | None) -> Iterator[ir.Expr]:
+    match on:
+        case None:
+            return
+        case ir.Call("and", parts, _):
+            for part in parts:
+                yield from _conjuncts(part)
+        case _:
+            yield on
+
+
+def _tie(condition: ir.Expr, alias: str, named: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.Expr] | None:
+    match condition:
+        case ir.Call("eq", (outer, ir.ColumnRef(relation, name, _)), _) if relation == alias:
+            pass
+        case ir.Call("eq", (ir.ColumnRef(relation, name, _), outer), _) if relation == alias:
+            pass
+        case _:
+            return None
+    read = {part.relation for part in ir.subexpressions(outer) if isinstance(part, ir.ColumnRef)}
+    return (outer, named[name]) if read and alias not in read else None
+
+
+def _read(select: ir.Select, alias: str) -> Iterator[ir.ColumnRef]:
+    tops = [item.expr for item in select.items] + ([] if select.where is None else [select.where])
+    for top in tops:
+        for part in ir.subexpressions(top):
+            if isinstance(part, ir.ColumnRef) and part.relation == alias:
+                yield part
+
+
+def _is_value(value: ir.Expr, kind: ir.JoinKind) -> bool:
+    aggregates = [part.function for part in ir.subexpressions(value) if isinstance(part, ir.Aggregate)]
+    counts = {ir.AggregateFunction.COUNT, ir.AggregateFunction.COUNT_STAR}
+    return bool(aggregates) and (kind is ir.JoinKind.CROSS or not counts & set(aggregates))
