@@ -101,7 +101,7 @@ class QueryBinder:
     scans: int = 0
 
     def query(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> Bound:
-        """Returns a bound SELECT or UNION; `ctes` are the CTEs that are visible where it stands."""
+        """Returns a bound SELECT or set operation; `ctes` are the CTEs that are visible where it stands."""
         refuse_clauses(node)
         ctes = self.visible(node, ctes)
         match node:
@@ -112,7 +112,7 @@ class QueryBinder:
             case exp.Subquery() if not node.alias:
                 return self.query(node.this, ctes)
             case _:
-                raise UnsupportedError(type(node).__name__.upper(), "not a SELECT or UNION ALL")
+                raise UnsupportedError(type(node).__name__.upper(), "not a SELECT or a set operation")
 
     def visible(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
         """Returns the CTEs that are visible in a query: those of its WITH too."""
@@ -296,6 +296,8 @@ class QueryBinder:
         kind = JoinKind.INNER if semi in ("SEMI", "ANTI") else join_kind(node)
         right, right_scope = self.source(node.this, ctes)
         aliases = [alias for alias, _ in scope.relations + right_scope.relations]
+        if len(set(aliases)) != len(aliases) and semi in ("SEMI", "ANTI"):
+            raise UnsupportedError(f"{semi} JOIN of two relations with one alias", "give each its own")
         if len(set(aliases)) != len(aliases):
             raise DefinitionError(
                 f"alias {right_scope.relations[0][0]} stands twice in one FROM; give each its own"
@@ -315,7 +317,7 @@ class QueryBinder:
                 binder = ExpressionBinder(both.resolve, type_of=self.names.type_of)
                 condition = predicate(binder.bind(on), "ON")
             self.names.refuse_float_comparison(condition, "a join condition")
-            return SemiJoin(left, right, condition, anti=semi == "ANTI"), scope
+            return SemiJoin(left, right, condition, anti=semi == "ANTI"), _with_first(scope, shared)
         if shared:
             return self._merged(kind, left, right, both, shared)
         if on is None:
@@ -359,6 +361,14 @@ def _holds_relations(inner: exp.Expr) -> bool:
     """Tells whether parentheses hold relations, as in `(r JOIN s ON ...)`, and not a query."""
     named = isinstance(inner, exp.Subquery) and bool(inner.alias or inner.args.get("joins"))
     return isinstance(inner, exp.Table) or named
+
+
+def _with_first(scope: Scope, shared: Sequence[tuple[str, Col, Col]]) -> Scope:
+    """Returns the scope of the left side of a join whose USING puts some of its columns first."""
+    first = tuple((name, mine) for name, mine, _ in shared)
+    gone = {column.name for _, column in first}
+    kept = tuple(output for output in scope.merged if output[1].name not in gone)
+    return Scope(scope.relations, (*first, *kept), scope.hidden | gone)
 
 
 def _without_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:

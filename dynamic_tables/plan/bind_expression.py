@@ -332,8 +332,10 @@ def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
 
-PORTABLE = re.compile(r"[A-Za-z0-9^|()\[\]+*-]*")
-"""Regular expressions without what Java and DuckDB read in two ways: `.`, `$`, `?`, backslash."""
+_PIECE = r"(?:[A-Za-z0-9-]|\[\^?(?:a-z|A-Z|0-9|[A-Za-z0-9])+\])[+*]?"
+_PIECES = rf"(?:{_PIECE}|\({_PIECE}+(?:\|{_PIECE}+)*\)[+*]?)+"
+PORTABLE = re.compile(rf"\^?{_PIECES}(?:\|{_PIECES})*")
+"""Regular expressions of the few forms that Java and DuckDB read alike; Spark gets all others as written."""
 
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.expressions import Col, Expr, conjunction, walk
 from dynamic_tables.plan.nodes import Filter, Plan, columns
 from dynamic_tables.plan.refusals import refuse_clauses
@@ -77,8 +78,14 @@ def bind_block(query: exp.Select, queries: Queries, outside: Scope, ctes: Ctes, 
     Raises DefinitionError: an unknown name. Raises UnsupportedError: a clause or correlation without a rule.
     """
     refuse_clauses(query)
+    if query.args.get("order") is not None:
+        raise UnsupportedError(f"ORDER BY inside {what}", "it means nothing there; leave it out")
     ctes = queries.visible(query, ctes)
-    plan, inner = queries.from_clause(query, ctes)
+    try:
+        plan, inner = queries.from_clause(query, ctes)
+    except DefinitionError as error:
+        # What it does not know may be a column outside.
+        raise UnsupportedError(f"a correlated FROM inside {what} ({error})") from error
     binder = ExpressionBinder(
         lambda node: _first_known(node, inner, outside), type_of=queries.names.type_of, aggregates=True
     )
@@ -95,7 +102,8 @@ def bind_block(query: exp.Select, queries: Queries, outside: Scope, ctes: Ctes, 
         (ties if block.reads_outside(condition) else own).append(condition)
     if own:
         queries.names.refuse_float_comparison(conjunction(own), "WHERE")
-        plan = Filter(plan, conjunction(own))
+        plan, left = connected(plan, conjunction(own))
+        plan = plan if left is None else Filter(plan, left)
     if nested:
         try:
             plan = queries.restricted(plan, inner, nested, ctes)
@@ -105,11 +113,23 @@ def bind_block(query: exp.Select, queries: Queries, outside: Scope, ctes: Ctes, 
     return Block(plan, inner, tuple(ties), binder)
 
 
+def plain_query(node: exp.Expr, what: str) -> exp.Expr:
+    """Returns the query in the parentheses of `what`. Raises UnsupportedError: a clause follows them."""
+    while isinstance(node, exp.Subquery):
+        if any(value for name, value in node.args.items() if name != "this"):
+            raise UnsupportedError(f"a clause after the parentheses inside {what}")
+        node = node.this
+    return node
+
+
 def _first_known(node: exp.Column, inner: Scope, outside: Scope) -> Expr:
-    try:
+    """Returns what a name stands for: a column inside, if there is one or several of it, else one outside."""
+    table, name = node.table.lower(), node.name.lower()
+    aliases = {alias for alias, _ in inner.relations}
+    columns_inside = {output.lower() for _, outputs in inner.relations for output, _ in outputs}
+    if table in aliases if table else name in columns_inside:
         return inner.resolve(node)
-    except DefinitionError as unknown:
-        try:
-            return outside.resolve(node)
-        except DefinitionError:
-            raise unknown from None
+    try:
+        return outside.resolve(node)
+    except DefinitionError:
+        return inner.resolve(node)

@@ -65,9 +65,9 @@ def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
     for position, item in enumerate(node.expressions):
         match item:
             case exp.Star():
-                items.extend(_without_excepted(item, scope.star(None)))
+                items.extend(without_excepted(item, scope.star(None)))
             case exp.Column(this=exp.Star()):
-                items.extend(_without_excepted(item.this, scope.star(item.table)))
+                items.extend(without_excepted(item.this, scope.star(item.table)))
             case exp.Alias():
                 items.append((item.alias, binder.bind(item.this)))
             case _:
@@ -80,7 +80,7 @@ def _has_aggregate(expr: Expr) -> bool:
     return any(isinstance(part, Agg) for part in walk(expr))
 
 
-def _without_excepted(star: exp.Expr, outputs: Outputs) -> Outputs:
+def without_excepted(star: exp.Expr, outputs: Outputs) -> Outputs:
     """Returns the columns of a star without those that EXCEPT lists."""
     if any(name != "except_" for name in parts(star)):
         raise UnsupportedError("* REPLACE or RENAME", "list the columns")

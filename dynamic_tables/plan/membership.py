@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
-from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block
+from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.expressions import Expr, Lit, conjunction
+from dynamic_tables.plan.grouping import without_excepted
 from dynamic_tables.plan.nodes import Plan, SemiJoin
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.typed import call
@@ -59,12 +60,17 @@ class Members:
 
         Raises DefinitionError: a condition that is none. Raises UnsupportedError: a query without a rule.
         """
-        query = member.query.unnest()
+        query = plain_query(member.query, "IN or EXISTS")
+        doubled = isinstance(member.query, exp.Subquery) and isinstance(member.query.this, exp.Subquery)
+        if doubled and isinstance(query, exp.Select):
+            # Spark takes the inner parentheses for a scalar subquery.
+            raise UnsupportedError("a query in doubled parentheses after IN", "write them once")
         values: tuple[Expr, ...]
         if isinstance(query, exp.Select) and not _grouped(query):
             block = bind_block(query, self.queries, self.scope, self.ctes, "IN or EXISTS")
             right, ties = block.plan, block.ties
-            values = self._values(query, block) if member.values else ()
+            values = self._values(query, block)
+            values = values if member.values else ()
         else:
             right, values = self._apart(query)
             ties = ()
@@ -79,17 +85,23 @@ class Members:
             bound = self.queries.query(query, self.ctes)
         except DefinitionError as error:
             # What it does not know may be a column outside.
-            raise UnsupportedError(f"IN or EXISTS over a grouped query ({error})") from error
+            raise UnsupportedError(f"IN or EXISTS over a query of several rows of FROM ({error})") from error
         return bound.plan, tuple(column for _, column in bound.outputs)
 
     def _values(self, query: exp.Select, block: Block) -> tuple[Expr, ...]:
+        """Returns the select list. Whatever is no value of one row of FROM is refused, for EXISTS too."""
         values: list[Expr] = []
         for item in query.expressions:
-            if item.is_star:
-                table = item.table if isinstance(item, exp.Column) else None
-                values += [column for _, column in block.scope.star(table or None)]
-            else:
-                values.append(block.binder.bind(item.unalias()))
+            match item:
+                case exp.Star():
+                    values += [column for _, column in without_excepted(item, block.scope.star(None))]
+                case exp.Column(this=exp.Star()):
+                    outputs = without_excepted(item.this, block.scope.star(item.table))
+                    values += [column for _, column in outputs]
+                case exp.Null():
+                    values.append(Lit(None, BOOLEAN))
+                case _:
+                    values.append(block.binder.bind(item.unalias()))
         if any(map(block.reads_outside, values)):
             raise UnsupportedError("IN (subquery) that selects a column from outside")
         return tuple(values)
@@ -114,7 +126,7 @@ class Members:
 
 
 def _grouped(query: exp.Select) -> bool:
-    """Tells whether a block has one row for several of its FROM clause."""
+    """Tells whether a block aggregates, so that a row of it stands for several of its FROM clause."""
     return any(query.args.get(name) for name in ("group", "having")) or any(
         item.find(exp.AggFunc) for item in query.expressions
     )

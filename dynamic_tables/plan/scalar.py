@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block
+from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, walk
 from dynamic_tables.plan.grouping import Grouping
 from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Plan, Project, columns
@@ -56,7 +56,7 @@ class Scalars:
         for subquery in [found for part in parts for found in scalars(part)]:
             if subquery.parent is None:
                 raise UnsupportedError("scalar subquery as a condition", "compare it with TRUE")
-            plan, name = self._value(plan, subquery.unnest(), correlated=correlated)
+            plan, name = self._value(plan, plain_query(subquery, "an expression"), correlated=correlated)
             names.append(name)
             # In parentheses: a plain column would give the output its name.
             subquery.replace(exp.paren(name.copy(), copy=False))

@@ -25,7 +25,7 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r WHERE a IN (SELECT MAX(a) FROM s WHERE s.c = r.b GROUP BY s.c)": (
-        "IN or EXISTS over a grouped query (unknown table r in r.b; in scope: s)",
+        "IN or EXISTS over a query of several rows of FROM (unknown table r in r.b; in scope: s)",
         NO_RULE,
     ),
     "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE EXISTS (SELECT 1 FROM s q WHERE q.c = r.b))": (
@@ -50,6 +50,30 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r GROUP BY a, (SELECT MAX(c) FROM s)": ("scalar subquery", NO_RULE),
+    "SELECT a FROM r WHERE EXISTS (SELECT try_sum(c) FROM s)": (
+        "function try_sum",
+        "it is not in the registry of differentiable expressions",
+    ),
+    "SELECT a FROM r WHERE a IN ((SELECT a FROM s) ORDER BY 1 LIMIT 1)": (
+        "a clause after the parentheses inside IN or EXISTS",
+        NO_RULE,
+    ),
+    "SELECT a FROM r WHERE a NOT IN ((SELECT a FROM s))": (
+        "a query in doubled parentheses after IN",
+        "write them once",
+    ),
+    "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s ORDER BY r.a)": (
+        "ORDER BY inside IN or EXISTS",
+        "it means nothing there; leave it out",
+    ),
+    "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s JOIN s AS t ON s.a = t.a AND t.c = r.b)": (
+        "a correlated FROM inside IN or EXISTS (unknown table r in r.b; in scope: s, t)",
+        NO_RULE,
+    ),
+    "SELECT a FROM r LEFT SEMI JOIN r USING (a)": (
+        "SEMI JOIN of two relations with one alias",
+        "give each its own",
+    ),
     "SELECT a FROM r UNION ALL BY NAME SELECT a FROM s": ("UNION BY NAME", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY ROLLUP (a)": ("ROLLUP", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY a WITH ROLLUP": ("ROLLUP", NO_RULE),

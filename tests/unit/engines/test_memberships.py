@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from campaign.judging.lane import Lane
+from dynamic_tables.errors import DefinitionError
 from dynamic_tables.explain import declare, explain
 from tests.in_memory import in_memory
 from tests.ir import call, columns, join, named, select, table
@@ -107,3 +108,25 @@ def test_people_write_them_as_joins_and_as_conditions() -> None:
 def test_conditions_that_are_maintained(condition: str) -> None:
     declared = declare(("r(k INT, a INT)", "s(k INT, b INT)"), ())
     assert explain(f"SELECT k FROM r WHERE {condition}", declared).incremental
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("EXISTS (SELECT 1 FROM s JOIN s AS t ON s.k = t.k WHERE b = a)", "column b is ambiguous"),
+        ("EXISTS (SELECT nosuch FROM s)", "unknown column nosuch"),
+        ("k IN (SELECT * FROM s)", "IN compares 1 values with a query of 2 columns"),
+    ],
+)
+def test_conditions_that_spark_refuses(condition: str, said: str) -> None:
+    declared = declare(("r(k INT, a INT)", "s(k INT, b INT)"), ())
+    with pytest.raises(DefinitionError, match=said):
+        explain(f"SELECT k FROM r WHERE {condition}", declared)
+
+
+def test_using_puts_its_columns_first_and_natural_is_refused() -> None:
+    declared = declare(("r(k INT, a INT)", "s(k INT, a INT)"), ())
+    explained = explain("SELECT * FROM r LEFT SEMI JOIN s USING (a)", declared)
+    assert [name for name, _ in explained.columns] == ["a", "k"]
+    with pytest.raises(DefinitionError, match="no NATURAL ANTI JOIN in Spark"):
+        explain("SELECT * FROM r NATURAL LEFT ANTI JOIN s", declared)

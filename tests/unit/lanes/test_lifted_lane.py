@@ -81,7 +81,7 @@ def test_a_planted_fault_is_reported_unlifted(lifting: Lifting, fault: str) -> N
 
 
 def outcomes(lane: LiftedLane) -> Iterator[Outcome]:
-    return (lane.judge_as_run(scenario_at(5, SMOKE, index))[0] for index in range(60))
+    return (lane.judge_as_run(scenario_at(7, SMOKE, index))[0] for index in range(60))
 
 
 def test_what_cannot_be_lifted_is_run_one_by_one() -> None:

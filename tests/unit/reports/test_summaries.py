@@ -95,8 +95,8 @@ def test_the_gravest_problem_gives_the_verdict(
 @pytest.mark.parametrize(
     ("changes", "pairs", "verdict"),
     [
-        (1000, 250, RunVerdict.PASSED),
-        (1000, 251, RunVerdict.AMPLIFIED),
+        (1000, 100, RunVerdict.PASSED),
+        (1000, 101, RunVerdict.AMPLIFIED),
         (199, 99, RunVerdict.PASSED),
     ],
 )

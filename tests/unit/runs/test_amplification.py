@@ -43,7 +43,7 @@ def test_a_refresh_of_everything_is_above_the_bound_and_the_engine_is_below() ->
     ("changes", "amplification", "amplified"),
     [
         (LEAST_CHANGES, LEAST_CHANGES // 2, True),
-        (LEAST_CHANGES, LEAST_CHANGES // 8, False),
+        (LEAST_CHANGES, LEAST_CHANGES // 16, False),
         (LEAST_CHANGES - 1, LEAST_CHANGES // 2, False),
         (0, 0, False),
     ],

@@ -53,7 +53,7 @@ def passed(judged: JudgedScenario) -> bool:
 def test_an_engine_that_dies_is_a_product_failure_with_its_folder_and_the_run_goes_on(tmp_path: Path) -> None:
     spec = LaneSpec(tier="adapter:tests.unit.engines.aborting:Aborting")
     profile = within_limits(QUICK, spec.tier)
-    plan = CampaignPlan(seed=1, profile=profile, scenarios=16, workers=2)
+    plan = CampaignPlan(seed=2, profile=profile, scenarios=16, workers=2)
     summary = run_campaign(plan, spec, tmp_path / "run")
     assert summary.outcomes["passed"] > 0
     assert summary.outcomes["passed"] + summary.outcomes["product_failure"] == 16

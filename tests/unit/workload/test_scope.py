@@ -26,7 +26,17 @@ from tests.ir import (
 )
 from tests.unit.workload.shop import CUSTOMER, ORDER, VIPS, spending
 from workload.errors import WorkloadError
-from workload.query import Aggregate, AggregateFunction, Call, JoinKind, Literal, Query, UnionAll, With
+from workload.query import (
+    MEMBERSHIP,
+    Aggregate,
+    AggregateFunction,
+    Call,
+    JoinKind,
+    Literal,
+    Query,
+    UnionAll,
+    With,
+)
 from workload.schema import Column
 from workload.scope import output_columns
 from workload.types import BIGINT, BOOLEAN, INT, STRING, decimal
@@ -58,7 +68,15 @@ def test_ctes_see_earlier_ones_and_end_with_their_query() -> None:
         output_columns(union_all(with_({"ones": ones}, again), again), CATALOG)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in JoinKind if kind is not JoinKind.CROSS])
+@pytest.mark.parametrize("kind", MEMBERSHIP)
+def test_a_semi_join_brings_its_left_side_into_scope(kind: JoinKind) -> None:
+    source = join(kind, customers, orders, on_k)
+    assert output_columns(select({"name": c["name"]}, source), CATALOG) == (Column("name", STRING),)
+    with pytest.raises(WorkloadError, match=r"no column o\.units"):
+        output_columns(select({"units": o["units"]}, source), CATALOG)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in JoinKind if kind not in (JoinKind.CROSS, *MEMBERSHIP)])
 def test_a_join_brings_both_sides_into_scope(kind: JoinKind) -> None:
     query = select({"name": c["name"], "units": o["units"]}, join(kind, customers, orders, on_k))
     assert output_columns(query, CATALOG) == (Column("name", STRING), Column("units", BIGINT))
