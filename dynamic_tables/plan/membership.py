@@ -15,10 +15,10 @@ from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.expressions import Expr, Lit, conjunction
 from dynamic_tables.plan.grouping import without_excepted
-from dynamic_tables.plan.nodes import Plan, SemiJoin
+from dynamic_tables.plan.nodes import Distinct, Filter, Plan, Project, SemiJoin
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.typed import call
-from dynamic_tables.plan.types import BOOLEAN, NUMERIC
+from dynamic_tables.plan.types import BOOLEAN, INT, NUMERIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,29 @@ class Members:
         else:
             right, values = self._apart(query)
             ties = ()
-        conditions = [*ties, *([self._equal(member, values)] if member.values else [])]
-        condition = conjunction(conditions or [Lit(True, BOOLEAN)])
+        pairs = self._pairs(member, values) if member.values else []
+        equal = [call("=", *pair) for pair in pairs]
+        condition = conjunction([*ties, *equal] or [Lit(True, BOOLEAN)])
         self.queries.names.refuse_float_comparison(condition, "IN or EXISTS")
+        if member.anti and len(pairs) == 1 and not ties:
+            return self._not_in(plan, right, *pairs[0])
+        if member.anti and pairs:
+            condition = conjunction([*ties, call("not", call("is false", conjunction(equal)))])
         return SemiJoin(plan, right, condition, member.anti)
+
+    def _not_in(self, plan: Plan, right: Plan, value: Expr, other: Expr) -> Plan:
+        """Returns the rows with `value` NOT IN the others: those for which no comparison is true or NULL.
+
+        A row goes if its value is among the others, if one of them is NULL, or if it is NULL itself and
+        there is any other. As one condition this would be a comparison of every pair of rows.
+        """
+
+        def any_of(rows: Plan) -> Plan:
+            return Distinct(Project(rows, ((self.queries.names.fresh("any"), Lit(1, INT)),)))
+
+        rest = SemiJoin(plan, right, call("=", value, other), anti=True)
+        without = SemiJoin(rest, any_of(Filter(right, call("is null", other))), Lit(True, BOOLEAN), anti=True)
+        return SemiJoin(without, any_of(right), call("is null", value), anti=True)
 
     def _apart(self, query: exp.Expr) -> tuple[Plan, tuple[Expr, ...]]:
         """Returns a query that is computed as a whole, before anything is compared with it."""
@@ -106,12 +125,8 @@ class Members:
             raise UnsupportedError("IN (subquery) that selects a column from outside")
         return tuple(values)
 
-    def _equal(self, member: Membership, values: tuple[Expr, ...]) -> Expr:
-        """Returns the condition that IN puts on a row and a row of the query; of NOT IN, that it may hold.
-
-        `x NOT IN (...)` keeps x only if `x = y` is false for every y: where it is NULL, x is no member of
-        the result either.
-        """
+    def _pairs(self, member: Membership, values: tuple[Expr, ...]) -> list[tuple[Expr, Expr]]:
+        """Returns each value before IN with the column of the query that it is compared with."""
         binder = ExpressionBinder(self.scope.resolve, type_of=self.queries.names.type_of)
         mine = [binder.bind(value) for value in member.values]
         if len(mine) != len(values):
@@ -121,8 +136,7 @@ class Members:
         for left, right in zip(mine, values, strict=True):
             if left.type != right.type and not {left.type.kind, right.type.kind} <= NUMERIC:
                 raise UnsupportedError(f"IN (subquery) that compares {left.type} with {right.type}")
-        equal = conjunction(call("=", *pair) for pair in zip(mine, values, strict=True))
-        return call("not", call("is false", equal)) if member.anti else equal
+        return list(zip(mine, values, strict=True))
 
 
 def _grouped(query: exp.Select) -> bool:

@@ -26,10 +26,10 @@ MAY_BE = call("not", call("is_false", SAME_KEY))
 """The condition of NOT IN: the keys are equal, or one of them is NULL."""
 
 
-def members(kind: JoinKind, on: Query | object) -> Scenario:
+def members(kind: JoinKind, on: Query | object, style: int = 0) -> Scenario:
     """Rows of r by what s holds: a second match, the last one, a NULL, nothing at all."""
     query = select({"k": r["k"]}, join(kind, named("r"), named("s"), on=on))  # type: ignore[arg-type]
-    return Scenario("members", (R, S), (DynamicTable("d", query),), STEPS)
+    return Scenario("members", (R, S), (DynamicTable("d", query, style=style),), STEPS)
 
 
 STEPS = (
@@ -62,10 +62,11 @@ STEPS = (
 def test_members_after_each_refresh(
     kind: JoinKind, on: object, contents: list[dict[int | None, int]]
 ) -> None:
-    scenario = members(kind, on)
-    refreshes = in_memory().run(scenario).refreshes
-    assert [Counter(stored.row[0] for stored in each.contents) for each in refreshes] == contents
-    assert {each.action for each in refreshes[1:]} == {Action.INCREMENTAL}
+    for style in range(10):
+        scenario = members(kind, on, style)
+        refreshes = in_memory().run(scenario).refreshes
+        assert [Counter(stored.row[0] for stored in each.contents) for each in refreshes] == contents
+        assert {each.action for each in refreshes[1:]} == {Action.INCREMENTAL}
     assert Lane(engine=in_memory(), fresh_percent=100).judge(scenario).outcome is OutcomeClass.PASSED
 
 
