@@ -73,7 +73,7 @@ def test_floors_that_are_not_met_are_no_pass(tmp_path: Path) -> None:
     profile.write_text('base = "quick"\n[floors]\n"state: group refilled" = 9000\n', encoding="utf-8")
     result = dvs("fuzz", "--scenarios", "2", "--profile", str(profile), "--out", str(tmp_path / "run"))
     assert result.exit_code == 3
-    assert "floor not met: state: group refilled: 0 of 18" in result.stdout
+    assert "floor not met: state: group refilled:" in result.stdout
 
 
 @pytest.mark.slow

@@ -46,7 +46,8 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
     ):
         return None
     values: dict[ir.Expr, ir.Expr] = {column: named[column.name] for column in _read(select, alias)}
-    if not all(_is_value(value, kind) for value in values.values()):
+    # Without any value the text would not name the relations of the join.
+    if not values or not all(_is_value(value, kind) for value in values.values()):
         return None
     return ScalarJoin(left, inner, tuple(tied), values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -60,6 +61,8 @@ def test_people_write_it_as_a_subquery_but_not_a_count() -> None:
     assert any("(select max(s.b) from s where s.k = r.k)" in text for text in texts(TOP))
     counted = select({"k": r["k"], "n": g["n"]}, GROUPS)
     assert all("(select count(*) from s where" not in text for text in texts(counted)), "0 there, here NULL"
+    unread = select({"k": r["k"]}, GROUPS)
+    assert all(re.search(r"\bs\b", text) for text in texts(unread)), "the text names every relation"
     keys = select({"k": g["k"], "top": g["top"]}, GROUPS)
     assert all("group by" in text for text in texts(keys)), "a key of the groups is no value"
 

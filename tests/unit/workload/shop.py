@@ -92,8 +92,8 @@ def spending() -> Query:
 def everyone() -> Query:
     """Branches of one type, under every set operation."""
     nameless = select({"k": o["k"], "name": null(STRING)}, named("purchase", "o"))
-    copies = union_all(VIPS, except_all(nameless, VIPS), union(VIPS, nameless))
-    return intersect_all(copies, except_(intersect(VIPS, nameless), VIPS))
+    nobody = except_(intersect_all(intersect(VIPS, nameless), VIPS), VIPS)
+    return union_all(VIPS, except_all(nameless, VIPS), union(VIPS, nameless), nobody)
 
 
 def weight_over(limit: float) -> Expr:

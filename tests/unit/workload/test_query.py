@@ -62,8 +62,8 @@ def test_expressions_of_nested_joins_come_inside_out() -> None:
 
 def test_blocks_enter_derived_tables_ctes_and_branches() -> None:
     assert len(list(blocks(spending()))) == 3
-    assert len(list(blocks(everyone()))) == 8
-    assert len(list(blocks(select({"k": lit(1)}, derived(everyone(), "d"))))) == 9
+    assert len(list(blocks(everyone()))) == 9
+    assert len(list(blocks(select({"k": lit(1)}, derived(everyone(), "d"))))) == 10
 
 
 def test_names_read_are_listed_once_in_order_and_without_ctes() -> None:
