@@ -18,6 +18,7 @@ from dynamic_tables.plan.grouping import Grouping
 from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Plan, Project, columns
 from dynamic_tables.plan.scope import Outputs, Scope
 from dynamic_tables.plan.typed import call
+from dynamic_tables.plan.types import INTEGRAL, Kind, Type
 
 SCALARS = "$scalars"
 """The relation in whose name the values of scalar subqueries are in scope."""
@@ -119,13 +120,20 @@ def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str]:
         case Fn(sign, (left, right), _) if sign in EQUALITIES:
             outside = [block.reads_outside(left), block.reads_outside(right)]
             inside = [_reads_inside(left, block), _reads_inside(right, block)]
-            if outside == [True, False] and inside == [False, True]:
-                return left, right, sign
-            if outside == [False, True] and inside == [True, False]:
-                return right, left, sign
+            if outside == [not each for each in inside]:
+                outer, inner = (left, right) if outside[0] else (right, left)
+                _ensure_one_group(outer.type, inner.type)
+                return outer, inner, sign
         case _:
             pass
     raise UnsupportedError("scalar subquery with another correlation than an equality")
+
+
+def _ensure_one_group(outer: Type, inner: Type) -> None:
+    """Raises UnsupportedError where several groups could equal one value, as decimals do a double."""
+    kinds = {outer.kind, inner.kind}
+    if outer != inner and not kinds <= {*INTEGRAL} and kinds != {Kind.DECIMAL}:
+        raise UnsupportedError(f"scalar subquery that equates {outer} with {inner}", "cast one of them")
 
 
 def _reads_inside(expr: Expr, block: Block) -> bool:

@@ -45,6 +45,10 @@ QUERIES = {
         "scalar subquery with another correlation than an equality",
         NO_RULE,
     ),
+    "SELECT a, (SELECT MAX(c) FROM s WHERE CAST(s.a AS DOUBLE) = r.a) AS m FROM r": (
+        "scalar subquery that equates INT with DOUBLE",
+        "cast one of them",
+    ),
     "SELECT a, COUNT(*) AS n, (SELECT MAX(c) FROM s WHERE s.a = r.a) AS m FROM r GROUP BY a": (
         "scalar subquery that reads a column of a grouped query",
         NO_RULE,
