@@ -10,15 +10,12 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
-from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import conjuncts
-from dynamic_tables.plan.expressions import Col, Expr, Lit, conjunction
-from dynamic_tables.plan.membership import Members, membership
+from dynamic_tables.plan.expressions import Col, Lit, conjunction
 from dynamic_tables.plan.nodes import (
     BoundQuery,
     Distinct,
     ExceptAll,
-    Filter,
     IntersectAll,
     Join,
     JoinKind,
@@ -40,8 +37,8 @@ from dynamic_tables.plan.parse import (
 from dynamic_tables.plan.passed import TypeOf
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
-from dynamic_tables.plan.scalar import Scalars, scalars
 from dynamic_tables.plan.scope import Bound, Cte, Names, Outputs, Scope
+from dynamic_tables.plan.subqueries import restricted, with_scalars
 from dynamic_tables.plan.typed import call, cast, predicate
 from dynamic_tables.plan.types import BOOLEAN, common_of
 
@@ -171,7 +168,7 @@ class QueryBinder:
         where = node.args.get("where")
         if where is not None:
             plan = self.restricted(plan, scope, list(conjuncts(where.this)), ctes)
-        plan, scope, node = self._with_scalars(plan, scope, node, ctes)
+        plan, scope, node = with_scalars(self, plan, scope, node, ctes)
         bound = grouping.bind_items(self.names, node, plan, scope)
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on") is not None:
@@ -184,48 +181,7 @@ class QueryBinder:
         self, plan: Plan, scope: Scope, where: Sequence[exp.Expr], ctes: Mapping[str, Cte]
     ) -> Plan:
         """Returns the rows of a FROM clause that meet conditions, with queries inside them too."""
-        members = [(part, membership(part)) for part in where]
-        plain = [part for part, member in members if member is None and not any(scalars(part))]
-        if plain:
-            plan, left = connected(plan, self._condition(plain, scope))
-            plan = plan if left is None else Filter(plan, left)
-        for _, member in members:
-            if member is not None:
-                plan = Members(self, scope, ctes).of(plan, member)
-        compared = [part.copy() for part, member in members if member is None and any(scalars(part))]
-        if compared:
-            values = Scalars(self, scope, ctes)
-            plan, _ = values.joined(plan, compared, correlated=True)
-            plan = Filter(plan, self._condition(compared, values.scope))
-        return plan
-
-    def _condition(self, where: Sequence[exp.Expr], scope: Scope) -> Expr:
-        binder = ExpressionBinder(scope.resolve, type_of=self.names.type_of)
-        condition = conjunction(predicate(binder.bind(part), "WHERE") for part in where)
-        self.names.refuse_float_comparison(condition, "WHERE")
-        return condition
-
-    def _with_scalars(
-        self, plan: Plan, scope: Scope, node: exp.Select, ctes: Mapping[str, Cte]
-    ) -> tuple[Plan, Scope, exp.Select]:
-        """Returns plan, scope and syntax of a block whose outputs and HAVING name values of subqueries.
-
-        In a grouped block such a value is one more key: it is the same in all rows.
-        """
-        having = node.args.get("having")
-        if not any(found for part in (*node.expressions, *filter(None, [having])) for found in scalars(part)):
-            return plan, scope, node
-        node = node.copy()
-        parts = [*node.expressions, *filter(None, [node.args.get("having")])]
-        group, values = node.args.get("group"), Scalars(self, scope, ctes)
-        grouped = group is not None or any(isinstance(each, exp.AggFunc) for each in _without_queries(parts))
-        plan, names = values.joined(plan, parts, correlated=not grouped)
-        if grouped:
-            if group is None or not group.expressions:
-                raise UnsupportedError("scalar subquery beside aggregates without GROUP BY keys")
-            for name in names:
-                group.append("expressions", name.copy())
-        return plan, values.scope, node
+        return restricted(self, plan, scope, where, ctes)
 
     def from_clause(self, node: exp.Select, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
         """Returns the plan and the scope of a FROM clause with its joins."""
@@ -369,12 +325,6 @@ def _with_first(scope: Scope, shared: Sequence[tuple[str, Col, Col]]) -> Scope:
     gone = {column.name for _, column in first}
     kept = tuple(output for output in scope.merged if output[1].name not in gone)
     return Scope(scope.relations, (*first, *kept), scope.hidden | gone)
-
-
-def _without_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-    """Yields the nodes of expressions that are not inside a query."""
-    for part in parts:
-        yield from part.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
 def _column(scope: Scope, node: exp.Column) -> Col:

@@ -1,0 +1,78 @@
+"""One block with queries inside its expressions: WHERE, the select list and HAVING over joins with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.comma_joins import connected
+from dynamic_tables.plan.correlated import Ctes, Queries
+from dynamic_tables.plan.expressions import Expr, conjunction
+from dynamic_tables.plan.membership import Members, membership
+from dynamic_tables.plan.nodes import Filter, Plan
+from dynamic_tables.plan.scalar import Scalars, scalars
+from dynamic_tables.plan.scope import Names, Scope
+from dynamic_tables.plan.typed import predicate
+
+
+def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.Expr], ctes: Ctes) -> Plan:
+    """Returns the rows of a FROM clause that meet conditions, with queries inside them too.
+
+    Raises DefinitionError or UnsupportedError for conditions that cannot be bound.
+    """
+    members = [(part, membership(part)) for part in where]
+    plain = [part for part, member in members if member is None and not any(scalars(part))]
+    if plain:
+        plan, left = connected(plan, _condition(queries.names, plain, scope))
+        plan = plan if left is None else Filter(plan, left)
+    for _, member in members:
+        if member is not None:
+            plan = Members(queries, scope, ctes).of(plan, member)
+    compared = [part.copy() for part, member in members if member is None and any(scalars(part))]
+    if compared:
+        values = Scalars(queries, scope, ctes)
+        plan, _ = values.joined(plan, compared, correlated=True)
+        plan = Filter(plan, _condition(queries.names, compared, values.scope))
+    return plan
+
+
+def with_scalars(
+    queries: Queries, plan: Plan, scope: Scope, node: exp.Select, ctes: Ctes
+) -> tuple[Plan, Scope, exp.Select]:
+    """Returns plan, scope and syntax of a block whose outputs and HAVING name values of subqueries.
+
+    In a grouped block such a value is one more key: it is the same in all rows.
+    """
+    if not any(True for part in _parts(node) for _ in scalars(part)):
+        return plan, scope, node
+    node = node.copy()
+    parts, group, values = _parts(node), node.args.get("group"), Scalars(queries, scope, ctes)
+    grouped = group is not None or any(isinstance(each, exp.AggFunc) for each in _outside_queries(parts))
+    plan, names = values.joined(plan, parts, correlated=not grouped)
+    if grouped:
+        if group is None or not group.expressions:
+            raise UnsupportedError("scalar subquery beside aggregates without GROUP BY keys")
+        for name in names:
+            group.append("expressions", name.copy())
+    return plan, values.scope, node
+
+
+def _condition(names: Names, where: Sequence[exp.Expr], scope: Scope) -> Expr:
+    binder = ExpressionBinder(scope.resolve, type_of=names.type_of)
+    condition = conjunction(predicate(binder.bind(part), "WHERE") for part in where)
+    names.refuse_float_comparison(condition, "WHERE")
+    return condition
+
+
+def _parts(node: exp.Select) -> list[exp.Expr]:
+    """Returns the select list, and HAVING where there is one."""
+    having = node.args.get("having")
+    return [*node.expressions, *([] if having is None else [having])]
+
+
+def _outside_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    for part in parts:
+        yield from part.walk(prune=lambda node: isinstance(node, exp.Query))
