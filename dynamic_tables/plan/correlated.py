@@ -26,7 +26,7 @@ class Queries(Protocol):
     names: Names
 
     def query(self, node: exp.Expr, ctes: Ctes) -> Bound:
-        """Returns a bound query that reads nothing from outside."""
+        """Returns a bound query that may read no column from outside."""
         ...
 
     def from_clause(self, node: exp.Select, ctes: Ctes) -> tuple[Plan, Scope]:

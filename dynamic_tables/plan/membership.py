@@ -104,7 +104,9 @@ class Members:
             bound = self.queries.query(query, self.ctes)
         except DefinitionError as error:
             # What it does not know may be a column outside.
-            raise UnsupportedError(f"IN or EXISTS over a query of several rows of FROM ({error})") from error
+            raise UnsupportedError(
+                f"IN or EXISTS over a query with groups or a set operation ({error})"
+            ) from error
         return bound.plan, tuple(column for _, column in bound.outputs)
 
     def _values(self, query: exp.Select, block: Block) -> tuple[Expr, ...]:

@@ -150,9 +150,8 @@ class _Writer:
             f"{self.style.words('FROM')} {self.source(select.source)}",
         ]
         if select.where is not None and conditions:
-            conditions.insert(
-                self.style.chance(50) * len(conditions), clause.operand(select.where, Level.AND)
-            )
+            last, own = self.style.chance(50), clause.operand(select.where, Level.AND)
+            conditions = [*conditions, own] if last else [own, *conditions]
         elif select.where is not None:
             conditions.append(clause.text(select.where))
         if conditions:

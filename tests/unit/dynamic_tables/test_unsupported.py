@@ -25,7 +25,7 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r WHERE a IN (SELECT MAX(a) FROM s WHERE s.c = r.b GROUP BY s.c)": (
-        "IN or EXISTS over a query of several rows of FROM (unknown table r in r.b; in scope: s)",
+        "IN or EXISTS over a query with groups or a set operation (unknown table r in r.b; in scope: s)",
         NO_RULE,
     ),
     "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE EXISTS (SELECT 1 FROM s q WHERE q.c = r.b))": (
