@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from generators import domains
 from generators.builder import ScenarioBuilder
-from generators.domains import WIDE_DECIMAL, TableSketch
+from generators.domains import IMITATIONS, WIDE_DECIMAL, Domain, TableSketch
 from generators.intents import group_shapes, shapes
 from generators.intents.script import (
     Act,
@@ -172,11 +175,14 @@ def aggregates_over_pads(b: ScenarioBuilder) -> Script:
 
 
 def awkward_keys(b: ScenarioBuilder) -> Script:
-    """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a'.
+    """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a', NULL and 'n'.
 
     Each value comes in a separate row, so that one of two equal keys can go while the other stays.
     """
     table = b.add_table((b.choices.pick((DOUBLE, STRING)),))
+    if table.columns[1].type == STRING and b.choices.chance(50):
+        imitations = domains.stored(Domain((None, *IMITATIONS)), STRING, b.profile.limits)
+        table = replace(table, domains=(table.domains[0], imitations, *table.domains[2:]))
     target = group_shapes.by_second_column(b, table)
     name, values = table.columns[1].name, table.domains[1].values
     return script(
