@@ -42,7 +42,7 @@ from workload.query import (
     With,
     subexpressions,
 )
-from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, NESTED, Kind
+from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, INT, NESTED, Kind, decimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,13 +323,16 @@ class QueryGenerator:
             when = call("is_not_null", BOOLEAN, arg)
             other = expressions.literal(self.choices, arg.type)
             arg = call("case", arg.type, when, arg, other, digits=max(3, arg.digits))
-        # An average is no multiple of a power of two, so nothing is grouped by it or calculated from it.
-        if function is AggregateFunction.AVG and arg.type.kind is not Kind.DECIMAL:
+        if function is AggregateFunction.AVG:
+            if arg.type.kind is Kind.DECIMAL:
+                type_ = decimal(arg.type.precision + 4, arg.type.scale + 4)
+                return Term(Aggregate(function, arg.expr, distinct, type_))
+            # This average is no multiple of a power of two: nothing is grouped by it or calculated from it.
             return Term(Aggregate(function, arg.expr, distinct, DOUBLE), key=False)
-        type_ = summed_type(arg, growth)
-        assert type_ is not None, "the caller picks summable terms only"
-        sum_ = Aggregate(AggregateFunction.SUM, arg.expr, distinct, type_)
-        return Term(sum_, arg.digits + growth, arg.key and type_ != DOUBLE)
+        summed = summed_type(arg, growth)
+        assert summed is not None, "the caller picks summable terms only"
+        sum_ = Aggregate(AggregateFunction.SUM, arg.expr, distinct, summed)
+        return Term(sum_, arg.digits + growth, arg.key and summed != DOUBLE)
 
     def union(self, sources: Sequence[Source], depth: int) -> Generated:
         """UNION ALL or UNION of two or three branches with columns of the same types; often of one table."""

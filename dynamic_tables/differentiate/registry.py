@@ -96,7 +96,6 @@ NOT_YET: Mapping[str, str] = {
     "scalar subquery": "in GROUP BY, or of several rows; one aggregate is a join with its groups",
     "EXISTS, IN (subquery)": "under OR or CASE and in the select list; in WHERE they are semi and anti joins",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",
-    "AVG of DECIMAL": "its digits depend on the engine",
 }
 """Constructs for which AUTO resolves to FULL, with the reason."""
 

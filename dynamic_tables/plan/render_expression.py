@@ -51,8 +51,9 @@ class ExpressionRenderer:
             case Agg(name, arg, distinct, _):
                 if arg is None:
                     return "COUNT(*)"
-                called = f"{name}({'DISTINCT ' if distinct else ''}{self.expr(arg)})"
-                return self.dialect.aggregate_text(expr, called)
+                argument = self.expr(arg)
+                called = f"{name}({'DISTINCT ' if distinct else ''}{argument})"
+                return self.dialect.aggregate_text(expr, called, argument)
             case Fn():
                 return self._function(expr, self._arguments(expr))
             case _:

@@ -90,7 +90,6 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
     """Returns an aggregate over an argument.
 
     Raises DefinitionError: if the aggregate is not defined for the argument's type.
-    Raises UnsupportedError: for AVG of DECIMAL, whose digits depend on the engine.
     """
     match name:
         case "COUNT":
@@ -98,11 +97,7 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
         case "SUM":
             type_ = sum_type(arg.type)
         case "AVG":
-            if arg.type.kind is Kind.DECIMAL:
-                raise UnsupportedError(
-                    "AVG of DECIMAL", "its digits depend on the engine; use CAST(SUM(x) AS DOUBLE) / COUNT(x)"
-                )
-            type_ = DOUBLE if arg.type.kind in (*INTEGRAL, *FLOATING) else None
+            type_ = average_type(arg.type)
         case _:
             type_ = arg.type
     if type_ is None:

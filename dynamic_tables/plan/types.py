@@ -151,3 +151,15 @@ def sum_type(type_: Type) -> Type | None:
             return Type(Kind.DECIMAL, min(type_.precision + 10, MAX_PRECISION), type_.scale)
         case _:
             return None
+
+
+def average_type(type_: Type) -> Type | None:
+    """Returns the type of AVG over a type (Spark adds four digits to a DECIMAL); None if it has no AVG."""
+    match type_.kind:
+        case kind if kind in INTEGRAL or kind in FLOATING:
+            return DOUBLE
+        case Kind.DECIMAL:
+            precision, scale = min(type_.precision + 4, MAX_PRECISION), min(type_.scale + 4, MAX_PRECISION)
+            return Type(Kind.DECIMAL, precision, scale)
+        case _:
+            return None

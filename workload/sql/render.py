@@ -6,6 +6,7 @@ from typing import assert_never
 
 from workload import query as ir
 from workload.errors import WorkloadError
+from workload.sql.averages import decimal_average
 from workload.sql.dialect import Dialect, literal, type_name
 from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.types import Kind, SqlType
@@ -111,9 +112,15 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect) -> str:
         return "COUNT(*)"
     distinct = "DISTINCT " if aggregate.distinct else ""
     arg = render_expr(aggregate.arg, dialect)
-    if dialect is Dialect.POSTGRES and aggregate.function is ir.AggregateFunction.AVG:
+    average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
+    if dialect is Dialect.POSTGRES and average:
         # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.
         arg = f"CAST({arg} AS DOUBLE PRECISION)"
+    if aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is Kind.DECIMAL:
+        if dialect is Dialect.DUCKDB:
+            return decimal_average(arg, aggregate.arg.type, aggregate.type, distinct)
+        if dialect is Dialect.POSTGRES:
+            return f"CAST(round(AVG({distinct}{arg}), {aggregate.type.scale}) AS {aggregate.type})"
     name = aggregate.function.value
     if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
         # PostgreSQL orders booleans, and yet has no MIN and MAX of them.

@@ -24,8 +24,8 @@ class Dialect:
     binary: Callable[[bytes], str]
     """Takes a value of BINARY; returns its literal."""
     function_text: Callable[[Function], str]
-    aggregate_text: Callable[[Agg, str], str]
-    """Takes an aggregate and its plain text; returns the text with the type that Spark gives the result."""
+    aggregate_text: Callable[[Agg, str, str], str]
+    """Takes an aggregate, its plain text and that of its argument; returns the text of Spark's result."""
     other_type_name: Callable[[str], str] = str
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True

@@ -1,13 +1,35 @@
 """DuckDB, for tests of the rules in memory; casts give results the types that Spark gives them."""
 
+from decimal import Decimal
+
 from dynamic_tables.plan.dialects.base import Dialect
 from dynamic_tables.plan.expressions import Agg
-from dynamic_tables.plan.types import Kind
+from dynamic_tables.plan.types import MAX_PRECISION, Kind, Type
 
 
-def _aggregate_text(aggregate: Agg, plain: str) -> str:
+def _aggregate_text(aggregate: Agg, plain: str, arg: str) -> str:
+    if aggregate.name == "AVG" and aggregate.arg is not None and aggregate.type.kind is Kind.DECIMAL:
+        return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, arg)
     # DuckDB sums integers as HUGEINT and decimals at 38 digits.
     return f"CAST({plain} AS {DUCKDB.type_name(aggregate.type)})" if aggregate.name == "SUM" else plain
+
+
+def _decimal_average(of: Type, result: Type, distinct: bool, arg: str) -> str:
+    """Returns AVG of DECIMAL as Spark rounds it, half away from zero; DuckDB's own is a DOUBLE.
+
+    Sum and quotient are whole numbers of the last digit: of `of` first, then of `result`.
+    """
+    each, unit = "DISTINCT " if distinct else "", 10**result.scale
+    wide = Type(Kind.DECIMAL, MAX_PRECISION - 1 - of.scale, of.scale)
+    digits = f"CAST(CAST({arg} AS {wide}) * CAST({10**of.scale} AS DECIMAL({of.scale + 1}, 0)) AS HUGEINT)"
+    total, count = f"SUM({each}{digits})", f"COUNT({each}{arg})"
+    quotient = f"((abs({total}) * {2 * 10 ** (result.scale - of.scale)} + {count}) // (2 * {count}))"
+    fraction = f"CAST({quotient} % {unit} AS DECIMAL({result.scale + 1}, 0))"
+    value = (
+        f"CAST(CAST({quotient} // {unit} AS DECIMAL({max(1, result.precision - result.scale)}, 0)) "
+        f"+ {fraction} * CAST('{1 / Decimal(unit):f}' AS DECIMAL({result.scale}, {result.scale})) AS {result})"
+    )
+    return f"(CASE WHEN {total} < 0 THEN - {value} ELSE {value} END)"
 
 
 def _nested_name(name: str) -> str:

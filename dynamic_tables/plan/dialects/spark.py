@@ -11,7 +11,7 @@ SPARK = Dialect(
     backslash_escapes=True,
     binary=lambda value: f"X'{value.hex()}'",
     function_text=lambda function: function.spark,
-    aggregate_text=lambda aggregate, plain: plain,
+    aggregate_text=lambda aggregate, plain, arg: plain,
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")
