@@ -20,6 +20,7 @@ from workload.query import (
     Item,
     Join,
     JoinKind,
+    Limited,
     Query,
     Relation,
     Select,
@@ -59,7 +60,7 @@ def gap(query: Query) -> str | None:
 def _top(query: Query) -> Select | None:
     while isinstance(query, With):
         query = query.body
-    return None if isinstance(query, SetOperation) else query
+    return query if isinstance(query, Select) else None
 
 
 def _aggregation_gap(select: Select) -> str | None:
@@ -136,7 +137,7 @@ def amended(query: Query) -> Query:
     match query:
         case With(ctes, body):
             return With(ctes, amended(body))
-        case SetOperation():
+        case SetOperation() | Limited():
             return query
         case Select():
             return _grouped(query) if query.group_by is not None else _joined(query)
@@ -184,7 +185,7 @@ def _with(items: list[Item], wanted: Iterator[ColumnRef] | tuple[Expr, ...], pre
 
 
 LIMITS = Limits(
-    operators=OPERATORS - SET_OPERATIONS - {Operator.SEMI_JOIN, Operator.ANTI_JOIN},
+    operators=OPERATORS - SET_OPERATIONS - {Operator.SEMI_JOIN, Operator.ANTI_JOIN, Operator.LIMIT},
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,

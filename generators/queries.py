@@ -35,8 +35,10 @@ from workload.query import (
     Intersect,
     IntersectAll,
     JoinKind,
+    Limited,
     Query,
     Select,
+    SortKey,
     Union,
     UnionAll,
     With,
@@ -73,6 +75,7 @@ class QueryWeights:
         (2, "difference"),
         (1, "cte"),
         (1, "compared"),
+        (1, "limited"),
     )
     where_percent: int = 45
     having_percent: int = 30
@@ -91,10 +94,11 @@ SHAPES: Mapping[str, str] = {
     Operator.EXCEPT: "difference",
     Operator.INTERSECT_ALL: "difference",
     Operator.INTERSECT: "difference",
+    Operator.LIMIT: "limited",
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
 
-NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte", "compared"}
+NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte", "compared", "limited"}
 """Shapes that hold other queries, and so are drawn only where the depth allows it."""
 
 DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Intersect]]] = (
@@ -103,6 +107,9 @@ DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Inters
     (2, IntersectAll),
     (2, Intersect),
 )
+
+UNORDERED = frozenset({*NESTED, Kind.FLOAT, Kind.DOUBLE})
+"""The kinds without a total order: -0.0 and 0.0 are equal, and yet two values."""
 
 AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
     (3, AggregateFunction.COUNT_STAR),
@@ -145,6 +152,8 @@ class QueryGenerator:
                 return self.cte_twice(sources, depth)
             case "compared":
                 return self.compared(sources)
+            case "limited":
+                return self.limited(self.from_clause(sources, depth - 1))
             case _:
                 return self.over(self.from_clause(sources, depth), shape)
 
@@ -162,6 +171,27 @@ class QueryGenerator:
             second = self.alike(self.from_clause(sources, 0), first.columns) or second
         operation = self.choices.weighted(DIFFERENCES)
         return replace(first, query=operation((first.query, second)))
+
+    def limited(self, source: FromClause) -> Generated:
+        """The first rows of a block, in an order of all its columns: rows that are equal in it are equal."""
+        sure = [term for term in source.scope if term.key and term.type.kind not in UNORDERED]
+        block = self.over(
+            replace(source, scope=sure),
+            self.choices.weighted(((3, "plain"), (3, "grouped"), (1, "distinct"))),
+        )
+        if any(not column.key or column.type.kind in UNORDERED for column in block.columns):
+            return block
+        return self.first_of(block)
+
+    def first_of(self, block: Generated) -> Generated:
+        """One to four rows of a block, sometimes not from the first, in an order of all its columns."""
+        rest, order = list(block.columns), []
+        while rest:
+            column = rest.pop(self.choices.integer(0, len(rest) - 1))
+            order.append(SortKey(column.name, self.choices.chance(50)))
+        offset = self.choices.integer(1, 2) if self.choices.chance(25) else 0
+        limited = Limited(block.query, tuple(order), self.choices.integer(1, 4), offset)
+        return replace(block, query=limited, rows=min(block.rows, limited.count))
 
     def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Select | None:
         """A block of one relation's columns with the types of given ones; None where it lacks a type."""

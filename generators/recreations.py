@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from generators.choices import Choices
 from workload.failing import may_fail
-from workload.query import Call, ColumnRef, Query, Select, With, names_read, walk, with_sources
+from workload.query import Call, ColumnRef, Limited, Query, Select, With, names_read, walk, with_sources
 from workload.scenario import Create, Definition, Drop, Read, Refresh, Scenario, Step
 from workload.timeline import Timeline
 from workload.types import BOOLEAN
@@ -115,6 +115,8 @@ def _other(choices: Choices, query: Query) -> Query:
     match query:
         case With(_, body):
             return replace(query, body=_other(choices, body))
+        case Limited(limited):
+            return replace(query, query=_other(choices, limited))
         case Select(where=None):
             columns = [part for item in query.items for part in walk(item) if isinstance(part, ColumnRef)]
             if not columns:

@@ -91,6 +91,10 @@ def without_outputs(query: ir.Query, positions: frozenset[int]) -> ir.Query:
             return replace(query, branches=tuple(without_outputs(b, positions) for b in branches))
         case ir.With(ctes, body):
             return ir.With(ctes, without_outputs(body, positions))
+        case ir.Limited(limited, order):
+            gone = {item.name for n, item in enumerate(first_block(limited).items) if n in positions}
+            kept = tuple(key for key in order if key.column not in gone)
+            return replace(query, query=without_outputs(limited, positions), order=kept)
         case _:
             assert_never(query)
 

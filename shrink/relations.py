@@ -51,6 +51,23 @@ def fewer_branches(scenario: Scenario) -> Iterator[Scenario]:
                     yield site.put(replace(site.node, branches=fewer))
 
 
+def simpler_limits(scenario: Scenario) -> Iterator[Scenario]:
+    """All rows instead of the first; no OFFSET; the first row alone; ascending keys."""
+    for site in queries(scenario):
+        if not isinstance(site.node, ir.Limited):
+            continue
+        limited = site.node
+        yield site.put(limited.query)
+        if limited.offset:
+            yield site.put(replace(limited, offset=0))
+        if limited.count > 1:
+            yield site.put(replace(limited, count=1))
+        for number, key in enumerate(limited.order):
+            if key.descending:
+                order = put_at(limited.order, number, replace(key, descending=False))
+                yield site.put(replace(limited, order=order))
+
+
 def inline_ctes(scenario: Scenario) -> Iterator[Scenario]:
     """The body of a WITH alone, every CTE a sub-select where it is read."""
     for site in queries(scenario):
@@ -233,6 +250,7 @@ REDUCTIONS = (
     Reduction("inline an upstream", inline_upstream),
     Reduction("an inner query", inner_query),
     Reduction("fewer branches", fewer_branches),
+    Reduction("simpler limits", simpler_limits),
     Reduction("inline CTEs", inline_ctes),
     Reduction("merge a sub-select", merge_derived),
 )

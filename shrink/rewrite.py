@@ -120,6 +120,8 @@ def first_block(query: ir.Query) -> ir.Select:
             return first_block(branches[0])
         case ir.With(_, body):
             return first_block(body)
+        case ir.Limited(limited):
+            return first_block(limited)
         case _:
             assert_never(query)
 

@@ -34,6 +34,7 @@ class Operator(StrEnum):
     INTERSECT = "intersect"
     GROUPED_AGGREGATION = "grouped aggregation"
     SCALAR_AGGREGATION = "scalar aggregation"
+    LIMIT = "limit"
     FILTER = "filter"
     PROJECTION = "projection"
     SCAN = "scan"
@@ -102,6 +103,8 @@ def own_operators(node: ir.RowSource) -> tuple[Operator, ...]:
             return (Operator(node.sql.lower()),)
         case ir.Cte():
             return (Operator.CTE,)
+        case ir.Limited():
+            return (Operator.LIMIT,)
         case ir.Derived() | ir.With():
             return ()
         case _:

@@ -202,7 +202,25 @@ class With:
     body: Query
 
 
-Query = Select | UnionAll | Union | ExceptAll | Except | IntersectAll | Intersect | With
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of an order: an output column. NULL is the least value, as in Spark: last if descending."""
+
+    column: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """The first `count` rows of a query in an order, after the first `offset`."""
+
+    query: Query
+    order: tuple[SortKey, ...]
+    count: int
+    offset: int = 0
+
+
+Query = Select | UnionAll | Union | ExceptAll | Except | IntersectAll | Intersect | With | Limited
 
 
 RowSource = Query | Relation | Cte
@@ -226,7 +244,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return () if arg is None else (arg,)
         case Item(expr, _):
             return (expr,)
-        case Derived(query, _) | Cte(_, query):
+        case Derived(query, _) | Cte(_, query) | Limited(query, _, _, _):
             return (query,)
         case Join(_, left, right, on):
             return (left, right) if on is None else (left, right, on)
@@ -256,7 +274,7 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
             return replace(node, arg=next(parts, None))
         case Item():
             return replace(node, expr=next(parts))
-        case Derived() | Cte():
+        case Derived() | Cte() | Limited():
             return replace(node, query=next(parts))
         case Join():
             return replace(node, left=next(parts), right=next(parts), on=next(parts, None))

@@ -29,6 +29,8 @@ def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
                 if [c.type for c in output] != [c.type for c in outputs[0]]:
                     raise WorkloadError(f"the branches of a {query.sql} have different types")
             return outputs[0]
+        case ir.Limited():
+            return _limited_columns(query, catalog)
         case ir.With(ctes, body):
             if not ctes:
                 raise WorkloadError("a WITH without CTEs: SQL has no text for that")
@@ -39,6 +41,16 @@ def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
             return output_columns(body, catalog)
         case _:
             assert_never(query)
+
+
+def _limited_columns(limited: ir.Limited, catalog: Catalog) -> tuple[Column, ...]:
+    outputs = output_columns(limited.query, catalog)
+    if {key.column for key in limited.order} != {column.name for column in outputs}:
+        # With fewer keys several results would be right, and no engine could be judged by one of them.
+        raise WorkloadError("ORDER BY with LIMIT does not name all output columns, and no others")
+    if limited.count < 0 or limited.offset < 0:
+        raise WorkloadError(f"LIMIT {limited.count} OFFSET {limited.offset}: a number of rows is negative")
+    return outputs
 
 
 def _select_columns(select: ir.Select, catalog: Catalog) -> tuple[Column, ...]:

@@ -11,6 +11,7 @@ from campaign.faults import (
     from_contents,
     groups,
     joins,
+    limits,
     linear,
     outer_joins,
     protocol,
@@ -26,7 +27,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, semi_joins, groups, aggregates, from_contents),
-        *(changes, protocol, reading, recording, values, versions),
+        *(limits, changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

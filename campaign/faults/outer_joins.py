@@ -191,7 +191,7 @@ def at_other_end(d: Differentiation, child: Plan, at: At) -> Differentiation:
     """A recursion that takes a child's rows at one end from the other end."""
     other = At.T0 if at is At.T1 else At.T1
     wrong = {(id(child), at, with_ids): d.state(child, other, with_ids) for with_ids in (True, False)}
-    return Differentiation(d.operators, d.row_ids, {**d.states, **wrong}, d.deltas)
+    return replace(d, states={**d.states, **wrong}, deltas=d.deltas)
 
 
 _fault = partial(rule_fault, area="outer joins", operators=("left join",))

@@ -32,6 +32,7 @@ SUPPORTED = frozenset(
         "intersect all",
         "intersect",
         "distinct",
+        "limit",
         "grouped aggregation",
         "scalar aggregation",
     }

@@ -18,6 +18,7 @@ from dynamic_tables.plan.nodes import (
     Filter,
     Join,
     Leaf,
+    Limit,
     Numbered,
     Plan,
     Project,
@@ -80,6 +81,8 @@ def operator_of(plan: Plan) -> str:
             return "grouped aggregation" if keys else "scalar aggregation"
         case SemiJoin(_, _, _, anti):
             return "anti join" if anti else "semi join"
+        case Limit():
+            return "limit"
         case Leaf() | Numbered() | Values():
             return type(plan).__name__
         case _:
@@ -96,6 +99,8 @@ class Differentiation:
 
     operators: Mapping[str, OperatorRule]
     row_ids: RowIds
+    identified: bool = True
+    """Whether the sources have row ids; they have none where all rows are computed for once."""
     states: dict[tuple[int, At, bool], Plan] = field(default_factory=dict)
     deltas: dict[tuple[int, bool], Plan] = field(default_factory=dict)
 

@@ -11,6 +11,7 @@ from dynamic_tables.differentiate import (
     copies,
     grouping,
     inner_join,
+    limit,
     linear,
     outer_join,
     semi_join,
@@ -34,6 +35,8 @@ from dynamic_tables.plan.relations import Relations
 LINEAR = "DVS paper, section 5.5"
 ONE_SIDE = "ours: a derivative of one side at a time (paper: section 5.5.1, direct derivative)"
 WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
+
+WHOLE = "ours: both ends from all rows"
 
 STORED_ID = "base table: row-tracking id; dynamic table: stored id, or content and occurrence"
 MEMBERS = "dL semi R@t1 + L@t0 that dR matches: t1 - t0; also EXISTS and IN in WHERE"
@@ -70,6 +73,8 @@ _RULES = (
      "the left row's", MEMBERS, ONE_SIDE),
     ("anti join", semi_join.state_semi_join, semi_join.delta_semi_join,
      "the left row's", "as the semi join: rows without a match", ONE_SIDE),
+    ("limit", limit.state_limit, limit.delta_limit,
+     "the child's", "first rows@t1 - @t0; equal rows in the order of the other columns, then of ids", WHOLE),
     ("distinct", grouping.state_distinct, grouping.delta_distinct,
      "all values", "affected values: distinct@t1 - distinct@t0", WINDOWS),
     ("grouped aggregation", grouping.state_aggregate, grouping.delta_aggregate,
@@ -88,7 +93,6 @@ NOT_YET: Mapping[str, str] = {
             "window function",
             "ROLLUP, CUBE, GROUPING SETS",
             "LATERAL, explode",
-            "LIMIT",
             "recursive CTE",
         ),
         NO_RULE,
@@ -177,7 +181,7 @@ def group_change_plan(known: Algebra, rules: Rules, *, again: bool) -> Plan:
 
 def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
     """Returns the plan of a query's rows at t1, with `$ROW_ID` if `ids`."""
-    plan = Differentiation(rules.operators, rules.row_ids).state(query.plan, At.T1, ids)
+    plan = Differentiation(rules.operators, rules.row_ids, identified=ids).state(query.plan, At.T1, ids)
     return Project(plan, query.outputs + linear.id_item(ids))
 
 

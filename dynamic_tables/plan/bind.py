@@ -12,6 +12,7 @@ from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import conjuncts
 from dynamic_tables.plan.expressions import Col, Lit, conjunction
+from dynamic_tables.plan.limit import first_rows, is_cut
 from dynamic_tables.plan.nodes import (
     BoundQuery,
     Distinct,
@@ -99,6 +100,8 @@ class QueryBinder:
 
     def query(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> Bound:
         """Returns a bound SELECT or set operation; `ctes` are the CTEs that are visible where it stands."""
+        if is_cut(node):
+            return first_rows(self, node, ctes)
         refuse_clauses(node)
         ctes = self.visible(node, ctes)
         match node:

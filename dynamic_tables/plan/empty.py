@@ -16,6 +16,7 @@ from dynamic_tables.plan.nodes import (
     Join,
     JoinKind,
     Leaf,
+    Limit,
     Numbered,
     Plan,
     Project,
@@ -57,7 +58,7 @@ class _Pruning:
                 return plan
             case Leaf(name, _):
                 return None if name in self.empty else plan
-            case Project() | Filter() | Distinct() | Numbered():
+            case Project() | Filter() | Distinct() | Numbered() | Limit():
                 child = self.pruned(plan.child)
                 return None if child is None else replace(plan, child=child)
             case Aggregate(_, keys, _):

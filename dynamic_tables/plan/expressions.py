@@ -65,6 +65,15 @@ class Agg:
 Expr = Col | Lit | Fn | Agg
 
 
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of an ORDER BY."""
+
+    expr: Expr
+    descending: bool = False
+    nulls_first: bool = True
+
+
 def text(value: str) -> Lit:
     """Returns a constant of type STRING."""
     return Lit(value, STRING)

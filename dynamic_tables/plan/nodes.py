@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import ClassVar, assert_never
 
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar, SortKey
 from dynamic_tables.plan.types import INT, Columns
 
 ROW_ID = "$ROW_ID"
@@ -146,6 +146,20 @@ class Numbered:
 
 
 @dataclass(frozen=True, eq=False)
+class Limit:
+    """The child's first `count` rows in an order, after the first `offset`; `count` None: all after them.
+
+    `free`: the query itself does not say which of equal rows are first; keys of ours follow those it has.
+    """
+
+    child: Plan
+    order: tuple[SortKey, ...]
+    count: int | None
+    offset: int = 0
+    free: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Values:
     """Constant rows; `rows` has a value for each of `columns_`."""
 
@@ -166,6 +180,7 @@ Plan = (
     | Distinct
     | Aggregate
     | Numbered
+    | Limit
     | Values
 )
 
@@ -177,7 +192,7 @@ def columns(plan: Plan) -> tuple[Col, ...]:
             return tuple(column for _, column in pairs)
         case Project(_, items):
             return tuple(Col(name, expr.type) for name, expr in items)
-        case Filter(child, _) | Distinct(child):
+        case Filter(child, _) | Distinct(child) | Limit(child):
             return columns(child)
         case Join(_, left, right, _):
             return columns(left) + columns(right)
@@ -206,6 +221,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             | Distinct(child)
             | Aggregate(child, _, _)
             | Numbered(child, _, _)
+            | Limit(child)
         ):
             return (child,)
         case Join(_, left, right, _) | SemiJoin(left, right, _, _):
@@ -223,7 +239,7 @@ def rebuilt(plan: Plan, parts: Sequence[Plan]) -> Plan:
     match plan:
         case Scan() | Leaf() | Values():
             return plan
-        case Project() | Filter() | Distinct() | Aggregate() | Numbered():
+        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Limit():
             return replace(plan, child=parts[0])
         case Join() | SemiJoin():
             return replace(plan, left=parts[0], right=parts[1])

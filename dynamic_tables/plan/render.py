@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from dynamic_tables.plan.dialects import Dialect
-from dynamic_tables.plan.expressions import Col, Expr, Lit, replace_columns
+from dynamic_tables.plan.expressions import Col, Expr, Lit, SortKey, replace_columns
 from dynamic_tables.plan.expressions import walk as walk_expression
 from dynamic_tables.plan.nodes import (
     Aggregate,
@@ -17,6 +17,7 @@ from dynamic_tables.plan.nodes import (
     Join,
     JoinKind,
     Leaf,
+    Limit,
     Numbered,
     Plan,
     Project,
@@ -138,6 +139,11 @@ class _Renderer:
                 return f"SELECT DISTINCT {self.names(child)} FROM {self.source(child)}"
             case Aggregate():
                 return self.aggregate(plan)
+            case Limit(child, order, count, offset, _):
+                text = f"SELECT {self.names(child)} FROM {self.source(child)}"
+                text += f" ORDER BY {', '.join(map(self.sort_key, order))}"
+                text += "" if count is None else f" LIMIT {count}"
+                return text + (f" OFFSET {offset}" if offset else "")
             case Numbered(child, partition, name):
                 by = ", ".join(self.expressions.expr(expr) for expr in partition)
                 counter = f"CAST(row_number() OVER (PARTITION BY {by} ORDER BY {by}) AS INT)"
@@ -147,6 +153,11 @@ class _Renderer:
                 return self.values(plan)
             case _:
                 assert_never(plan)
+
+    def sort_key(self, key: SortKey) -> str:
+        """Returns one key of an ORDER BY; where NULLs stand is always written, as dialects differ there."""
+        direction, nulls = ("DESC" if key.descending else "ASC"), ("FIRST" if key.nulls_first else "LAST")
+        return f"{self.expressions.expr(key.expr)} {direction} NULLS {nulls}"
 
     def fused(self, plan: Scan | Leaf | Project) -> tuple[Items, Plan]:
         """Returns projections above one another as one, and the plan that they read; less text binds faster.

@@ -16,6 +16,7 @@ from dynamic_tables.plan.nodes import (
     Join,
     JoinKind,
     Leaf,
+    Limit,
     Plan,
     Scan,
     SemiJoin,
@@ -25,6 +26,9 @@ from dynamic_tables.plan.nodes import (
     rebuilt,
     walk,
 )
+
+FEW = 10_000
+"""Rows that a LIMIT may leave for its result to count as few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ class _Sizes:
                 return below[0]
             case Join(JoinKind.RIGHT, _, _, _):
                 return below[1]
+            case Limit(count=count):
+                return below[0] or (count is not None and count <= FEW)
             case SemiJoin(_, _, _, anti):
                 return below[0] or (below[1] and not anti)
             case _:

@@ -18,9 +18,7 @@ from dynamic_tables.plan.types import (
     DATE,
     DOUBLE,
     FLOAT,
-    FLOATING,
     INT,
-    INTEGRAL,
     SMALLINT,
     STRING,
     TEMPORAL,
@@ -29,6 +27,7 @@ from dynamic_tables.plan.types import (
     TINYINT,
     Kind,
     Type,
+    average_type,
     decimal,
     sum_type,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.intents import failing, groups, history, joins, many, sets
+from generators.intents import failing, groups, history, joins, limits, many, sets
 from generators.intents.script import Act, Intent, Script
 
 INTENTS: Mapping[str, Intent] = {
@@ -53,12 +53,14 @@ INTENTS: Mapping[str, Intent] = {
         history.in_several_branches,
         history.values_of_two_types,
         sets.copies_on_both_sides,
+        limits.first_rows_change,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
 
 TWICE_AS_OFTEN = (
     "awkward keys",
+    "values of two types",
     "outer joins in a row",
     "last match leaves and returns",
     "emptied cross join",

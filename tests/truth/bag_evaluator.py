@@ -79,12 +79,25 @@ def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
         case ir.Except(branches) | ir.Intersect(branches):
             first, second = (evaluate(ir.Union((branch,)), relations) for branch in branches)
             return _matched_copies(first, second, kept=isinstance(query, ir.Intersect))
+        case ir.Limited(limited, order, count, offset):
+            whole = evaluate(limited, relations)
+            names = [column.name for column in whole.columns]
+            rows = list(whole.rows)
+            for key in reversed(order):
+                place = names.index(key.column)
+                rows.sort(key=lambda row: nulls_least(row[place]), reverse=key.descending)
+            return Relation(whole.columns, tuple(rows[offset : offset + count]))
         case ir.With(ctes, body):
             for cte in ctes:
                 relations = {**relations, cte.name: evaluate(cte.query, relations)}
             return evaluate(body, relations)
         case _:
             assert_never(query)
+
+
+def nulls_least(value: Value) -> tuple[bool, Any]:
+    """The place of a value in an order; Python's sort is stable, so later keys are sorted by first."""
+    return (value is not None, None if value is None else order_key(value))
 
 
 def _matched_copies(first: Relation, second: Relation, *, kept: bool) -> Relation:

@@ -31,6 +31,8 @@ def lifted_query(query: ir.Query) -> ir.Query:
     match query:
         case ir.Select():
             return _select(query)
+        case ir.Limited():
+            raise TypeError("the first rows of each world are no query with LIMIT; see `lift`")
         case ir.SetOperation() | ir.With():
             return changed(query, lambda node: _select(node) if isinstance(node, ir.Select) else None)
         case _:

@@ -20,7 +20,7 @@ from workload.dml import (
     WithRows,
 )
 from workload.lift.queries import WORLD, WORLDS, lifted_query
-from workload.query import Call, ColumnRef, Expr, Literal, blocks, names_read
+from workload.query import Call, ColumnRef, Expr, Limited, Literal, blocks, names_read, walk
 from workload.scenario import Commit, Scenario, Step
 from workload.types import BOOLEAN, INT, Row
 
@@ -45,6 +45,7 @@ def lift(worlds: Sequence[Scenario]) -> Scenario | Unliftable:
     first = worlds[0]
     try:
         _check_names(first)
+        _check_queries(first)
         for other in worlds[1:]:
             _check_shape(first, other)
         definitions = tuple(replace(d, query=lifted_query(d.query)) for d in first.definitions)
@@ -68,6 +69,12 @@ def _check_names(scenario: Scenario) -> None:
     outputs = {item.name for d in scenario.definitions for block in blocks(d.query) for item in block.items}
     if WORLD.name in outputs | {column.name for table in scenario.tables for column in table.columns}:
         raise _Apart(f"a column is named {WORLD.name}")
+
+
+def _check_queries(scenario: Scenario) -> None:
+    for definition in scenario.definitions:
+        if any(isinstance(part, Limited) for part in walk(definition.query)):
+            raise _Apart(f"{definition.name}: the first rows of each world are no query with LIMIT")
 
 
 def _check_shape(first: Scenario, other: Scenario) -> None:

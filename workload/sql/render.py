@@ -19,6 +19,12 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
             return _select(query, dialect)
         case ir.SetOperation(branches):
             return f" {query.sql} ".join(f"({render_query(branch, dialect)})" for branch in branches)
+        case ir.Limited(limited, order, count, offset):
+            keys = ", ".join(map(_sort_key, order))
+            after = f" OFFSET {offset}" if offset else ""
+            return (
+                f"SELECT * FROM ({render_query(limited, dialect)}) AS q ORDER BY {keys} LIMIT {count}{after}"
+            )
         case ir.With(ctes, body):
             while isinstance(body, ir.With):
                 # SQL allows no WITH right inside another; the CTEs of both are visible to the inner body.
@@ -27,6 +33,10 @@ def render_query(query: ir.Query, dialect: Dialect) -> str:
             return f"WITH {named} {render_query(body, dialect)}"
         case _:
             assert_never(query)
+
+
+def _sort_key(key: ir.SortKey) -> str:
+    return f"{key.column} {'DESC NULLS LAST' if key.descending else 'ASC NULLS FIRST'}"
 
 
 def _select(select: ir.Select, dialect: Dialect) -> str:

@@ -59,6 +59,8 @@ def _outputs(query: ir.Query) -> list[str]:
             return _outputs(branches[0])
         case ir.With(_, body):
             return _outputs(body)
+        case ir.Limited(limited):
+            return _outputs(limited)
         case _:
             assert_never(query)
 
@@ -74,7 +76,7 @@ class _Writer:
 
     def whole(self, query: ir.Query) -> str:
         text = self.query(query)
-        if self.style.chance(8):
+        if self.style.chance(8) and not isinstance(query, ir.Limited):
             # Rows of a table have no order, so this means nothing.
             text += self.style.words(" ORDER BY 1" + self.style.choices.choice(("", " DESC", " NULLS LAST")))
         if isinstance(query, ir.With) or not self.style.chance(15):
@@ -95,6 +97,8 @@ class _Writer:
                     words = words.replace("EXCEPT", "MINUS")
                 texts = [self.branch(branch, query, number == 0) for number, branch in enumerate(branches)]
                 return f"{self.style.gap()}{self.style.words(words)} ".join(texts)
+            case ir.Limited():
+                return self.limited(query)
             case ir.With(ctes, body):
                 while isinstance(body, ir.With):
                     ctes, body = ctes + body.ctes, body.body
@@ -121,6 +125,23 @@ class _Writer:
             case _:
                 bare = False
         return text if bare and self.style.chance(70) else f"({text})"
+
+    def limited(self, limited: ir.Limited) -> str:
+        """Returns a query with its order and LIMIT; outputs are named or given by position."""
+        text, words, outputs = self.query(limited.query), self.style.words, _outputs(limited.query)
+        # ORDER BY after a set operation belongs to all of it; WITH and LIMIT need a query of their own.
+        whole = isinstance(limited.query, ir.Select | ir.SetOperation)
+        if not whole or self.style.chance(20):
+            text = f"{words('SELECT')} * {words('FROM')} ({text}) {self.style.choices.choice(('AS q', 'q'))}"
+        keys = []
+        for key in limited.order:
+            place = str(outputs.index(key.column) + 1)
+            shown = place if self.style.chance(25) else self.style.name(key.column)
+            directions = (" DESC", " DESC NULLS LAST") if key.descending else ("", " ASC", " NULLS FIRST")
+            keys.append(shown + words(self.style.choices.choice(directions)))
+        text += f"{self.style.gap()}{words('ORDER BY')} {', '.join(keys)}"
+        text += f"{self.style.gap()}{words('LIMIT')} {limited.count}"
+        return text + (f" {words('OFFSET')} {limited.offset}" if limited.offset else "")
 
     def select(self, select: ir.Select) -> str:
         conditions: list[str] = []

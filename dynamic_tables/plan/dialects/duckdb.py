@@ -25,10 +25,9 @@ def _decimal_average(of: Type, result: Type, distinct: bool, arg: str) -> str:
     total, count = f"SUM({each}{digits})", f"COUNT({each}{arg})"
     quotient = f"((abs({total}) * {2 * 10 ** (result.scale - of.scale)} + {count}) // (2 * {count}))"
     fraction = f"CAST({quotient} % {unit} AS DECIMAL({result.scale + 1}, 0))"
-    value = (
-        f"CAST(CAST({quotient} // {unit} AS DECIMAL({max(1, result.precision - result.scale)}, 0)) "
-        f"+ {fraction} * CAST('{1 / Decimal(unit):f}' AS DECIMAL({result.scale}, {result.scale})) AS {result})"
-    )
+    whole = f"CAST({quotient} // {unit} AS DECIMAL({max(1, result.precision - result.scale)}, 0))"
+    last = f"CAST('{1 / Decimal(unit):f}' AS DECIMAL({result.scale}, {result.scale}))"
+    value = f"CAST({whole} + {fraction} * {last} AS {result})"
     return f"(CASE WHEN {total} < 0 THEN - {value} ELSE {value} END)"
 
 

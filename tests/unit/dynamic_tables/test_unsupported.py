@@ -83,8 +83,24 @@ QUERIES = {
     "SELECT a, COUNT(*) AS n FROM r GROUP BY a WITH ROLLUP": ("ROLLUP", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY CUBE (a)": ("CUBE", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY GROUPING SETS ((a), ())": ("GROUPING SETS", NO_RULE),
-    "SELECT a FROM r ORDER BY a LIMIT 1": ("LIMIT", NO_RULE),
-    "SELECT a FROM (SELECT a FROM r ORDER BY a LIMIT 1) q": ("LIMIT", NO_RULE),
+    "SELECT DISTINCT a FROM r ORDER BY a + 1 LIMIT 1": (
+        "a key of ORDER BY with LIMIT that is not selected",
+        "select it",
+    ),
+    "SELECT a + 1 AS a FROM r ORDER BY abs(a) LIMIT 1": (
+        "an expression over an output in ORDER BY with LIMIT",
+        "select it",
+    ),
+    "SELECT a FROM r UNION SELECT a FROM s ORDER BY a + 1 LIMIT 1": (
+        "an expression in ORDER BY with LIMIT over a set operation",
+        NO_RULE,
+    ),
+    "SELECT a FROM r ORDER BY a LIMIT 1 + 1": ("LIMIT that is no plain number", "write the number of rows"),
+    "SELECT a FROM r ORDER BY ALL LIMIT 1": ("ORDER BY ALL with LIMIT", "list the columns"),
+    "SELECT a, SUM(CAST(c AS DOUBLE)) AS x FROM r GROUP BY a ORDER BY x LIMIT 1": (
+        "float aggregate as key of ORDER BY with LIMIT",
+        "its last bits depend on the order of summation",
+    ),
     "SELECT a FROM r SORT BY a": ("SORT BY", NO_RULE),
     "SELECT a FROM r CLUSTER BY a": ("CLUSTER BY", NO_RULE),
     "SELECT a FROM r DISTRIBUTE BY a": ("DISTRIBUTE BY", NO_RULE),
@@ -131,10 +147,6 @@ QUERIES = {
     ),
     "SELECT 1 AS one": ("SELECT without FROM", "a dynamic table reads at least one relation"),
     "SELECT * EXCEPT (z) FROM r": ("* EXCEPT (z)", "it is not the name of one column of the star"),
-    "SELECT AVG(m) AS y FROM r": (
-        "AVG of DECIMAL",
-        "its digits depend on the engine; use CAST(SUM(x) AS DOUBLE) / COUNT(x)",
-    ),
     "SELECT SUM(a) AS a FROM r GROUP BY b HAVING a > 10": (
         "HAVING over a",
         "it names a column and an output; qualify it, or rename the output",

@@ -1,0 +1,72 @@
+"""Faults in ORDER BY with LIMIT: which rows come in, which are pushed out, and where the first row is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from campaign.faults.fault import rule_fault
+from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
+from dynamic_tables.differentiate.limit import delta_limit
+from dynamic_tables.differentiate.linear import same
+from dynamic_tables.differentiate.outer_join import marked
+from dynamic_tables.plan.expressions import Col, boolean
+from dynamic_tables.plan.nodes import DELETE, INSERT, Limit, Plan, Project, SemiJoin, UnionAll
+from dynamic_tables.plan.types import STRING
+from workload.results import Check
+
+CHANGED = Col("$CHANGED", STRING)
+
+
+def among_the_changed(node: Limit, at: At, want_ids: bool, d: Differentiation) -> Plan:
+    """The first rows at one end that are themselves among the changes of the child."""
+    changed = Project(d.delta(node.child, True), ((CHANGED.name, ID),))
+    rows = SemiJoin(d.state(node, at, True), changed, boolean("=", ID, CHANGED))
+    return rows if want_ids else Project(rows, same(node))
+
+
+def only_changed_rows(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """LIMIT is maintained as a filter: no row comes in or goes out because of another one."""
+    ends = ((At.T0, DELETE), (At.T1, INSERT))
+    return UnionAll(tuple(marked(among_the_changed(node, at, want_ids, d), mark) for at, mark in ends))
+
+
+def pushed_out_rows_stay(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """A row that a new one pushes out is not deleted."""
+    gone = SemiJoin(
+        d.state(node, At.T0, True),
+        Project(d.state(node.child, At.T1, True), ((CHANGED.name, ID),)),
+        boolean("=", ID, CHANGED),
+        anti=True,
+    )
+    stays = SemiJoin(
+        d.state(node, At.T1, True),
+        Project(d.state(node, At.T0, True), ((CHANGED.name, ID),)),
+        boolean("=", ID, CHANGED),
+        anti=True,
+    )
+    parts = ((gone, DELETE), (stays, INSERT))
+    return UnionAll(
+        tuple(marked(rows if want_ids else Project(rows, same(node)), mark) for rows, mark in parts)
+    )
+
+
+def without_offset(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes are those of the query without its OFFSET."""
+    return delta_limit(replace(node, offset=0), want_ids, d)
+
+
+def nulls_at_the_other_end(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes are those of an order with NULL as the greatest value."""
+    order = tuple(replace(key, nulls_first=not key.nulls_first) for key in node.order)
+    return delta_limit(replace(node, order=order), want_ids, d)
+
+
+_fault = partial(rule_fault, area="limit", operators=("limit",))
+
+FAULTS = (
+    _fault("limit-sees-changed-rows-only", only_changed_rows, Check.EQUALITY),
+    _fault("limit-pushed-out-rows-stay", pushed_out_rows_stay, Check.EQUALITY),
+    _fault("limit-without-offset", without_offset, Check.EQUALITY),
+    _fault("limit-nulls-at-other-end", nulls_at_the_other_end, Check.EQUALITY),
+)
