@@ -23,7 +23,7 @@ from dynamic_tables.differentiate.accumulators import (
     plus,
     state_columns,
 )
-from dynamic_tables.differentiate.differentiation import ID, At, Differentiation, operator_of
+from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation, operator_of
 from dynamic_tables.differentiate.grouping import group_id, grouped, only_groups
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
@@ -49,9 +49,6 @@ from dynamic_tables.plan.nodes import (
     walk,
 )
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Columns
-
-CONTENTS = "contents@t0"
-"""The leaf of the table's own contents, with their state, before the refresh."""
 
 NET_CHANGES = "net"
 """The leaf of the net of what changed in each group, that `Algebra.net` computes."""

@@ -130,6 +130,10 @@ ID = Col(ROW_ID, STRING)
 ACT = Col(ACTION, STRING)
 
 
+CONTENTS = "contents@t0"
+"""The leaf of the table's own contents, with their state, before the refresh."""
+
+
 def leaf_name(source: str, end: At | None) -> str:
     """Returns the name of a leaf: `source@t0`, `source@t1`, or `source@delta` for end None."""
     return f"{source}@{'delta' if end is None else end.value}"

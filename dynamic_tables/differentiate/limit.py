@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
-from dynamic_tables.differentiate.linear import same
-from dynamic_tables.differentiate.outer_join import both_ends
-from dynamic_tables.plan.expressions import SortKey
-from dynamic_tables.plan.nodes import Limit, Plan, Project
+from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation
+from dynamic_tables.differentiate.linear import id_item, same
+from dynamic_tables.differentiate.outer_join import both_ends, marked
+from dynamic_tables.plan.expressions import Col, SortKey
+from dynamic_tables.plan.nodes import (
+    DELETE,
+    INSERT,
+    ROW_ID,
+    BoundQuery,
+    Filter,
+    Leaf,
+    Limit,
+    Plan,
+    Project,
+    UnionAll,
+)
 
 
 def state_limit(node: Limit, at: At, ids: bool, d: Differentiation) -> Plan:
@@ -29,3 +40,20 @@ def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
     computed from all rows. The change set still holds only the rows that come in or go out.
     """
     return both_ends(lambda at: d.state(node, at, ids))
+
+
+def is_on_top(plan: Plan) -> bool:
+    """Tells whether a query is the first rows of another one, perhaps filtered or projected after that."""
+    while isinstance(plan, Project | Filter):
+        plan = plan.child
+    return isinstance(plan, Limit)
+
+
+def delta_of_contents(query: BoundQuery, d: Differentiation) -> Plan:
+    """Returns the changes of a query with a LIMIT on top: the stored rows as DELETE, those at t1 as INSERT.
+
+    The stored rows are the first rows at t0 (delayed view semantics), so these are not computed once more.
+    """
+    stored = Leaf(CONTENTS, (*((name, Col(name, type_)) for name, type_ in query.schema), (ROW_ID, ID)))
+    now = Project(d.state(query.plan, At.T1, True), query.outputs + id_item(True))
+    return UnionAll((marked(stored, DELETE), marked(now, INSERT)))

@@ -187,5 +187,8 @@ def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
 
 def change_plan(query: BoundQuery, rules: Rules) -> Plan:
     """Returns the plan of a query's consolidated changes between t0 and t1, with `$ACTION`, `$ROW_ID`."""
-    plan = Differentiation(rules.operators, rules.row_ids).delta(query.plan, True)
+    d = Differentiation(rules.operators, rules.row_ids)
+    if limit.is_on_top(query.plan) and rules.operators.get("limit") is OPERATORS["limit"]:
+        return rules.consolidate(limit.delta_of_contents(query, d))
+    plan = d.delta(query.plan, True)
     return rules.consolidate(Project(plan, (*query.outputs, (ACTION, ACT), (ROW_ID, ID))))

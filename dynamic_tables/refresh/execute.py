@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from dynamic_tables.definition import BaseTable, DynamicTable, RefreshMode
-from dynamic_tables.differentiate.algebraic import CONTENTS as CONTENTS_AT_T0
 from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
+from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0
 from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
@@ -293,6 +293,8 @@ class Refreshing:
                     self._bind_end(leaves, name, version, at, True)
             if leaf_name(name, None) in read:
                 leaves[leaf_name(name, None)] = self._captured(name, start, end)
+        if CONTENTS_AT_T0 in read:
+            leaves[CONTENTS_AT_T0] = self._scratch(self.store.current(self.table))
         return leaves
 
     def _captured(self, name: str, start: SourceVersion, end: SourceVersion) -> Relation:
