@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from generators import expressions
 from generators.choices import Choices
-from generators.expressions import TRUE, Term, call, met, of_type
+from generators.expressions import TRUE, Term, call, constant, met, of_type
 from generators.relations import (
     COUNT_STAR,
     FromClause,
@@ -36,6 +36,7 @@ from workload.query import (
     IntersectAll,
     JoinKind,
     Limited,
+    Literal,
     Query,
     Select,
     SortKey,
@@ -335,7 +336,7 @@ class QueryGenerator:
             return Term(COUNT_STAR, growth)
         if function in (AggregateFunction.SUM, AggregateFunction.AVG):
             if summable := [term for term in source.scope if summed_type(term, growth) is not None]:
-                return self.sum_or_average(function, self.choices.pick(summable), growth, distinct)
+                return self.sum_or_average(source, function, self.choices.pick(summable), growth, distinct)
             return Term(COUNT_STAR, growth)
         candidates = expressions.comparable(source.scope)
         if not candidates:
@@ -344,12 +345,29 @@ class QueryGenerator:
         if self.choices.chance(20):
             arg = expressions.expression(self.choices, source.scope, arg.type, 1)
         if function is AggregateFunction.COUNT:
+            if self.choices.chance(30):
+                arg = self.where_true(source, arg if self.choices.chance(50) else constant(1, INT))
             return Term(Aggregate(function, arg.expr, distinct, BIGINT), growth, arg.key)
+        if self.choices.chance(10):
+            arg = self.where_true(source, arg)
         return Term(Aggregate(function, arg.expr, distinct, arg.type), arg.digits, arg.key)
 
-    def sum_or_average(self, function: AggregateFunction, arg: Term, growth: int, distinct: bool) -> Term:
+    def where_true(self, source: FromClause, value: Term) -> Term:
+        """The value where a random condition holds, else NULL: an aggregate over it is one with FILTER."""
+        sure = [term for term in source.scope if term.key]
+        if not sure or value.type.kind in NESTED:
+            return value
+        condition = expressions.predicate(self.choices, sure, 1)
+        none = Term(Literal(None, value.type), value.digits)
+        return replace(call("case", value.type, condition, value, none, digits=value.digits), key=value.key)
+
+    def sum_or_average(
+        self, source: FromClause, function: AggregateFunction, arg: Term, growth: int, distinct: bool
+    ) -> Term:
         """SUM or AVG of a term, or of a CASE over it; `growth`: the binary digits that the sum adds."""
-        if self.choices.chance(25) and arg.type.kind in BITS:
+        if self.choices.chance(15):
+            arg = self.where_true(source, arg)
+        elif self.choices.chance(25) and arg.type.kind in BITS:
             when = call("is_not_null", BOOLEAN, arg)
             other = expressions.literal(self.choices, arg.type)
             arg = call("case", arg.type, when, arg, other, digits=max(3, arg.digits))

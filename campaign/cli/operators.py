@@ -12,7 +12,7 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS
-from dynamic_tables.plan.bind_expression import AGGREGATES
+from dynamic_tables.plan.aggregates import AGGREGATES
 from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
 
 HEADINGS = ("operator", "incremental", "row id", "change set", "source")
@@ -52,7 +52,7 @@ class Matrix:
         """The heading and the text of each list below the table of operators."""
         yield "Scalar functions", ", ".join(self.functions)
         yield "Casts", "; ".join(self.casts)
-        yield "Aggregates", f"{', '.join(self.aggregates)}, each also with DISTINCT"
+        yield "Aggregates", f"{', '.join(self.aggregates)}, each also with DISTINCT and FILTER; COUNT_IF"
         yield "Passed to Spark as they are written", PASSED
         yield "In FULL tables only", FULL_ONLY
 

@@ -38,7 +38,7 @@ from dynamic_tables.plan.parse import (
 from dynamic_tables.plan.passed import TypeOf
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
-from dynamic_tables.plan.scope import Bound, Cte, Names, Outputs, Scope
+from dynamic_tables.plan.scope import Bound, Cte, Names, Outputs, Scope, listed
 from dynamic_tables.plan.subqueries import restricted, with_scalars
 from dynamic_tables.plan.typed import call, cast, predicate
 from dynamic_tables.plan.types import BOOLEAN, common_of
@@ -126,10 +126,8 @@ class QueryBinder:
             if names.count(name) > 1:
                 raise DefinitionError(f"two CTEs are named {name}; rename one of them")
         for cte in with_.expressions:
-            if cte.args["alias"].columns:
-                raise UnsupportedError("CTE with a column list", "alias the columns inside it")
             # A CTE is bound anew at each use: two uses are two inputs of a join, with their own cross terms.
-            ctes = {**ctes, cte.alias.lower(): Cte(cte.this, ctes)}
+            ctes = {**ctes, cte.alias.lower(): Cte(cte.this, ctes, cte.args["alias"])}
         return ctes
 
     def set_operation(self, node: exp.SetOperation, ctes: Mapping[str, Cte]) -> Bound:
@@ -200,6 +198,7 @@ class QueryBinder:
                 ensure_plain_table(node)
                 refuse_parts(node, node.name)
                 plan, outputs = self.named(node.name, ctes)
+                outputs = listed(outputs, node.args.get("alias"))
                 scope = Scope(((node.alias_or_name.lower(), outputs),))
             case exp.Subquery() if _holds_relations(node.this):
                 if node.alias:
@@ -209,7 +208,8 @@ class QueryBinder:
             case exp.Subquery():
                 refuse_parts(node, node.alias or "a sub-select")
                 bound = self.query(node.this, ctes)
-                plan, scope = bound.plan, Scope(((node.alias.lower(), bound.outputs),))
+                outputs = listed(bound.outputs, node.args.get("alias"))
+                plan, scope = bound.plan, Scope(((node.alias.lower(), outputs),))
             case _:
                 raise UnsupportedError(f"{type(node).__name__.upper()} in FROM")
         return self._joined(plan, scope, node, ctes)
@@ -219,7 +219,7 @@ class QueryBinder:
         cte = ctes.get(name.lower())
         if cte is not None:
             bound = self.query(cte.query, cte.visible)
-            return bound.plan, bound.outputs
+            return bound.plan, listed(bound.outputs, cte.alias)
         match self.relations.get(name.lower()):
             case None:
                 raise DefinitionError(f"unknown table {name}; create the table or correct the name")

@@ -10,6 +10,7 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
 from dynamic_tables.plan.functions import CASE, IN, case_type
 from dynamic_tables.plan.literals import beside_dates, binary, integer, literal, suffixed
@@ -54,14 +55,6 @@ UNARY: Mapping[type[exp.Expr], str] = {
 }
 
 NARY: Mapping[type[exp.Expr], str] = {exp.Coalesce: "coalesce", exp.Greatest: "greatest", exp.Least: "least"}
-
-AGGREGATES: Mapping[type[exp.Expr], str] = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
-    exp.Min: "MIN",
-    exp.Max: "MAX",
-}
 
 SYNTAX_ONLY = frozenset(
     {"safe", "typed", "big_int", "ignore_nulls", "coalesce", "unit", "to", "is_string", "default_on_null"}
@@ -110,8 +103,9 @@ class ExpressionBinder:
         if kind in NARY:
             _only(node, "this", "expressions")
             return self.apply(NARY[kind], node.this, *node.expressions)
-        if kind in AGGREGATES:
-            return self._aggregate(AGGREGATES[kind], node)
+        known = aggregate_of(node)
+        if known is not None:
+            return self._aggregate(*known)
         special = SPECIAL.get(kind)
         if special is not None:
             return special(self, node)
@@ -120,21 +114,6 @@ class ExpressionBinder:
     def apply(self, name: str, *nodes: exp.Expr) -> Expr:
         """Binds the arguments of a function of the registry and returns its call. Raises as `bind` does."""
         return call(name, *(self.bind(node) for node in nodes))
-
-    def filtered(self, node: exp.Expr) -> Expr:
-        """Returns an aggregate with FILTER: one over a value that is NULL in the other rows."""
-        inner, where = node.this, node.expression.this
-        name = AGGREGATES.get(type(inner))
-        if name is None:
-            raise UnsupportedError("aggregate with FILTER")
-        counted = inner.this
-        value = exp.Literal.number(1) if isinstance(counted, exp.Star) else counted
-        distinct = isinstance(value, exp.Distinct)
-        if distinct and len(value.expressions) == 1:
-            value = value.expressions[0]
-        kept = exp.Case(ifs=[exp.If(this=where.copy(), true=value.copy())])
-        again = type(inner)(this=exp.Distinct(expressions=[kept]) if distinct else kept)
-        return self._aggregate(name, again)
 
     def _aggregate(self, name: str, node: exp.Expr) -> Expr:
         if not self.aggregates:
@@ -349,7 +328,6 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.In: _in,
     exp.Between: lambda binder, node: binder.apply("between", node.this, node.args["low"], node.args["high"]),
     exp.Case: _case,
-    exp.Filter: lambda binder, node: binder.filtered(node),
     exp.If: _if,
     exp.Cast: _cast,
     exp.TryCast: _cast,

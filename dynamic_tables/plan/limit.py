@@ -72,7 +72,7 @@ def _place(query: exp.Expr, ordered: exp.Expr, number: int) -> int | str:
     if isinstance(key, exp.Literal) and key.is_int:
         return int(str(key.this))
     named = isinstance(key, exp.Column) and not key.table
-    if named and key.name.upper() == "ALL" and not key.this.quoted:
+    if isinstance(key, exp.Var):
         raise UnsupportedError("ORDER BY ALL with LIMIT", "list the columns")
     if named and (not isinstance(query, exp.Select) or _is_output(query, key.name)):
         return str(key.name)

@@ -62,9 +62,6 @@ def _means_nothing(node: exp.Expr) -> bool:
 
 def refuse_parts(node: exp.Expr, relation: str) -> None:
     """Raises UnsupportedError for anything on a FROM item but its alias and its joins."""
-    alias = node.args.get("alias")
-    if alias is not None and alias.columns:
-        raise UnsupportedError(f"column list in the alias of {relation}", "alias the columns in a sub-select")
     for name in parts(node):
         if name not in ("this", "alias", "joins", "with_"):
             raise UnsupportedError(_clause(name), f"{NO_RULE} (on {relation})")

@@ -26,10 +26,25 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Cte:
-    """The query of a CTE, and the CTEs that are visible where it is written."""
+    """The query of a CTE, the CTEs that are visible in it, and its name with its column list, if any."""
 
     query: exp.Expr
     visible: Mapping[str, Cte]
+    alias: exp.Expr | None = None
+
+
+def listed(outputs: Outputs, alias: exp.Expr | None) -> Outputs:
+    """Returns the outputs of a relation under the names of its column list, where its alias has one.
+
+    Raises DefinitionError: for a list of another length.
+    """
+    names = [] if alias is None else [column.name for column in alias.args.get("columns") or ()]
+    if not names:
+        return outputs
+    if len(names) != len(outputs):
+        name = alias.name if alias is not None else ""
+        raise DefinitionError(f"the column list of {name} names {len(names)} of {len(outputs)} columns")
+    return tuple((name, column) for name, (_, column) in zip(names, outputs, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

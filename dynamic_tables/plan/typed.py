@@ -97,6 +97,11 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
             type_ = sum_type(arg.type)
         case "AVG":
             type_ = average_type(arg.type)
+        case "BOOL_AND" | "BOOL_OR":
+            if arg.type == BOOLEAN:
+                # FALSE is less than TRUE.
+                return Agg("MIN" if name == "BOOL_AND" else "MAX", arg, distinct, BOOLEAN)
+            type_ = None
         case _:
             type_ = arg.type
     if type_ is None:

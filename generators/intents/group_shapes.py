@@ -72,7 +72,7 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
     integers = [term for term in source.scope[1:] if term.type in (TINYINT, SMALLINT, INT)]
     averaged = integers if integers and b.choices.chance(60) else summable
     aggregates.extend(
-        b.queries.sum_or_average(function, b.choices.pick(options), 5, b.choices.chance(20))
+        b.queries.sum_or_average(source, function, b.choices.pick(options), 5, b.choices.chance(20))
         for function, options in ((AggregateFunction.SUM, summable), (AggregateFunction.AVG, averaged))
     )
     return by_key(b, source, aggregates)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from workload import query as ir
+from workload.errors import WorkloadError
 from workload.query import changed
 from workload.schema import Column, Table
 from workload.types import BOOLEAN, INT
@@ -32,7 +33,7 @@ def lifted_query(query: ir.Query) -> ir.Query:
         case ir.Select():
             return _select(query)
         case ir.Limited():
-            raise TypeError("the first rows of each world are no query with LIMIT; see `lift`")
+            raise WorkloadError("the first rows of each world are no query with LIMIT")
         case ir.SetOperation() | ir.With():
             return changed(query, lambda node: _select(node) if isinstance(node, ir.Select) else None)
         case _:

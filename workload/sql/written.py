@@ -104,7 +104,8 @@ class _Writer:
                     ctes, body = ctes + body.ctes, body.body
                 writer, as_, written = self, self.style.words("AS"), []
                 for cte in ctes:
-                    written.append(f"{self.style.name(cte.name)} {as_} ({writer.query(cte.query)})")
+                    names = self.listed(cte.query)
+                    written.append(f"{self.style.name(cte.name)}{names} {as_} ({writer.query(cte.query)})")
                     writer = _Writer(self.style, {**writer.names, cte.name: _outputs(cte.query)})
                 with_ = f"{self.style.words('WITH')} {', '.join(written)}"
                 return f"{with_}{self.style.gap()}{writer.query(body)}"
@@ -277,11 +278,15 @@ class _Writer:
                 shown = self.style.alias(alias)
                 return self.style.name(name) if name == shown else f"{self.style.name(name)} {as_}{shown}"
             case ir.Derived(query, alias):
-                return f"({self.query(query)}) {as_}{self.style.alias(alias)}"
+                return f"({self.query(query)}) {as_}{self.style.alias(alias)}{self.listed(query)}"
             case ir.Join():
                 return self.join(relation)
             case _:
                 assert_never(relation)
+
+    def listed(self, query: ir.Query) -> str:
+        """Returns a list of the columns after the name of a query, mostly none."""
+        return f" ({', '.join(_outputs(query))})" if self.style.chance(8) else ""
 
     def join(self, join: ir.Join) -> str:
         left, right = self.relation(join.left), self.relation(join.right)

@@ -14,6 +14,7 @@ from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.sql.implied import with_implied
 from workload.sql.written_literal import written_literal
 from workload.sql.written_style import Style
+from workload.types import BOOLEAN
 
 
 class Level(IntEnum):
@@ -113,13 +114,34 @@ class Clause:
                 return text, Level.SIGN if text.startswith("-") else Level.PRIMARY
             case ir.Call():
                 return self.call(expr)
-            case ir.Aggregate(function, arg, distinct, _):
+            case ir.Aggregate(function, arg, _, _):
                 if function is ir.AggregateFunction.COUNT_STAR or arg is None:
                     return self.style.words("COUNT(*)"), Level.PRIMARY
-                name = self.style.words(function.value)
-                return f"{name}({'DISTINCT ' if distinct else ''}{self.text(arg)})", Level.PRIMARY
+                return self.aggregate(expr, arg), Level.PRIMARY
             case _:
                 assert_never(expr)
+
+    def aggregate(self, aggregate: ir.Aggregate, arg: ir.Expr) -> str:
+        """Returns an aggregate over a value: with FILTER, COUNT_IF or BOOL_AND where these say the same."""
+        words, name, each = self.style.words, aggregate.function.value, "DISTINCT " * aggregate.distinct
+        match arg:
+            case ir.Call("case", (condition, value, ir.Literal(None, _)), _) if self.style.chance(70):
+                where = f" {words('FILTER')} ({words('WHERE')} {self.text(condition)})"
+                some = isinstance(value, ir.Literal) and value.value is not None
+                if name != "COUNT" or each or not some:
+                    return self.named(aggregate, f"{each}{self.text(value)}") + where
+                if self.style.chance(50):
+                    return f"{words('COUNT_IF')}({self.text(condition)})"
+                return words("COUNT(*)") + where
+            case _:
+                return self.named(aggregate, f"{words(each)}{self.text(arg)}")
+
+    def named(self, aggregate: ir.Aggregate, inside: str) -> str:
+        """Returns an aggregate over a text, under one of its names."""
+        name = aggregate.function.value
+        if aggregate.type == BOOLEAN and self.style.chance(50):
+            name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
+        return f"{self.style.words(name)}({inside})"
 
     def call(self, call: ir.Call) -> Written:
         call = with_implied(call, self.style.chance, self.known)

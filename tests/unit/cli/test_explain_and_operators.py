@@ -100,7 +100,7 @@ def test_operators_come_from_the_registries() -> None:
         row["operator"]: row["reason"] for row in answer["operators"] if not row["incremental"]
     } == NOT_YET
     assert set(FUNCTIONS) < set(answer["functions"])
-    assert answer["aggregates"] == ["COUNT", "SUM", "AVG", "MIN", "MAX"]
+    assert answer["aggregates"] == ["COUNT", "SUM", "AVG", "MIN", "MAX", "BOOL_AND", "BOOL_OR"]
 
 
 def test_operators_in_markdown_are_one_table_and_lists() -> None:
@@ -110,7 +110,8 @@ def test_operators_in_markdown_are_one_table_and_lists() -> None:
     assert {row.replace(r"\|", "").count("|") for row in rows} == {6}
     for name in (*OPERATORS, *NOT_YET):
         assert any(row.startswith(f"| {name} |") for row in rows)
-    assert "**Aggregates**: `COUNT, SUM, AVG, MIN, MAX, each also with DISTINCT`" in lines
+    aggregates = "COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR, each also with DISTINCT and FILTER; COUNT_IF"
+    assert f"**Aggregates**: `{aggregates}`" in lines
 
 
 def test_operators_on_a_terminal_names_them_all() -> None:

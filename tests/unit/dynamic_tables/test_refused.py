@@ -126,9 +126,7 @@ def test_what_the_data_leave_open_is_refused(query: str, message: str) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT a, b FROM r ORDER BY a, b LIMIT 1",
-        "SELECT a AS k, b FROM r ORDER BY 2, k DESC LIMIT 1",
-        "SELECT a + 1 AS k, 5 AS five FROM r ORDER BY a + 1 OFFSET 2",
+        "SELECT a, b FROM r ORDER BY ALL LIMIT 1",
         "SELECT sort_array(collect_list(a) FILTER (WHERE f)) AS y FROM r",
         "SELECT CAST('now' AS STRING) AS y, explode(a) AS z FROM r",
         "SELECT first_value(a) OVER (ORDER BY b) AS y FROM r",
@@ -142,9 +140,9 @@ def test_what_the_data_decide_may_run_in_a_full_refresh(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["frob", "round", "min_by", "bool_and", "sort_array", "date_trunc", "lpad", "rpad"]
+    "name", ["frob", "round", "min_by", "bit_and", "sort_array", "date_trunc", "lpad", "rpad"]
 )
 def test_a_listed_function_without_a_rule_may_run_in_a_full_refresh(name: str) -> None:
     """By Spark's name for it: sqlglot has names of its own for some."""
     with pytest.raises(UnsupportedError, match=f"^unsupported: function {name}: it is not in the registry"):
-        read(f"SELECT {name}(a, n) AS y FROM r" if name != "bool_and" else "SELECT bool_and(f) AS y FROM r")
+        read(f"SELECT {name}(a, n) AS y FROM r" if name != "bit_and" else "SELECT bit_and(a) AS y FROM r")

@@ -97,7 +97,7 @@ QUERIES = {
     ),
     "SELECT a FROM r ORDER BY a LIMIT 1 + 1": ("LIMIT that is no plain number", "write the number of rows"),
     "SELECT a FROM r ORDER BY ALL LIMIT 1": ("ORDER BY ALL with LIMIT", "list the columns"),
-    "SELECT a, SUM(CAST(c AS DOUBLE)) AS x FROM r GROUP BY a ORDER BY x LIMIT 1": (
+    "SELECT a, SUM(x) AS y FROM r GROUP BY a ORDER BY y LIMIT 1": (
         "float aggregate as key of ORDER BY with LIMIT",
         "its last bits depend on the order of summation",
     ),
@@ -110,21 +110,12 @@ QUERIES = {
         "recursive CTE",
         NO_RULE,
     ),
-    "WITH t(k) AS (SELECT a FROM r) SELECT k FROM t": (
-        "CTE with a column list",
-        "alias the columns inside it",
-    ),
     "SELECT a FROM r RIGHT SEMI JOIN s ON r.a = s.a": ("right semi join", NO_RULE),
     "SELECT * FROM VALUES (1), (2)": ("VALUES in FROM", NO_RULE),
     "SELECT * FROM r PIVOT (SUM(a) FOR b IN ('x'))": ("PIVOT or UNPIVOT", f"{NO_RULE} (on r)"),
     "SELECT * FROM (SELECT a, b FROM r) PIVOT (SUM(a) FOR b IN ('x'))": (
         "PIVOT or UNPIVOT",
         f"{NO_RULE} (on a sub-select)",
-    ),
-    "SELECT k FROM r AS t(k)": ("column list in the alias of r", "alias the columns in a sub-select"),
-    "SELECT b FROM (SELECT a, n FROM r) t(b, c)": (
-        "column list in the alias of t",
-        "alias the columns in a sub-select",
     ),
     "SELECT z.b FROM (r JOIN s ON r.a = s.a) AS z": (
         "alias of relations in parentheses",

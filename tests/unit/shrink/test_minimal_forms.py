@@ -14,7 +14,7 @@ from workload.operators import OPERATORS, Operator, written_operators
 from workload.query import Aggregate, AggregateFunction, UnionAll, blocks, expressions_of, subexpressions
 from workload.scenario import Commit, Create, Refresh, Scenario, View
 
-RANDOM = tuple(random_scenario(index) for index in range(60))
+RANDOM = tuple(random_scenario(index) for index in range(120))
 
 
 def tables_with(scenario: Scenario, operator: Operator) -> frozenset[str]:

@@ -40,7 +40,7 @@ from workload.dml import (
     Truncate,
     Update,
 )
-from workload.query import Expr, JoinKind, Query
+from workload.query import Expr, JoinKind, Limited, Query, SortKey
 from workload.scenario import (
     Commit,
     Create,
@@ -113,6 +113,8 @@ CUSTOMERS = (
     (None, None, None, None),
 )
 
+NAMES = select({"k": v["k"]}, named("vips_only", "v"))
+
 SHOP = Scenario(
     name="seed 7, profile tiny, scenario 3",
     tables=(CUSTOMER, ORDER),
@@ -120,8 +122,9 @@ SHOP = Scenario(
         View("vips_only", VIPS),
         DynamicTable("spending", spending(), RefreshMode.INCREMENTAL, 60_000_000),
         DynamicTable("everyone", everyone(), RefreshMode.FULL),
-        DynamicTable("names", select({"k": v["k"]}, named("vips_only", "v"))),
-        DynamicTable("names_2", select({"k": v["k"]}, named("vips_only", "v")), known_as="names"),
+        DynamicTable("names", NAMES),
+        DynamicTable("first_names", Limited(NAMES, (SortKey("k", descending=True),), 2, 1)),
+        DynamicTable("names_2", NAMES, known_as="names"),
     ),
     steps=(
         Commit(0, (Insert("customer", CUSTOMERS), Insert("purchase", ORDERS))),
