@@ -29,6 +29,7 @@ QUERIES: Mapping[str, str] = {
     "join": "SELECT f.id, d.name, f.v FROM fact AS f JOIN dim AS d ON f.k = d.k",
     "left join": "SELECT f.id, d.name, f.v FROM fact AS f LEFT JOIN dim AS d ON f.k = d.k",
     "grouped sum": "SELECT f.k, COUNT(*) AS n, SUM(f.v) AS s FROM fact AS f GROUP BY f.k",
+    "first rows": "SELECT f.id, f.k, f.v FROM fact AS f ORDER BY f.v DESC, f.id LIMIT 100",
     "sum over join": "SELECT d.name, SUM(f.v) AS s FROM fact AS f JOIN dim AS d ON f.k = d.k GROUP BY d.name",
     "least": "SELECT f.k, MIN(f.v) AS least FROM fact AS f GROUP BY f.k",
     "distinct": "SELECT DISTINCT f.k, f.v FROM fact AS f",

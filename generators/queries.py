@@ -109,6 +109,9 @@ DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Inters
     (2, Intersect),
 )
 
+EXACTLY_AVERAGED = 12
+"""Digits from which Spark averages a DECIMAL exactly; one of fewer it averages as a DOUBLE."""
+
 UNORDERED = frozenset({*NESTED, Kind.FLOAT, Kind.DOUBLE})
 """The kinds without a total order: -0.0 and 0.0 are equal, and yet two values."""
 
@@ -373,6 +376,8 @@ class QueryGenerator:
             arg = call("case", arg.type, when, arg, other, digits=max(3, arg.digits))
         if function is AggregateFunction.AVG:
             if arg.type.kind is Kind.DECIMAL:
+                if arg.type.precision < EXACTLY_AVERAGED:
+                    arg = call("cast", decimal(18, arg.type.scale), arg)
                 type_ = decimal(arg.type.precision + 4, arg.type.scale + 4)
                 return Term(Aggregate(function, arg.expr, distinct, type_))
             # This average is no multiple of a power of two: nothing is grouped by it or calculated from it.

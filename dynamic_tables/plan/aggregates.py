@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.parse import parts
 
 AGGREGATES: Mapping[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -34,8 +35,8 @@ def aggregate_of(node: exp.Expr) -> tuple[str, exp.Expr] | None:
             name, inner = known
             return name, _only_where(inner, node.expression.this)
         case exp.CountIf():
-            if isinstance(node.this, exp.Distinct):
-                raise UnsupportedError("COUNT_IF of DISTINCT values")
+            if isinstance(node.this, exp.Distinct) or node.expressions:
+                raise UnsupportedError("COUNT_IF of DISTINCT or several values")
             return "COUNT", _only_where(exp.Count(this=exp.Star()), node.this)
         case _:
             name = AGGREGATES.get(type(node), "")
@@ -45,6 +46,11 @@ def aggregate_of(node: exp.Expr) -> tuple[str, exp.Expr] | None:
 def _only_where(aggregate: exp.Expr, condition: exp.Expr) -> exp.Expr:
     """Returns an aggregate over its value where a condition holds, and over NULL elsewhere."""
     counted = aggregate.this
+    listed = counted.expressions if isinstance(counted, exp.Distinct) else [counted]
+    stars = [value for value in listed if isinstance(value, exp.Star) or value.is_star]
+    plain = isinstance(aggregate, exp.Count) and isinstance(counted, exp.Star) and not any(parts(counted))
+    if aggregate.expressions or len(listed) != 1 or (stars and not plain):
+        raise UnsupportedError("FILTER after an aggregate of several columns")
     value = exp.Literal.number(1) if isinstance(counted, exp.Star) else counted
     distinct = isinstance(value, exp.Distinct)
     if distinct and len(value.expressions) == 1:

@@ -136,7 +136,10 @@ class QueryBinder:
         Without ALL it is DISTINCT over UNION ALL, or EXCEPT ALL or INTERSECT ALL over DISTINCT branches.
         """
         word, make = type(node).__name__.upper(), SET_OPERATIONS[type(node)]
-        branches = [self.query(branch, ctes) for branch in _flatten(node)]
+        flat = list(_flatten(node))
+        if any(isinstance(branch, exp.Select) and is_cut(branch) for branch in flat):
+            raise UnsupportedError(f"LIMIT in a branch of a {word}", "put the branch in parentheses")
+        branches = [self.query(branch, ctes) for branch in flat]
         widths = {len(branch.outputs) for branch in branches}
         if len(widths) != 1:
             raise DefinitionError(

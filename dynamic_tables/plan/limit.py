@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -10,10 +11,15 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import Limit, Project
+from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs
 
-HIDDEN = "$ORDER"
-"""How the names of outputs begin that only ORDER BY reads."""
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A key of ORDER BY that is no output: the how manieth of them, from 0."""
+
+    number: int
 
 
 def is_cut(node: exp.Expr) -> bool:
@@ -35,14 +41,18 @@ def first_rows(queries: Queries, node: exp.Expr, ctes: Ctes) -> Bound:
     inner = node.copy()
     for name in ("order", "limit", "offset"):
         inner.set(name, None)
-    places = [_place(inner, ordered, number) for number, ordered in enumerate(order.expressions)]
+    hidden: list[exp.Expr] = []
+    places = [_place(inner, ordered, hidden) for ordered in order.expressions]
+    for number, key in enumerate(hidden):
+        inner.append("expressions", exp.alias_(key.copy(), f"$ORDER{number}", quoted=True))
     bound = queries.query(inner, ctes)
+    shown = len(bound.outputs) - len(hidden)
+    outputs, extra = bound.outputs[:shown], bound.outputs[shown:]
     keys = [
-        SortKey(_column(bound.outputs, place), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
+        SortKey(_column(outputs, extra, place), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
         for place, o in zip(places, order.expressions, strict=True)
     ]
     queries.names.refuse_keys((key.expr for key in keys), "ORDER BY with LIMIT")
-    outputs = tuple(output for output in bound.outputs if not output[0].startswith(HIDDEN))
     known = {key.expr for key in keys}
     rest = [SortKey(column) for column in _sure(queries.names, outputs) if column not in known]
     free = any(column not in known for _, column in outputs)
@@ -56,64 +66,77 @@ def _number(node: exp.Expr, clause: str) -> int | None:
     if bound is None:
         return None
     value = bound.expression if isinstance(bound, exp.Limit | exp.Offset) else None
-    if not isinstance(value, exp.Literal) or not value.is_int:
+    plain = isinstance(value, exp.Literal) and value.is_int and set(parts(bound)) == {"expression"}
+    if value is None or not plain or int(str(value.this)) >= 2**31:
         raise UnsupportedError(f"{clause.upper()} that is no plain number", "write the number of rows")
     return int(str(value.this))
 
 
-def _place(query: exp.Expr, ordered: exp.Expr, number: int) -> int | str:
+def _place(query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr]) -> int | str | Hidden:
     """Returns the output that a key of ORDER BY stands for: its position, from 1, or its name.
 
-    A key that is no output becomes one, whose name begins with HIDDEN.
+    A key that is no output is added to `hidden`, the outputs that only ORDER BY reads.
     """
-    key = ordered.this
+    key = ordered.this.unnest()
     if ordered.args.get("with_fill") is not None or key.find(exp.Query, exp.Window) is not None:
         raise UnsupportedError("a query or window in ORDER BY with LIMIT")
     if isinstance(key, exp.Literal) and key.is_int:
         return int(str(key.this))
-    named = isinstance(key, exp.Column) and not key.table
     if isinstance(key, exp.Var):
         raise UnsupportedError("ORDER BY ALL with LIMIT", "list the columns")
+    named = isinstance(key, exp.Column) and not key.table
     if named and (not isinstance(query, exp.Select) or _is_output(query, key.name)):
         return str(key.name)
     if not isinstance(query, exp.Select):
         raise UnsupportedError("an expression in ORDER BY with LIMIT over a set operation")
+    _ensure_an_input(query, key, named=named)
+    hidden.append(key)
+    return Hidden(len(hidden) - 1)
+
+
+def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
+    """Raises UnsupportedError for a key that may not mean what it means over the rows of FROM."""
     group = query.args.get("group")
     if query.args.get("distinct") is not None or (group is not None and group.args.get("all")):
         raise UnsupportedError("a key of ORDER BY with LIMIT that is not selected", "select it")
-    for column in key.find_all(exp.Column):
-        if not named and not column.table and _aliased(query, column.name):
-            # Spark takes the output, and only where there is none the input.
-            raise UnsupportedError("an expression over an output in ORDER BY with LIMIT", "select it")
-    name = f"{HIDDEN}{number}"
-    query.append("expressions", exp.alias_(key.copy(), name, quoted=True))
-    return name
+    names = [column.name.lower() for column in key.find_all(exp.Column) if not column.table]
+    outputs = {item.alias.lower() for item in query.expressions if isinstance(item, exp.Alias)}
+    if not named and outputs.intersection(names):
+        # Spark takes the output, and only where there is none the input.
+        raise UnsupportedError("an expression over an output in ORDER BY with LIMIT", "select it")
+    if key.find(exp.Column) is None and key.find(exp.AggFunc) is None:
+        raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")
+    grouped = group is not None or any(item.find(exp.AggFunc) for item in query.expressions)
+    if key.find(exp.AggFunc) is not None and not grouped:
+        raise UnsupportedError("an aggregate in ORDER BY with LIMIT over rows", "group them")
+    merges = (j.args.get("using") or j.args.get("method") for j in query.find_all(exp.Join))
+    if names and any(merges):
+        # A merged column and those that it stands for have one name; an output may be either.
+        raise UnsupportedError("a key of ORDER BY with LIMIT beside USING or NATURAL", "select it")
 
 
 def _is_output(query: exp.Select, name: str) -> bool:
     """Tells whether a name is surely that of an output; what a star brings is found as an input, too."""
-    return any(item.alias_or_name.lower() == name.lower() for item in query.expressions)
+    named = (item for item in query.expressions if isinstance(item, exp.Alias | exp.Column))
+    return any(item.alias_or_name.lower() == name.lower() for item in named)
 
 
-def _aliased(query: exp.Select, name: str) -> bool:
-    return any(
-        isinstance(item, exp.Alias) and item.alias.lower() == name.lower() for item in query.expressions
-    )
-
-
-def _column(outputs: Outputs, place: int | str) -> Col:
-    if isinstance(place, int):
-        listed = [column for name, column in outputs if not name.startswith(HIDDEN)]
-        if not 1 <= place <= len(listed):
-            raise DefinitionError(f"ORDER BY {place}: there are {len(listed)} columns")
-        return listed[place - 1]
-    matches = [column for name, column in outputs if name.lower() == place.lower()]
-    if len(matches) != 1:
-        known = ", ".join(name for name, _ in outputs if not name.startswith(HIDDEN))
-        raise DefinitionError(
-            f"ORDER BY {place}: {len(matches)} output columns have this name; known: {known}"
-        )
-    return matches[0]
+def _column(outputs: Outputs, extra: Outputs, place: int | str | Hidden) -> Col:
+    match place:
+        case Hidden(number):
+            return extra[number][1]
+        case int():
+            if not 1 <= place <= len(outputs):
+                raise DefinitionError(f"ORDER BY {place}: there are {len(outputs)} columns")
+            return outputs[place - 1][1]
+        case _:
+            matches = [column for name, column in outputs if name.lower() == place.lower()]
+            if len(matches) != 1:
+                known = ", ".join(name for name, _ in outputs)
+                raise DefinitionError(
+                    f"ORDER BY {place}: {len(matches)} output columns have this name; known: {known}"
+                )
+            return matches[0]
 
 
 def _sure(names: Names, outputs: Outputs) -> Sequence[Col]:

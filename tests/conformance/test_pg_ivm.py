@@ -12,9 +12,13 @@ from tests.unit.engines.pglite import needs_pglite
 from workload.query import (
     Aggregate,
     AggregateFunction,
+    ColumnRef,
     Expr,
+    Join,
+    JoinKind,
     Named,
     Query,
+    Select,
     blocks,
     expressions_of,
     relations_of,
@@ -37,7 +41,21 @@ def gap_or_fault(query: Query) -> str | None:
     tops = (expr for block in blocks(query) for expr in expressions_of(block))
     if any(_sum_of_doubles(part) for expr in tops for part in subexpressions(expr)):
         return "SUM or AVG of doubles"
+    if any(_mixes_sides(block) for block in blocks(query)):
+        return "an outer join with a value calculated from both sides"
     return gap(query)
+
+
+def _mixes_sides(block: Select) -> bool:
+    """Whether a block of an outer join selects a value of columns of several relations: it loses pads."""
+    joins = (relation for relation in relations_of(block.source) if isinstance(relation, Join))
+    if not any(join.kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL) for join in joins):
+        return False
+    read = (
+        {part.relation for part in subexpressions(item.expr) if isinstance(part, ColumnRef)}
+        for item in block.items
+    )
+    return any(len(relations) > 1 for relations in read)
 
 
 def _sum_of_doubles(expr: Expr) -> bool:

@@ -35,7 +35,7 @@ from tests.ir import (
     union_all,
 )
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
-from workload.query import JoinKind, Query
+from workload.query import JoinKind, Limited, Query, SortKey
 from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
 from workload.sql import Dialect, render_query
@@ -88,6 +88,12 @@ DEFINITIONS: Mapping[str, Query] = {
     "full join": joined(JoinKind.FULL),
     "semi join": select(dict(ORDER), join(JoinKind.SEMI, named("orders"), named("cities"), SAME_CITY)),
     "anti join": select(dict(ORDER), join(JoinKind.ANTI, named("orders"), named("cities"), SAME_CITY)),
+    "limit": Limited(
+        select({"id": ORDER["id"], "city": ORDER["city"]}, named("orders")),
+        (SortKey("city", descending=True), SortKey("id")),
+        3,
+        1,
+    ),
     "distinct": select({"city": ORDER["city"]}, named("orders"), distinct=True),
     "grouped aggregation": BY_CITY,
     "scalar aggregation": select(

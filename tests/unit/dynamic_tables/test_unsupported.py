@@ -97,6 +97,36 @@ QUERIES = {
     ),
     "SELECT a FROM r ORDER BY a LIMIT 1 + 1": ("LIMIT that is no plain number", "write the number of rows"),
     "SELECT a FROM r ORDER BY ALL LIMIT 1": ("ORDER BY ALL with LIMIT", "list the columns"),
+    "SELECT a FROM r ORDER BY 'x' LIMIT 1": ("a constant in ORDER BY with LIMIT", "leave it out"),
+    "SELECT a FROM r ORDER BY a LIMIT 99999999999": (
+        "LIMIT that is no plain number",
+        "write the number of rows",
+    ),
+    "SELECT 1 AS x FROM r ORDER BY COUNT(*) LIMIT 1": (
+        "an aggregate in ORDER BY with LIMIT over rows",
+        "group them",
+    ),
+    "SELECT s.* FROM r LEFT JOIN s USING (a) ORDER BY a LIMIT 1": (
+        "a key of ORDER BY with LIMIT beside USING or NATURAL",
+        "select it",
+    ),
+    "SELECT a FROM r UNION ALL SELECT a FROM s ORDER BY a LIMIT 1 UNION ALL SELECT a FROM r": (
+        "LIMIT in a branch of a UNION",
+        "put the branch in parentheses",
+    ),
+    "SELECT COUNT(a, b) FILTER (WHERE f) AS n FROM r": (
+        "FILTER after an aggregate of several columns",
+        NO_RULE,
+    ),
+    "SELECT MAX(*) FILTER (WHERE f) AS n FROM r": ("FILTER after an aggregate of several columns", NO_RULE),
+    "SELECT COUNT(* EXCEPT (a)) FILTER (WHERE f) AS n FROM r": (
+        "FILTER after an aggregate of several columns",
+        NO_RULE,
+    ),
+    "SELECT COUNT(r.*) FILTER (WHERE f) AS n FROM r": (
+        "FILTER after an aggregate of several columns",
+        NO_RULE,
+    ),
     "SELECT a, SUM(x) AS y FROM r GROUP BY a ORDER BY y LIMIT 1": (
         "float aggregate as key of ORDER BY with LIMIT",
         "its last bits depend on the order of summation",

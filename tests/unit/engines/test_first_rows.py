@@ -130,6 +130,31 @@ def test_of_equal_rows_those_are_first_that_are_first_by_the_other_columns() -> 
     ), text
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "order"),
+    [
+        ("SELECT k, a FROM r ORDER BY (2) LIMIT 1", ["k", "a"], "`a[_0-9]*` ASC NULLS FIRST, `k"),
+        (
+            "SELECT a AS k, k AS a FROM r ORDER BY a DESC LIMIT 1",
+            ["k", "a"],
+            "`a[_0-9]*` DESC NULLS LAST, `k",
+        ),
+        ("SELECT k AS `$ORDER`, a FROM r ORDER BY a + k LIMIT 1", ["$ORDER", "a"], r"`\$order0` ASC"),
+        (
+            "SELECT CAST(k AS STRING) FROM r ORDER BY k NULLS LAST LIMIT 1",
+            ["_c0"],
+            r"`\$order0` ASC NULLS LAST",
+        ),
+    ],
+)
+def test_keys_of_the_order(text: str, names: list[str], order: str) -> None:
+    relations = {"r": StoredRelation("r", (("k", NUMBER), ("a", NUMBER)))}
+    bound = bind_query(text, relations)
+    assert [name for name, _ in bound.outputs] == names
+    rendered = render(state_plan(bound, RULES), SPARK).text()
+    assert re.search(f"ORDER BY {order}", rendered), rendered
+
+
 def test_every_style_reads_back_as_the_same_rows() -> None:
     texts = {written_query(FIRST_TWO, style, {"r": ["k", "a"]}) for style in range(1, 60)}
     assert len(texts) > 20
