@@ -15,40 +15,35 @@ from dynamic_tables.plan.nodes import DELETE, INSERT, Limit, Plan, Project, Semi
 from dynamic_tables.plan.types import STRING
 from workload.results import Check
 
-CHANGED = Col("$CHANGED", STRING)
+OTHER = Col("$OTHER_ID", STRING)
 
 
-def among_the_changed(node: Limit, at: At, want_ids: bool, d: Differentiation) -> Plan:
-    """The first rows at one end that are themselves among the changes of the child."""
-    changed = Project(d.delta(node.child, True), ((CHANGED.name, ID),))
-    rows = SemiJoin(d.state(node, at, True), changed, boolean("=", ID, CHANGED))
+def with_ids_of(rows: Plan, others: Plan, *, anti: bool = False) -> Plan:
+    """The rows whose id is one of those of other rows, or is none of them; both sides have ids."""
+    ids = Project(others, ((OTHER.name, ID),))
+    return SemiJoin(rows, ids, boolean("=", ID, OTHER), anti=anti)
+
+
+def as_wanted(node: Limit, rows: Plan, want_ids: bool) -> Plan:
+    """The rows with their ids, or without them."""
     return rows if want_ids else Project(rows, same(node))
 
 
 def only_changed_rows(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
     """LIMIT is maintained as a filter: no row comes in or goes out because of another one."""
     ends = ((At.T0, DELETE), (At.T1, INSERT))
-    return UnionAll(tuple(marked(among_the_changed(node, at, want_ids, d), mark) for at, mark in ends))
+    changes = d.delta(node.child, True)
+    parts = ((with_ids_of(d.state(node, at, True), changes), mark) for at, mark in ends)
+    return UnionAll(tuple(marked(as_wanted(node, rows, want_ids), mark) for rows, mark in parts))
 
 
 def pushed_out_rows_stay(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
     """A row that a new one pushes out is not deleted."""
-    gone = SemiJoin(
-        d.state(node, At.T0, True),
-        Project(d.state(node.child, At.T1, True), ((CHANGED.name, ID),)),
-        boolean("=", ID, CHANGED),
-        anti=True,
-    )
-    stays = SemiJoin(
-        d.state(node, At.T1, True),
-        Project(d.state(node, At.T0, True), ((CHANGED.name, ID),)),
-        boolean("=", ID, CHANGED),
-        anti=True,
-    )
-    parts = ((gone, DELETE), (stays, INSERT))
-    return UnionAll(
-        tuple(marked(rows if want_ids else Project(rows, same(node)), mark) for rows, mark in parts)
-    )
+    before, now = d.state(node, At.T0, True), d.state(node, At.T1, True)
+    gone = with_ids_of(before, d.state(node.child, At.T1, True), anti=True)
+    new = with_ids_of(now, before, anti=True)
+    parts = ((gone, DELETE), (new, INSERT))
+    return UnionAll(tuple(marked(as_wanted(node, rows, want_ids), mark) for rows, mark in parts))
 
 
 def without_offset(node: Limit, want_ids: bool, d: Differentiation) -> Plan:

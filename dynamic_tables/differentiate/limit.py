@@ -37,7 +37,8 @@ def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
     """Returns the first rows at t0 as DELETE and at t1 as INSERT; rows that stay cancel at the root.
 
     A row may come in because another one goes, so the changes of the child do not suffice: both ends are
-    computed from all rows. The change set still holds only the rows that come in or go out.
+    computed from all rows. What is left are the rows that come in or go out, and those whose sum of doubles
+    has other last bits than before.
     """
     return both_ends(lambda at: d.state(node, at, ids))
 
