@@ -26,6 +26,7 @@ from dynamic_tables.plan.nodes import (
     SemiJoin,
     SetOperation,
     Values,
+    Window,
 )
 from dynamic_tables.plan.types import STRING
 
@@ -81,6 +82,8 @@ def operator_of(plan: Plan) -> str:
             return "grouped aggregation" if keys else "scalar aggregation"
         case SemiJoin(_, _, _, anti):
             return "anti join" if anti else "semi join"
+        case Window():
+            return "window"
         case Limit():
             return "limit"
         case Leaf() | Numbered() | Values():

@@ -15,6 +15,7 @@ from dynamic_tables.differentiate import (
     linear,
     outer_join,
     semi_join,
+    window,
 )
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
 from dynamic_tables.differentiate.changes import Columns
@@ -34,6 +35,7 @@ from dynamic_tables.plan.relations import Relations
 
 LINEAR = "DVS paper, section 5.5"
 ONE_SIDE = "ours: a derivative of one side at a time (paper: section 5.5.1, direct derivative)"
+PARTITIONS = "DVS paper, section 5.5.1"
 WINDOWS = "DVS paper, section 5.5.1 (as for window partitions)"
 
 WHOLE = "ours: both ends from all rows"
@@ -73,6 +75,8 @@ _RULES = (
      "the left row's", MEMBERS, ONE_SIDE),
     ("anti join", semi_join.state_semi_join, semi_join.delta_semi_join,
      "the left row's", "as the semi join: rows without a match", ONE_SIDE),
+    ("window", window.state_window, window.delta_window,
+     "the child's", "affected partitions: omega@t1 - omega@t0; ties in the order of ids", PARTITIONS),
     ("limit", limit.state_limit, limit.delta_limit,
      "the child's", "first rows@t1 - @t0; equal rows in the order of the other columns, then of ids", WHOLE),
     ("distinct", grouping.state_distinct, grouping.delta_distinct,
@@ -90,7 +94,6 @@ OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _
 NOT_YET: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "window function",
             "ROLLUP, CUBE, GROUPING SETS",
             "LATERAL, explode",
             "recursive CTE",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregates import aggregate_of
+from dynamic_tables.plan.bind_window import bind_window
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
 from dynamic_tables.plan.functions import CASE, IN, case_type
 from dynamic_tables.plan.literals import beside_dates, binary, integer, literal, suffixed
@@ -64,7 +65,9 @@ SYNTAX_ONLY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ExpressionBinder:
-    """Binds the expressions of one scope; `aggregates` says whether aggregates are allowed in them.
+    """Binds the expressions of one scope; `aggregates` and `windows` say whether these are allowed in them.
+
+    `nested`: whether an aggregate may stand in another, which then stands before OVER.
 
     `type_of`: tells the type of what the registry does not know; None where there is no Spark to ask.
     """
@@ -72,6 +75,8 @@ class ExpressionBinder:
     resolve: ResolveColumn
     aggregates: bool = False
     type_of: TypeOf | None = None
+    windows: bool = False
+    nested: bool = False
 
     def bind(self, node: exp.Expr) -> Expr:
         """Returns the typed expression; one that only Spark knows is passed to it as it is written.
@@ -134,7 +139,8 @@ class ExpressionBinder:
             if len(inner.expressions) != 1 or inner.args.get("on"):
                 raise UnsupportedError(f"{name} of several columns")
             inner = inner.expressions[0]
-        return aggregate(name, ExpressionBinder(self.resolve, type_of=self.type_of).bind(inner), distinct)
+        argument = ExpressionBinder(self.resolve, aggregates=self.nested, type_of=self.type_of)
+        return aggregate(name, argument.bind(inner), distinct)
 
 
 def _only(node: exp.Expr, *names: str) -> None:
@@ -307,6 +313,14 @@ def _replace(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return binder.apply("replace", node.this, node.expression, replacement)
 
 
+def _window(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    assert isinstance(node, exp.Window)
+    if not binder.windows:
+        raise DefinitionError("a window function may stand in the select list and in QUALIFY only")
+    inner = replace(binder, windows=False)
+    return bind_window(node, inner.bind, replace(inner, aggregates=True, nested=binder.aggregates).bind)
+
+
 def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
@@ -335,6 +349,7 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.Like: _like,
     exp.RegexpLike: _rlike,
     exp.Escape: _like,
+    exp.Window: _window,
     exp.Concat: _concat,
     exp.Substring: _substring,
     exp.Replace: _replace,

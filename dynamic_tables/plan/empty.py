@@ -24,6 +24,7 @@ from dynamic_tables.plan.nodes import (
     SemiJoin,
     UnionAll,
     Values,
+    Window,
     children_first,
     columns,
 )
@@ -58,7 +59,7 @@ class _Pruning:
                 return plan
             case Leaf(name, _):
                 return None if name in self.empty else plan
-            case Project() | Filter() | Distinct() | Numbered() | Limit():
+            case Project() | Filter() | Distinct() | Numbered() | Window() | Limit():
                 child = self.pruned(plan.child)
                 return None if child is None else replace(plan, child=child)
             case Aggregate(_, keys, _):

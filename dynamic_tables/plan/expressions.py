@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 
@@ -62,9 +62,6 @@ class Agg:
     type: Type
 
 
-Expr = Col | Lit | Fn | Agg
-
-
 @dataclass(frozen=True, slots=True)
 class SortKey:
     """One key of an ORDER BY."""
@@ -72,6 +69,49 @@ class SortKey:
     expr: Expr
     descending: bool = False
     nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FrameEnd:
+    """One end of a window frame. `side`: `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING` and so on.
+
+    `offset`: a constant before PRECEDING and FOLLOWING, else None.
+    """
+
+    side: str
+    offset: Lit | None = None
+
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether the frame reaches to an end of the partition here."""
+        return self.side.startswith("UNBOUNDED")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows around a row that a window function reads. `unit`: ROWS or RANGE."""
+
+    unit: str
+    start: FrameEnd
+    end: FrameEnd
+
+
+@dataclass(frozen=True, slots=True)
+class Win:
+    """A window function, only allowed in a Window node. `function`: an aggregate, or a call such as `rank`.
+
+    `frame` None: SQL's default, which is up to the last row equal in `order`, or the whole partition.
+    """
+
+    function: Fn | Agg
+    partition: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+    frame: Frame | None
+    ignores_nulls: bool
+    type: Type
+
+
+Expr = Col | Lit | Fn | Agg | Win
 
 
 def text(value: str) -> Lit:
@@ -107,8 +147,35 @@ def walk(expr: Expr) -> Iterator[Expr]:
                 yield from walk(arg)
         case Agg(_, arg, _, _) if arg is not None:
             yield from walk(arg)
+        case Win():
+            for part in window_parts(expr):
+                yield from walk(part)
         case _:
             pass
+
+
+def window_parts(window: Win) -> Iterator[Expr]:
+    """Yields the arguments of a window function, and the keys of its partition and order."""
+    match window.function:
+        case Fn(_, args, _):
+            yield from args
+        case Agg(_, arg, _, _) if arg is not None:
+            yield arg
+        case _:
+            pass
+    yield from window.partition
+    yield from (key.expr for key in window.order)
+
+
+def mapped(window: Win, part: Callable[[Expr], Expr]) -> Win:
+    """Returns a window function with `part` of each argument, key of its partition and key of its order."""
+    match window.function:
+        case Fn(name, args, type_):
+            function: Fn | Agg = Fn(name, tuple(map(part, args)), type_)
+        case Agg(_, arg, _, _):
+            function = replace(window.function, arg=None if arg is None else part(arg))
+    keys = tuple(replace(key, expr=part(key.expr)) for key in window.order)
+    return replace(window, function=function, partition=tuple(map(part, window.partition)), order=keys)
 
 
 def replace_columns(expr: Expr, replacement: Callable[[Col], Expr]) -> Expr:
@@ -120,5 +187,7 @@ def replace_columns(expr: Expr, replacement: Callable[[Col], Expr]) -> Expr:
             return Fn(name, tuple(replace_columns(arg, replacement) for arg in args), type_)
         case Agg(name, arg, distinct, type_):
             return Agg(name, None if arg is None else replace_columns(arg, replacement), distinct, type_)
+        case Win():
+            return mapped(expr, lambda part: replace_columns(part, replacement))
         case Lit():
             return expr

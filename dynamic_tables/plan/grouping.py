@@ -8,12 +8,14 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped, walk
 from dynamic_tables.plan.functions import PASSED
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
+from dynamic_tables.plan.typed import predicate
 from dynamic_tables.plan.types import BOOLEAN, DOUBLE
+from dynamic_tables.plan.windowed import has_window, with_windows
 
 NamedItems = list[tuple[str, Expr]]
 
@@ -28,11 +30,13 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     """
     items = _items(names, node, scope)
     having = node.args.get("having")
-    condition = None if having is None else _having(names, having.this, node, items, scope)
+    condition = None if having is None else _over_outputs(names, having.this, node, items, scope, "HAVING")
+    qualify = node.args.get("qualify")
+    kept = None if qualify is None else _over_outputs(names, qualify.this, node, items, scope, "QUALIFY")
     group = node.args.get("group")
-    aggregated = any(_has_aggregate(expr) for _, expr in items)
+    aggregated = any(_has_aggregate(expr) for expr in [*(expr for _, expr in items), *_listed(kept)])
     if group is None and not aggregated and condition is None:
-        return _project(names, plan, items)
+        return _windowed(names, plan, items, kept)
     keys = [] if group is None else _keys(names, group, node, items, scope)
     names.refuse_keys([key for _, key in keys], "GROUP BY")
     grouped = Grouping(names, keys, scope)
@@ -44,7 +48,24 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
             raise DefinitionError(f"HAVING is of type {filtered.type}; it must be BOOLEAN")
         names.refuse_float_comparison(filtered, "HAVING")
         result = Filter(result, filtered)
-    return _project(names, result, projected)
+    return _windowed(names, result, projected, None if kept is None else grouped.over_groups(kept))
+
+
+def _listed(condition: Expr | None) -> list[Expr]:
+    return [] if condition is None else [condition]
+
+
+def _windowed(names: Names, plan: Plan, items: NamedItems, qualify: Expr | None) -> Bound:
+    """Returns a block whose items, and QUALIFY, may have window functions over the rows of a plan."""
+    exprs = [*(expr for _, expr in items), *_listed(qualify)]
+    if qualify is not None and not any(map(has_window, exprs)):
+        raise DefinitionError("QUALIFY without a window function; write WHERE or HAVING")
+    plan, exprs = with_windows(names, plan, exprs)
+    if qualify is not None:
+        condition = predicate(exprs.pop(), "QUALIFY")
+        names.refuse_float_comparison(condition, "QUALIFY")
+        plan = Filter(plan, condition)
+    return _project(names, plan, [(name, expr) for (name, _), expr in zip(items, exprs, strict=True)])
 
 
 def _project(names: Names, plan: Plan, items: NamedItems) -> Bound:
@@ -60,7 +81,7 @@ def _project(names: Names, plan: Plan, items: NamedItems) -> Bound:
 
 
 def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
-    binder = ExpressionBinder(scope.resolve, aggregates=True, type_of=names.type_of)
+    binder = ExpressionBinder(scope.resolve, aggregates=True, windows=True, type_of=names.type_of)
     items: NamedItems = []
     for position, item in enumerate(node.expressions):
         match item:
@@ -77,6 +98,7 @@ def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
 
 
 def _has_aggregate(expr: Expr) -> bool:
+    """Tells whether an expression has an aggregate, one before OVER not counted."""
     return any(isinstance(part, Agg) for part in walk(expr))
 
 
@@ -120,13 +142,15 @@ def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope
     else:
         name = key.name if isinstance(key, exp.Column) else "key"
         expr = ExpressionBinder(scope.resolve, type_of=names.type_of).bind(key)
-    if _has_aggregate(expr):
-        raise DefinitionError(f"GROUP BY {name}: an aggregate cannot be a key")
+    if _has_aggregate(expr) or has_window(expr):
+        raise DefinitionError(f"GROUP BY {name}: an aggregate or window function cannot be a key")
     return name, expr
 
 
-def _having(names: Names, condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> Expr:
-    """Binds HAVING, where outside of aggregates a plain name may stand for an output column."""
+def _over_outputs(
+    names: Names, condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope, clause: str
+) -> Expr:
+    """Binds HAVING or QUALIFY, where outside of aggregates a plain name may stand for an output column."""
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
@@ -135,10 +159,11 @@ def _having(names: Names, condition: exp.Expr, node: exp.Select, items: NamedIte
         output_expr = next(expr for output, expr in items if output.lower() == name)
         if _names_input(column, scope) and scope.resolve(column) != output_expr:
             reason = "it names a column and an output; qualify it, or rename the output"
-            raise UnsupportedError(f"HAVING over {column.name}", reason)
+            raise UnsupportedError(f"{clause} over {column.name}", reason)
         return output_expr
 
-    return ExpressionBinder(resolve, aggregates=True, type_of=names.type_of).bind(condition)
+    windows = clause == "QUALIFY"
+    return ExpressionBinder(resolve, aggregates=True, windows=windows, type_of=names.type_of).bind(condition)
 
 
 def _names_input(key: exp.Column, scope: Scope) -> bool:
@@ -170,6 +195,9 @@ class Grouping:
                 return Fn(name, (template, *map(self.over_groups, args)), type_)
             case Fn(name, args, type_):
                 return Fn(name, tuple(self.over_groups(arg) for arg in args), type_)
+            case Win():
+                # An aggregate before OVER is computed over the groups; those in its argument over the rows.
+                return mapped(expr, self.over_groups)
             case Lit():
                 return expr
             case Col():

@@ -23,6 +23,7 @@ from dynamic_tables.plan.nodes import (
     Project,
     SemiJoin,
     UnionAll,
+    Window,
     children,
     children_first,
     columns,
@@ -98,7 +99,13 @@ class _Keys:
             case Project(child, items) | Aggregate(child, items, _):
                 expr = dict(items).get(name)
                 return self.of(child, expr.name) if isinstance(expr, Col) else None
-            case Filter(child, _) | Distinct(child) | Numbered(child, _, _) | SemiJoin(child, _, _, _):
+            case (
+                Filter(child, _)
+                | Distinct(child)
+                | Numbered(child, _, _)
+                | Window(child)
+                | SemiJoin(child, _, _, _)
+            ):
                 return self.of(child, name) if _has(child, name) else None
             case Join(JoinKind.INNER | JoinKind.CROSS, left, right, _):
                 return self.of(left if _has(left, name) else right, name)

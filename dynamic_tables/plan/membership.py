@@ -142,7 +142,7 @@ class Members:
 
 
 def _grouped(query: exp.Select) -> bool:
-    """Tells whether a block aggregates, so that a row of it stands for several of its FROM clause."""
-    return any(query.args.get(name) for name in ("group", "having")) or any(
-        item.find(exp.AggFunc) for item in query.expressions
+    """Tells whether a row of a block depends on several of its FROM clause: by groups or window functions."""
+    return any(query.args.get(name) for name in ("group", "having", "qualify")) or any(
+        item.find(exp.AggFunc, exp.Window) for item in query.expressions
     )

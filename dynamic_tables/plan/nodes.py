@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import ClassVar, assert_never
 
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar, SortKey
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar, SortKey, Win
 from dynamic_tables.plan.types import INT, Columns
 
 ROW_ID = "$ROW_ID"
@@ -146,6 +146,24 @@ class Numbered:
 
 
 @dataclass(frozen=True, eq=False)
+class Window:
+    """The child's rows with a column for each of some window functions over the same partitions.
+
+    `free`: a function depends on an order in which rows of the child may be equal, so its query has several
+    right answers; the rules then order such rows by their ids.
+    """
+
+    child: Plan
+    calls: tuple[tuple[str, Win], ...]
+    free: bool = False
+
+    @property
+    def partition(self) -> tuple[Expr, ...]:
+        """The keys of the partitions; none: all rows are one partition."""
+        return self.calls[0][1].partition
+
+
+@dataclass(frozen=True, eq=False)
 class Limit:
     """The child's first `count` rows in an order, after the first `offset`; `count` None: all after them.
 
@@ -180,6 +198,7 @@ Plan = (
     | Distinct
     | Aggregate
     | Numbered
+    | Window
     | Limit
     | Values
 )
@@ -204,6 +223,8 @@ def columns(plan: Plan) -> tuple[Col, ...]:
             return tuple(Col(name, expr.type) for name, expr in (*keys, *aggregates))
         case Numbered(child, _, name):
             return (*columns(child), Col(name, INT))
+        case Window(child, calls):
+            return (*columns(child), *(Col(name, call.type) for name, call in calls))
         case Values(columns_, _):
             return columns_
         case _:
@@ -221,6 +242,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             | Distinct(child)
             | Aggregate(child, _, _)
             | Numbered(child, _, _)
+            | Window(child)
             | Limit(child)
         ):
             return (child,)
@@ -239,7 +261,7 @@ def rebuilt(plan: Plan, parts: Sequence[Plan]) -> Plan:
     match plan:
         case Scan() | Leaf() | Values():
             return plan
-        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Limit():
+        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Window() | Limit():
             return replace(plan, child=parts[0])
         case Join() | SemiJoin():
             return replace(plan, left=parts[0], right=parts[1])

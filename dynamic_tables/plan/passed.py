@@ -25,8 +25,8 @@ value does not depend on the row alone, or that Spark refuses."""
 MARK = "\ue000"
 """Part of the names that stand for columns: a character that no query has."""
 
-LEAVES = (exp.Column, exp.AggFunc, exp.Filter)
-"""What is bound in an expression that is passed: columns and aggregates."""
+LEAVES = (exp.Column, exp.AggFunc, exp.Filter, exp.Window)
+"""What is bound in an expression that is passed: columns, aggregates and window functions."""
 
 NO_EXPRESSION = (exp.Query, exp.Window, exp.Star, exp.UDTF)
 """What no expression over one row has."""

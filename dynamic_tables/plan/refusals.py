@@ -11,7 +11,8 @@ from dynamic_tables.plan.nodes import JoinKind
 from dynamic_tables.plan.parse import NON_DETERMINISTIC, function_name, parts
 
 CLAUSES = frozenset(
-    "with_ expressions from_ joins where group having distinct this expression alias side kind".split()
+    "with_ expressions from_ joins where group having windows qualify distinct this expression alias "
+    "side kind".split()
 )
 """sqlglot's names of the clauses that the binder reads."""
 
@@ -24,7 +25,6 @@ CLAUSE_NAMES: Mapping[str, str] = {
     "pivots": "PIVOT or UNPIVOT",
     "sample": "TABLESAMPLE",
     "sort": "SORT BY",
-    "windows": "WINDOW",
 }
 """sqlglot's names of clauses, where they differ from SQL's."""
 
@@ -40,7 +40,6 @@ NAMES: Mapping[type[exp.Expr], str] = {
     exp.Rollup: "ROLLUP",
     exp.Select: "scalar subquery",
     exp.Subquery: "scalar subquery",
-    exp.Window: "window function",
 }
 """Constructs that cannot be bound, by the name that users know."""
 

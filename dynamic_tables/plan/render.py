@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from dynamic_tables.plan.dialects import Dialect
-from dynamic_tables.plan.expressions import Col, Expr, Lit, SortKey, replace_columns
+from dynamic_tables.plan.expressions import Col, Expr, Lit, replace_columns
 from dynamic_tables.plan.expressions import walk as walk_expression
 from dynamic_tables.plan.nodes import (
     Aggregate,
@@ -25,6 +25,7 @@ from dynamic_tables.plan.nodes import (
     SemiJoin,
     SetOperation,
     Values,
+    Window,
     children,
     children_first,
     columns,
@@ -141,7 +142,7 @@ class _Renderer:
                 return self.aggregate(plan)
             case Limit(child, order, count, offset, _):
                 text = f"SELECT {self.names(child)} FROM {self.source(child)}"
-                text += f" ORDER BY {', '.join(map(self.sort_key, order))}"
+                text += f" ORDER BY {', '.join(map(self.expressions.sort_key, order))}"
                 text += "" if count is None else f" LIMIT {count}"
                 return text + (f" OFFSET {offset}" if offset else "")
             case Numbered(child, partition, name):
@@ -149,15 +150,13 @@ class _Renderer:
                 counter = f"CAST(row_number() OVER (PARTITION BY {by} ORDER BY {by}) AS INT)"
                 items = f"{self.names(child)}, {counter} AS {self.dialect.identifier(name)}"
                 return f"SELECT {items} FROM {self.source(child)}"
+            case Window(child, calls):
+                listed = ", ".join(self.expressions.item(call, name) for name, call in calls)
+                return f"SELECT {self.names(child)}, {listed} FROM {self.source(child)}"
             case Values():
                 return self.values(plan)
             case _:
                 assert_never(plan)
-
-    def sort_key(self, key: SortKey) -> str:
-        """Returns one key of an ORDER BY; where NULLs stand is always written, as dialects differ there."""
-        direction, nulls = ("DESC" if key.descending else "ASC"), ("FIRST" if key.nulls_first else "LAST")
-        return f"{self.expressions.expr(key.expr)} {direction} NULLS {nulls}"
 
     def fused(self, plan: Scan | Leaf | Project) -> tuple[Items, Plan]:
         """Returns projections above one another as one, and the plan that they read; less text binds faster.

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from dynamic_tables.plan import functions
 from dynamic_tables.plan.dialects import Dialect
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, FrameEnd, Lit, SortKey, Win
 from dynamic_tables.plan.types import FLOATING, INTEGRAL, NUMERIC, Kind
 
 FRAME_TAGS = {
@@ -48,16 +48,51 @@ class ExpressionRenderer:
                 return self.dialect.identifier(name)
             case Lit():
                 return self.dialect.literal(expr)
-            case Agg(name, arg, distinct, _):
-                if arg is None:
-                    return "COUNT(*)"
-                argument = self.expr(arg)
-                called = f"{name}({'DISTINCT ' if distinct else ''}{argument})"
-                return self.dialect.aggregate_text(expr, called, argument)
+            case Agg():
+                return self._aggregate(expr, "")
+            case Win():
+                return self._window(expr)
             case Fn():
                 return self._function(expr, self._arguments(expr))
             case _:
                 assert_never(expr)
+
+    def sort_key(self, key: SortKey) -> str:
+        """Returns one key of an ORDER BY; where NULLs stand is always written, as dialects differ there."""
+        direction, nulls = ("DESC" if key.descending else "ASC"), ("FIRST" if key.nulls_first else "LAST")
+        return f"{self.expr(key.expr)} {direction} NULLS {nulls}"
+
+    def _aggregate(self, agg: Agg, over: str) -> str:
+        if agg.arg is None:
+            return f"COUNT(*){over}"
+        argument = self.expr(agg.arg)
+        called = f"{agg.name}({'DISTINCT ' if agg.distinct else ''}{argument})"
+        return self.dialect.aggregate_text(agg, called, argument, over)
+
+    def _window(self, window: Win) -> str:
+        clauses = []
+        if window.partition:
+            clauses.append(f"PARTITION BY {', '.join(map(self.expr, window.partition))}")
+        if window.order:
+            clauses.append(f"ORDER BY {', '.join(map(self.sort_key, window.order))}")
+        if window.frame is not None:
+            start, end = (self._frame_end(each, window) for each in (window.frame.start, window.frame.end))
+            clauses.append(f"{window.frame.unit} BETWEEN {start} AND {end}")
+        over = f" OVER ({' '.join(clauses)})"
+        match window.function:
+            case Agg() as aggregate:
+                return self._aggregate(aggregate, over)
+            case Fn(name, args, type_):
+                listed = ", ".join(map(self.expr, args))
+                return self.dialect.window_text(name, listed, over, window.ignores_nulls, type_)
+
+    def _frame_end(self, end: FrameEnd, window: Win) -> str:
+        if end.offset is None:
+            return end.side
+        by_days = window.frame is not None and window.frame.unit == "RANGE" and window.order
+        if by_days and window.order[0].expr.type.kind is Kind.DATE:
+            return f"{self.dialect.days(end.offset)} {end.side}"
+        return f"{self.dialect.literal(end.offset)} {end.side}"
 
     def _arguments(self, fn: Fn) -> list[str]:
         """Returns the texts of the arguments.

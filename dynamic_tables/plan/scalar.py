@@ -65,7 +65,7 @@ class Scalars:
 
     def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:
         if not isinstance(query, exp.Select) or any(
-            query.args.get(name) for name in ("group", "having", "distinct")
+            query.args.get(name) for name in ("group", "having", "qualify", "distinct")
         ):
             raise UnsupportedError("scalar subquery that is not one aggregate", "it may have several rows")
         if len(query.expressions) != 1:

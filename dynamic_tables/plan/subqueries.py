@@ -50,7 +50,7 @@ def with_scalars(
         return plan, scope, node
     node = node.copy()
     parts, group, values = _parts(node), node.args.get("group"), Scalars(queries, scope, ctes)
-    grouped = group is not None or any(isinstance(each, exp.AggFunc) for each in _outside_queries(parts))
+    grouped = group is not None or any(map(_groups, _outside_queries(parts)))
     plan, names = values.joined(plan, parts, correlated=not grouped)
     if grouped:
         if group is None or not group.expressions:
@@ -71,6 +71,16 @@ def _parts(node: exp.Select) -> list[exp.Expr]:
     """Returns the select list, and HAVING where there is one."""
     having = node.args.get("having")
     return [*node.expressions, *([] if having is None else [having])]
+
+
+def _groups(node: exp.Expr) -> bool:
+    """Tells whether an expression is an aggregate over a group, not one before OVER."""
+    above = node.parent
+    while isinstance(above, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        above = above.parent
+    return isinstance(node, exp.AggFunc) and not (
+        isinstance(above, exp.Window) and above.this.find(type(node))
+    )
 
 
 def _outside_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:

@@ -24,8 +24,13 @@ class Dialect:
     binary: Callable[[bytes], str]
     """Takes a value of BINARY; returns its literal."""
     function_text: Callable[[Function], str]
-    aggregate_text: Callable[[Agg, str, str], str]
-    """Takes an aggregate, its plain text and that of its argument; returns the text of Spark's result."""
+    aggregate_text: Callable[[Agg, str, str, str], str]
+    """Takes an aggregate, its plain text, that of its argument, and what follows it, such as ` OVER (...)`;
+    returns the text of Spark's result."""
+    window_text: Callable[[str, str, str, bool, Type], str]
+    """Takes a window function, its arguments, ` OVER (...)`, whether it ignores NULLs, and its type."""
+    days: Callable[[Lit], str]
+    """Takes a number of days; returns it as the distance of a frame over dates."""
     other_type_name: Callable[[str], str] = str
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True

@@ -4,17 +4,27 @@ from decimal import Decimal
 
 from dynamic_tables.plan.dialects.base import Dialect
 from dynamic_tables.plan.expressions import Agg
-from dynamic_tables.plan.types import MAX_PRECISION, Kind, Type
+from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 
 
-def _aggregate_text(aggregate: Agg, plain: str, arg: str) -> str:
+def _aggregate_text(aggregate: Agg, plain: str, arg: str, over: str) -> str:
     if aggregate.name == "AVG" and aggregate.arg is not None and aggregate.type.kind is Kind.DECIMAL:
-        return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, arg)
+        return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, arg, over)
     # DuckDB sums integers as HUGEINT and decimals at 38 digits.
-    return f"CAST({plain} AS {DUCKDB.type_name(aggregate.type)})" if aggregate.name == "SUM" else plain
+    summed = aggregate.name == "SUM"
+    return f"CAST({plain}{over} AS {DUCKDB.type_name(aggregate.type)})" if summed else plain + over
 
 
-def _decimal_average(of: Type, result: Type, distinct: bool, arg: str) -> str:
+def _window_text(name: str, args: str, over: str, ignores_nulls: bool, type_: Type) -> str:
+    text = f"{name}({args}{' IGNORE NULLS' if ignores_nulls else ''}){over}"
+    # DuckDB numbers rows as BIGINT.
+    return f"CAST({text} AS INTEGER)" if type_ == INT and name in NUMBERING else text
+
+
+NUMBERING = frozenset({"row_number", "rank", "dense_rank", "ntile"})
+
+
+def _decimal_average(of: Type, result: Type, distinct: bool, arg: str, over: str) -> str:
     """Returns AVG of DECIMAL as Spark rounds it, half away from zero; DuckDB's own is a DOUBLE.
 
     Sum and quotient are whole numbers of the last digit: of `of` first, then of `result`.
@@ -22,7 +32,7 @@ def _decimal_average(of: Type, result: Type, distinct: bool, arg: str) -> str:
     each, unit = "DISTINCT " if distinct else "", 10**result.scale
     wide = Type(Kind.DECIMAL, MAX_PRECISION - 1 - of.scale, of.scale)
     digits = f"CAST(CAST({arg} AS {wide}) * CAST({10**of.scale} AS DECIMAL({of.scale + 1}, 0)) AS HUGEINT)"
-    total, count = f"SUM({each}{digits})", f"COUNT({each}{arg})"
+    total, count = f"SUM({each}{digits}){over}", f"COUNT({each}{arg}){over}"
     quotient = f"((abs({total}) * {2 * 10 ** (result.scale - of.scale)} + {count}) // (2 * {count}))"
     fraction = f"CAST({quotient} % {unit} AS DECIMAL({result.scale + 1}, 0))"
     whole = f"CAST({quotient} // {unit} AS DECIMAL({max(1, result.precision - result.scale)}, 0))"
@@ -50,4 +60,6 @@ DUCKDB = Dialect(
     binary=lambda value: f"unhex('{value.hex()}')",
     function_text=lambda function: function.duckdb or function.spark,
     aggregate_text=_aggregate_text,
+    window_text=_window_text,
+    days=lambda days: f"INTERVAL {days.value!s} DAY",
 )

@@ -3,6 +3,12 @@
 from dataclasses import replace
 
 from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.types import Type
+
+
+def _window_text(name: str, args: str, over: str, ignores_nulls: bool, _: Type) -> str:
+    return f"{name}({args}){' IGNORE NULLS' if ignores_nulls else ''}{over}"
+
 
 SPARK = Dialect(
     name="spark",
@@ -11,7 +17,9 @@ SPARK = Dialect(
     backslash_escapes=True,
     binary=lambda value: f"X'{value.hex()}'",
     function_text=lambda function: function.spark,
-    aggregate_text=lambda aggregate, plain, arg: plain,
+    aggregate_text=lambda aggregate, plain, arg, over: plain + over,
+    window_text=_window_text,
+    days=lambda days: str(days.value),
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")

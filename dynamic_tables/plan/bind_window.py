@@ -1,0 +1,186 @@
+"""Window functions as they are written: OVER with its partition, order and frame, and named windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregates import aggregate_of
+from dynamic_tables.plan.expressions import Agg, Expr, Fn, Frame, FrameEnd, Lit, SortKey, Win
+from dynamic_tables.plan.parse import function_name, parts
+from dynamic_tables.plan.typed import cast
+from dynamic_tables.plan.types import INT, INTEGRAL, NUMERIC, Kind
+from dynamic_tables.plan.window_functions import WINDOW_FUNCTIONS
+
+Bind = Callable[[exp.Expr], Expr]
+
+UNDER_NAMES: Mapping[type[exp.Expr], tuple[str, ...]] = {
+    exp.Lag: ("this", "offset", "default"),
+    exp.Lead: ("this", "offset", "default"),
+    exp.NthValue: ("this", "offset"),
+    exp.Ntile: ("this",),
+    exp.FirstValue: ("this",),
+    exp.LastValue: ("this",),
+}
+"""sqlglot's names of the arguments of window functions; functions that are not listed take none."""
+
+
+def bind_window(node: exp.Window, bind: Bind, bind_aggregate: Bind) -> Win:
+    """Returns a window function. `bind_aggregate`: binds the aggregate before OVER.
+
+    Raises DefinitionError: what Spark refuses, such as a rank without an order.
+    Raises UnsupportedError: what is right, and not maintained.
+    """
+    partition, ordered, spec = _window(node)
+    order = tuple(_key(each, bind) for each in ordered)
+    function, ignores_nulls = _function(node.this, bind, bind_aggregate)
+    name = function.name
+    frame = None if spec is None else _frame(spec, bind, order)
+    known = WINDOW_FUNCTIONS.get(name) if isinstance(function, Fn) else None
+    if known is not None and not known.framed:
+        if not order:
+            raise DefinitionError(f"{name} needs an order; write {name}() OVER (... ORDER BY ...)")
+        if frame is not None:
+            raise UnsupportedError(f"a frame of {name}", "leave the frame out: it changes nothing")
+    return Win(function, tuple(map(bind, partition)), order, frame, ignores_nulls, function.type)
+
+
+def _window(node: exp.Window) -> tuple[Sequence[exp.Expr], Sequence[exp.Expr], exp.Expr | None]:
+    """Returns partition, order and frame of an OVER, with those of the named window that it starts from."""
+    for name in parts(node):
+        if name not in ("this", "partition_by", "order", "spec", "alias", "over"):
+            raise UnsupportedError(f"OVER with {name.replace('_', ' ').upper()}")
+    partition = node.args.get("partition_by") or ()
+    order = node.args.get("order")
+    spec = node.args.get("spec")
+    if node.alias:
+        if partition or order is not None or spec is not None:
+            raise UnsupportedError("OVER (name ...)", "write the whole window, or its name alone")
+        return _window(_named(node))
+    return partition, () if order is None else order.expressions, spec
+
+
+def _named(node: exp.Window) -> exp.Window:
+    select = node.find_ancestor(exp.Select)
+    windows = [] if select is None else select.args.get("windows") or []
+    found = [window for window in windows if window.name.lower() == node.alias.lower()]
+    if len(found) != 1:
+        raise DefinitionError(f"window {node.alias} is not defined; add WINDOW {node.alias} AS (...)")
+    window = found[0].copy()
+    window.set("this", None)
+    assert isinstance(window, exp.Window)
+    return window
+
+
+def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Agg, bool]:
+    ignores_nulls = isinstance(node, exp.IgnoreNulls)
+    while isinstance(node, exp.IgnoreNulls | exp.RespectNulls):
+        node = node.this
+    name = function_name(node)
+    known = WINDOW_FUNCTIONS.get(name)
+    if known is None:
+        if ignores_nulls or aggregate_of(node) is None:
+            raise UnsupportedError(f"window function {name}")
+        aggregate = bind_aggregate(node)
+        if not isinstance(aggregate, Agg):
+            raise UnsupportedError(f"window function {name}")
+        if aggregate.distinct:
+            raise DefinitionError(
+                f"{name}(DISTINCT ...) OVER is refused, as Spark does; group by the rows first"
+            )
+        return aggregate, False
+    if ignores_nulls and name not in ("lag", "lead", "first_value", "last_value", "nth_value"):
+        raise DefinitionError(f"{name} takes no IGNORE NULLS")
+    args = _arguments(name, node, bind)
+    fewest, most = known.arguments
+    type_ = known.result(args[0].type if args else None)
+    if not fewest <= len(args) <= most or type_ is None:
+        raise DefinitionError(f"{name} takes {fewest} to {most} arguments, not {len(args)}")
+    return Fn(name, args, type_), ignores_nulls
+
+
+def _arguments(name: str, node: exp.Expr, bind: Bind) -> tuple[Expr, ...]:
+    listed = UNDER_NAMES.get(type(node), ())
+    for part in parts(node):
+        if part not in listed:
+            raise UnsupportedError(f"{name} with {part.replace('_', ' ')}")
+    given = [node.args[each] for each in listed if node.args.get(each) is not None]
+    numbers = {"ntile": 0, "lag": 1, "lead": 1, "nth_value": 1}
+    args: list[Expr] = []
+    for place, argument in enumerate(given):
+        if place == numbers.get(name):
+            args.append(_number(name, argument))
+        elif place == 2:
+            none = isinstance(argument, exp.Null)
+            args.append(Lit(None, args[0].type) if none else cast(bind(argument), args[0].type))
+        else:
+            args.append(bind(argument))
+    return tuple(args)
+
+
+def _number(name: str, node: exp.Expr) -> Lit:
+    negative = isinstance(node, exp.Neg)
+    digits = node.this if negative else node
+    least = 1 if name in ("ntile", "nth_value") else None
+    if not isinstance(digits, exp.Literal) or not digits.is_int:
+        raise UnsupportedError(f"{name} by a computed number", "write the number itself")
+    number = -int(str(digits.this)) if negative else int(str(digits.this))
+    if (least is not None and number < least) or abs(number) >= 2**31:
+        raise DefinitionError(
+            f"{name} by {number}: the number must be an INT of at least {least or -(2**31)}"
+        )
+    return Lit(number, INT)
+
+
+def _key(node: exp.Expr, bind: Bind) -> SortKey:
+    if not isinstance(node, exp.Ordered) or node.args.get("with_fill") is not None:
+        raise UnsupportedError("this ORDER BY in OVER")
+    return SortKey(bind(node.this), bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+
+def _frame(spec: exp.Expr, bind: Bind, order: Sequence[SortKey]) -> Frame:
+    for name in parts(spec):
+        if name not in ("kind", "start", "start_side", "end", "end_side"):
+            raise UnsupportedError(f"a frame with {name.upper()}")
+    unit = str(spec.args["kind"]).upper()
+    if unit not in ("ROWS", "RANGE"):
+        raise DefinitionError(f"a frame of {unit}; write ROWS or RANGE")
+    ends = []
+    for end in ("start", "end"):
+        value = spec.args.get(end, "CURRENT ROW" if end == "end" else None)
+        side = str(spec.args.get(f"{end}_side") or "").upper()
+        ends.append(_end(value, side, unit, bind, order))
+    if unit == "RANGE" and any(end.offset is not None for end in ends) and len(order) != 1:
+        raise DefinitionError(f"a RANGE frame with a distance needs one key in ORDER BY, not {len(order)}")
+    return Frame(unit, *ends)
+
+
+def _end(value: object, side: str, unit: str, bind: Bind, order: Sequence[SortKey]) -> FrameEnd:
+    match value:
+        case "UNBOUNDED":
+            return FrameEnd(f"UNBOUNDED {side}")
+        case "CURRENT ROW" | None:
+            return FrameEnd("CURRENT ROW")
+        case exp.Literal():
+            distance = bind(value)
+            assert isinstance(distance, Lit)
+            _ensure_a_distance(distance, unit, order)
+            return FrameEnd(side, distance)
+        case _:
+            raise UnsupportedError("a frame with a computed distance or an INTERVAL", "write a plain number")
+
+
+def _ensure_a_distance(distance: Lit, unit: str, order: Sequence[SortKey]) -> None:
+    if unit == "ROWS":
+        if distance.type.kind not in INTEGRAL:
+            raise DefinitionError(f"a ROWS frame of {distance.value!s} rows; write a whole number")
+        return
+    key = order[0].expr.type if order else None
+    if key is None or distance.type.kind not in NUMERIC:
+        raise DefinitionError("a RANGE frame with a distance needs a number, and a key in ORDER BY")
+    days = key.kind is Kind.DATE and distance.type.kind in INTEGRAL
+    whole = key.kind in NUMERIC and (distance.type.kind in INTEGRAL or key.kind not in INTEGRAL)
+    if not (days or whole):
+        raise UnsupportedError(f"a RANGE frame of {distance.type} over {key}", "no rule for this distance")

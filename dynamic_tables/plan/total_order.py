@@ -1,0 +1,64 @@
+"""Whether rows that are equal in some columns are one row, or at least alike, so that they order a plan."""
+
+from __future__ import annotations
+
+from dynamic_tables.plan.expressions import Col, Expr, walk
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    Plan,
+    Project,
+    SemiJoin,
+    Window,
+    columns,
+)
+
+Known = frozenset[str]
+"""Names of columns in which rows are equal."""
+
+
+def are_one(plan: Plan, known: Known) -> bool:
+    """Tells whether surely no two rows of a plan are equal in the known columns."""
+    match plan:
+        case Aggregate(_, keys, _):
+            return {name for name, _ in keys} <= known
+        case Distinct(child):
+            return {column.name for column in columns(child)} <= known or are_one(child, known)
+        case Filter(child, _) | Limit(child) | Window(child) | SemiJoin(child, _, _, _):
+            return are_one(child, known)
+        case Project(child, items):
+            return are_one(child, _below(items, known))
+        case Join(kind, left, right, _):
+            sides = are_one(left, known), are_one(right, known)
+            # A pad has NULLs in the columns of its other side, and may be equal to a row with NULLs there.
+            return all(sides) and kind in (JoinKind.INNER, JoinKind.CROSS)
+        case _:
+            return False
+
+
+def are_alike(plan: Plan, known: Known) -> bool:
+    """Tells whether rows of a plan that are equal in the known columns are surely equal in all."""
+    if {column.name for column in columns(plan)} <= known or are_one(plan, known):
+        return True
+    match plan:
+        case Filter(child, _) | Limit(child) | SemiJoin(child, _, _, _):
+            return are_alike(child, known)
+        case Project(child, items):
+            below = _below(items, known)
+            return are_alike(child, below) or all(
+                name in known or _reads(expr) <= below for name, expr in items
+            )
+        case _:
+            return False
+
+
+def _below(items: tuple[tuple[str, Expr], ...], known: Known) -> Known:
+    return frozenset(expr.name for name, expr in items if name in known and isinstance(expr, Col))
+
+
+def _reads(expr: Expr) -> Known:
+    return frozenset(part.name for part in walk(expr) if isinstance(part, Col))
