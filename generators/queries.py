@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from generators import expressions
 from generators.choices import Choices
 from generators.expressions import TRUE, Term, call, constant, met, of_type
+from generators.grouping_sets import grouping_sets
 from generators.relations import (
     COUNT_STAR,
     FromClause,
@@ -21,6 +22,7 @@ from generators.relations import (
     select,
     summed_type,
 )
+from generators.windows import UNORDERED, windowed_groups, windowed_rows
 from workload.operators import SET_OPERATIONS, Operator
 from workload.query import (
     Aggregate,
@@ -77,6 +79,8 @@ class QueryWeights:
         (1, "cte"),
         (1, "compared"),
         (1, "limited"),
+        (4, "windowed"),
+        (2, "sets"),
     )
     where_percent: int = 45
     having_percent: int = 30
@@ -96,6 +100,8 @@ SHAPES: Mapping[str, str] = {
     Operator.INTERSECT_ALL: "difference",
     Operator.INTERSECT: "difference",
     Operator.LIMIT: "limited",
+    Operator.WINDOW: "windowed",
+    Operator.GROUPING_SETS: "sets",
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
 
@@ -111,9 +117,6 @@ DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Inters
 
 EXACTLY_AVERAGED = 12
 """Digits from which Spark averages a DECIMAL exactly; one of fewer it averages as a DOUBLE."""
-
-UNORDERED = frozenset({*NESTED, Kind.FLOAT, Kind.DOUBLE})
-"""The kinds without a total order: -0.0 and 0.0 are equal, and yet two values."""
 
 AGGREGATES: Sequence[tuple[int, AggregateFunction]] = (
     (3, AggregateFunction.COUNT_STAR),
@@ -215,13 +218,18 @@ class QueryGenerator:
         return expressions.predicate(self.choices, sure, depth).expr
 
     def over(self, source: FromClause, shape: str) -> Generated:
-        """A SELECT block over a FROM clause, of a shape: plain, grouped, scalar or distinct."""
+        """A SELECT block over a FROM clause, of a shape such as plain, grouped, scalar or windowed."""
         where = self.sometimes(source, self.weights.where_percent)
         match shape:
             case "grouped":
                 block = self.grouped(source, where)
             case "scalar":
                 block = self.aggregated(source, where, (), 1)
+            case "windowed":
+                return self.windowed(source, where)
+            case "sets":
+                keys = self.keys(source)
+                return grouping_sets(self, source, where, keys) if keys else self.plain(source, where)
             case _:
                 block = self.plain(source, where, distinct=shape == "distinct")
         renamed = self.choices.chance(40 if shape == "grouped" else 10)
@@ -288,7 +296,12 @@ class QueryGenerator:
             condition = call("and", BOOLEAN, condition, second)
         return condition.expr
 
-    def plain(self, source: FromClause, where: Expr | None, *, distinct: bool) -> Generated:
+    def windowed(self, source: FromClause, where: Expr | None) -> Generated:
+        """Window functions over rows, or over groups."""
+        keys = self.keys(source) if self.choices.chance(30) else []
+        return windowed_groups(self, source, where, keys) if keys else windowed_rows(self, source, where)
+
+    def plain(self, source: FromClause, where: Expr | None, *, distinct: bool = False) -> Generated:
         """A projection to one to five terms, DISTINCT if so wanted; at least one of them is a column."""
         usable = [term for term in source.scope if term.key] if distinct else source.scope
         terms = self.choices.subset(usable, 1, 3) or [expressions.literal(self.choices, INT)]
@@ -301,16 +314,23 @@ class QueryGenerator:
 
     def grouped(self, source: FromClause, where: Expr | None) -> Generated:
         """GROUP BY one to three keys, columns or expressions."""
+        keys = self.keys(source)
+        if not keys:
+            return self.plain(source, where)
+        return self.aggregated(source, where, tuple(keys), self.choices.integer(1, 3))
+
+    def keys(self, source: FromClause) -> list[Term]:
+        """One to three keys of a grouping, columns or expressions; none where no row can be identified."""
         usable = [term for term in source.scope if term.key]
         if not usable:
-            return self.plain(source, where, distinct=False)
+            return []
         keys = self.choices.subset(usable, 1, 2)
         if self.choices.chance(20):
             computed = expressions.expression(self.choices, usable, self.choices.pick(usable).type, 1)
             reads_column = any(isinstance(part, ColumnRef) for part in subexpressions(computed.expr))
             if computed.key and reads_column and computed not in keys:
                 keys.append(computed)
-        return self.aggregated(source, where, tuple(keys), self.choices.integer(1, 3))
+        return keys
 
     def aggregated(
         self, source: FromClause, where: Expr | None, keys: tuple[Term, ...], count: int

@@ -22,9 +22,10 @@ def drop_clauses(scenario: Scenario) -> Iterator[Scenario]:
     """A block without all its clauses, without one, without grouping, without one key."""
     for site, select in blocks(scenario):
         options = (
-            replace(select, where=None, having=None, distinct=False),
+            replace(select, where=None, having=None, qualify=None, distinct=False),
             replace(select, where=None),
             replace(select, having=None),
+            replace(select, qualify=None),
             replace(select, distinct=False),
         )
         yield from (site.put(option) for option in dict.fromkeys(options) if option != select)
@@ -34,6 +35,8 @@ def drop_grouping(scenario: Scenario) -> Iterator[Scenario]:
     """A grouped block over single rows, without HAVING or with it as WHERE; with DISTINCT; by fewer keys."""
     for site, select in blocks(scenario):
         if select.group_by is None:
+            continue
+        if select.sets is not None:
             continue
         yield site.put(ungrouped(select))
         if select.having is not None and select.where is None:
@@ -47,7 +50,7 @@ def drop_grouping(scenario: Scenario) -> Iterator[Scenario]:
 def ungrouped(select: ir.Select) -> ir.Select:
     """The block over single rows: an aggregate becomes its argument, or a literal where types differ."""
     items = tuple(replace(item, expr=_of_one_row(item.expr)) for item in select.items)
-    return replace(select, items=items, group_by=None, having=None)
+    return replace(select, items=items, group_by=None, having=None, sets=None)
 
 
 def _of_one_row(expr: ir.Expr) -> ir.Expr:

@@ -19,6 +19,7 @@ from shrink import (
     rows,
     steps,
     tables,
+    windows,
 )
 from shrink.reduction import Reduction
 
@@ -30,6 +31,7 @@ BEFORE_HISTORY: tuple[Reduction, ...] = (
     *joins.REDUCTIONS,
     *merge.REDUCTIONS,
     *clauses.REDUCTIONS,
+    *windows.REDUCTIONS,
 )
 AFTER_HISTORY: tuple[Reduction, ...] = (
     *dml.REDUCTIONS,

@@ -182,6 +182,9 @@ def _block_expressions(site: Site[ir.Query], select: ir.Select) -> Iterator[Plac
     if select.having is not None:
         having = site.inside(select.having, lambda new: replace(select, having=new))
         yield Place(having, scope, predicate=True)
+    if select.qualify is not None:
+        qualify = site.inside(select.qualify, lambda new: replace(select, qualify=new))
+        yield Place(qualify, scope, predicate=True)
     keys = select.group_by or ()
     for key in keys:
         yield Place(site.inside(key, partial(_with_key, select, key)), scope)

@@ -153,23 +153,18 @@ def node_weight(node: ir.Node) -> int:
 
 def _without_parts(node: ir.Node) -> int:
     match node:
-        case ir.ColumnRef():
-            return 3
-        case ir.Literal(value, type_):
-            return 4 + rank(value, type_)
-        case ir.Call() | ir.Item():
+        case ir.ColumnRef() | ir.Literal() | ir.Call() | ir.Aggregate() | ir.Grouping() | ir.Window():
+            return _of_expression(node)
+        case ir.Item():
             return 6
-        case ir.Aggregate(function, _, distinct, _):
-            return AGGREGATE_WEIGHTS[function] + 6 * distinct
         case ir.Named():
             return 10
         case ir.Derived():
             return 15
         case ir.Join(kind, _, _, on):
             return JOIN_WEIGHTS[kind] + 5 * (on is not None)
-        case ir.Select(_, _, where, group_by, having, distinct):
-            keys = 0 if group_by is None else 40 + 8 * len(group_by)
-            return 10 + keys + 25 * (where is not None) + 30 * (having is not None) + 30 * distinct
+        case ir.Select():
+            return _block(node)
         case ir.SetOperation():
             return 30
         case ir.With() | ir.Cte():
@@ -178,3 +173,34 @@ def _without_parts(node: ir.Node) -> int:
             return 30 + 2 * len(order) + count + (5 + offset) * (offset > 0)
         case _:
             assert_never(node)
+
+
+def _of_expression(expr: ir.Expr) -> int:
+    match expr:
+        case ir.ColumnRef():
+            return 3
+        case ir.Literal(value, type_):
+            return 4 + rank(value, type_)
+        case ir.Call():
+            return 6
+        case ir.Grouping():
+            return 9
+        case ir.Aggregate(function, _, distinct, _):
+            return AGGREGATE_WEIGHTS[function] + 6 * distinct
+        case ir.Window(function, _, _, order, frame, _, ignores_nulls):
+            ranked = 14 if function is ir.WindowFunction.RANK else 16
+            shape = 4 * len(order) + 6 * (frame is not None) + 3 * sum(key.descending for key in order)
+            return ranked + shape + 5 * ignores_nulls + _distances(frame)
+        case _:
+            assert_never(expr)
+
+
+def _block(select: ir.Select) -> int:
+    keys = 0 if select.group_by is None else 40 + 8 * len(select.group_by)
+    sets = 0 if select.sets is None else 20 + sum(5 + len(places) for places in select.sets)
+    conditions = 25 * (select.where is not None) + 30 * (select.having is not None)
+    return 10 + keys + sets + conditions + 30 * (select.qualify is not None) + 30 * select.distinct
+
+
+def _distances(frame: ir.Frame | None) -> int:
+    return 0 if frame is None else sum(abs(end or 0) for end in (frame.start, frame.end))

@@ -70,7 +70,7 @@ def null(type_: SqlType) -> Literal:
 
 def expr(operand: Operand) -> Expr:
     """The operand itself, or the literal it stands for."""
-    return operand if isinstance(operand, ColumnRef | Literal | Call | Aggregate) else lit(operand)
+    return operand if isinstance(operand, Expr) else lit(operand)
 
 
 def call(function: str, *args: Operand, type_: SqlType | None = None) -> Call:

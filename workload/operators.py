@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from workload import query as ir
-from workload.query import inputs, row_sources
+from workload.query import inputs, row_sources, windows_of
 
 
 class Operator(StrEnum):
@@ -34,6 +34,8 @@ class Operator(StrEnum):
     INTERSECT = "intersect"
     GROUPED_AGGREGATION = "grouped aggregation"
     SCALAR_AGGREGATION = "scalar aggregation"
+    GROUPING_SETS = "grouping sets"
+    WINDOW = "window"
     LIMIT = "limit"
     FILTER = "filter"
     PROJECTION = "projection"
@@ -45,6 +47,9 @@ JOIN_OPERATORS: Mapping[ir.JoinKind, Operator] = {kind: Operator(kind.value.lowe
 SET_OPERATIONS: frozenset[Operator] = frozenset(
     Operator(node.sql.lower()) for node in ir.SetOperation.__subclasses__()
 )
+
+GROUPINGS = frozenset({Operator.GROUPED_AGGREGATION, Operator.SCALAR_AGGREGATION, Operator.GROUPING_SETS})
+"""The operators whose rows stand for groups."""
 
 OPERATORS: frozenset[Operator] = frozenset(Operator) - {Operator.SCAN, Operator.CTE}
 """The operators that an engine maintains and coverage counts; the others only name what is read."""
@@ -67,7 +72,8 @@ class OperatorNode:
     @property
     def is_having(self) -> bool:
         """Whether a filter is written as HAVING: it stands right above the grouping of its own block."""
-        return self.operator is Operator.FILTER and self.inputs[0].node is self.node
+        below = self.inputs[0]
+        return self.operator is Operator.FILTER and below.node is self.node and below.operator in GROUPINGS
 
 
 def operator_tree(query: ir.Query) -> OperatorNode:
@@ -114,9 +120,15 @@ def own_operators(node: ir.RowSource) -> tuple[Operator, ...]:
 def _clauses(select: ir.Select) -> Iterator[Operator]:
     if select.where is not None:
         yield Operator.FILTER
-    if select.group_by is not None:
+    if select.sets is not None:
+        yield Operator.GROUPING_SETS
+    elif select.group_by is not None:
         yield Operator.GROUPED_AGGREGATION if select.group_by else Operator.SCALAR_AGGREGATION
     if select.having is not None:
+        yield Operator.FILTER
+    if any(True for _ in windows_of(select)):
+        yield Operator.WINDOW
+    if select.qualify is not None:
         yield Operator.FILTER
     yield Operator.PROJECTION
     if select.distinct:

@@ -62,7 +62,88 @@ class Aggregate:
     type: SqlType
 
 
-Expr = ColumnRef | Literal | Call | Aggregate
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Whether a key is left out of the grouping set of a row: 1 if so, else 0."""
+
+    key: Expr
+    type: SqlType
+
+
+class WindowFunction(Enum):
+    """The window functions that are no aggregates."""
+
+    ROW_NUMBER = "row_number"
+    RANK = "rank"
+    DENSE_RANK = "dense_rank"
+    PERCENT_RANK = "percent_rank"
+    CUME_DIST = "cume_dist"
+    NTILE = "ntile"
+    LAG = "lag"
+    LEAD = "lead"
+    FIRST_VALUE = "first_value"
+    LAST_VALUE = "last_value"
+    NTH_VALUE = "nth_value"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One key of an order in a window. NULL is the least value, as in Spark: last if descending."""
+
+    expr: Expr
+    descending: bool = False
+
+
+class FrameUnit(Enum):
+    """What a frame counts: rows, or the distance of values of the only key of the order."""
+
+    ROWS = "ROWS"
+    RANGE = "RANGE"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows from `start` to `end`: distances from the current row, negative before it; None: to the end.
+
+    A distance of 0 in a RANGE frame is the rows equal to the current one in the order.
+    """
+
+    unit: FrameUnit
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A function over rows around each row; stands only in the items and QUALIFY of a Select.
+
+    `frame` None: SQL's default, which is all rows up to those equal to the current one; all if unordered.
+    """
+
+    function: WindowFunction | AggregateFunction
+    args: tuple[Expr, ...]
+    partition: tuple[Expr, ...]
+    order: tuple[OrderKey, ...]
+    frame: Frame | None
+    type: SqlType
+    ignores_nulls: bool = False
+
+    @property
+    def depends_on_places(self) -> bool:
+        """Whether a value depends on which of the rows that are equal in the order come first."""
+        match self.function:
+            case WindowFunction.RANK | WindowFunction.DENSE_RANK:
+                return False
+            case WindowFunction.PERCENT_RANK | WindowFunction.CUME_DIST:
+                return False
+            case WindowFunction():
+                return True
+            case AggregateFunction():
+                whole = self.frame is None or (self.frame.start is None and self.frame.end is None)
+                return not whole and self.frame is not None and self.frame.unit is FrameUnit.ROWS
+
+
+Expr = ColumnRef | Literal | Call | Aggregate | Grouping | Window
 
 
 class JoinKind(Enum):
@@ -122,7 +203,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """One SELECT block. `group_by` None: not grouped; `()`: one group of all rows, also of none."""
+    """One SELECT block. `group_by` None: not grouped; `()`: one group of all rows, also of none.
+
+    `sets`: the grouping sets, each as places in `group_by`; a key that a set lacks is NULL in its rows.
+    """
 
     items: tuple[Item, ...]
     source: Relation
@@ -130,6 +214,8 @@ class Select:
     group_by: tuple[Expr, ...] | None = None
     having: Expr | None = None
     distinct: bool = False
+    qualify: Expr | None = None
+    sets: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +313,7 @@ RowSource = Query | Relation | Cte
 """Nodes that yield rows."""
 
 Node = RowSource | Item | Expr
-SCALARS = (Item, ColumnRef, Literal, Call, Aggregate)
+SCALARS = (Item, ColumnRef, Literal, Call, Aggregate, Grouping, Window)
 """Nodes that yield one value for a row, and hold no other nodes but such."""
 
 N = TypeVar("N", bound=Node)
@@ -242,14 +328,18 @@ def children(node: Node) -> tuple[Node, ...]:
             return args
         case Aggregate(_, arg, _, _):
             return () if arg is None else (arg,)
+        case Grouping(key, _):
+            return (key,)
+        case Window(_, args, partition, order):
+            return (*args, *partition, *(key.expr for key in order))
         case Item(expr, _):
             return (expr,)
         case Derived(query, _) | Cte(_, query) | Limited(query, _, _, _):
             return (query,)
         case Join(_, left, right, on):
             return (left, right) if on is None else (left, right, on)
-        case Select(items, source, where, group_by, having, _):
-            clauses = ((where,), group_by or (), (having,))
+        case Select(items, source, where, group_by, having, _, qualify):
+            clauses = ((where,), group_by or (), (having, qualify))
             return (*items, source, *(expr for clause in clauses for expr in clause if expr is not None))
         case SetOperation(branches):
             return branches
@@ -272,13 +362,22 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
             return replace(node, args=tuple(parts))
         case Aggregate():
             return replace(node, arg=next(parts, None))
+        case Grouping():
+            return replace(node, key=next(parts))
+        case Window(_, args, partition, order):
+            return replace(
+                node,
+                args=tuple(islice(parts, len(args))),
+                partition=tuple(islice(parts, len(partition))),
+                order=tuple(replace(key, expr=next(parts)) for key in order),
+            )
         case Item():
             return replace(node, expr=next(parts))
         case Derived() | Cte() | Limited():
             return replace(node, query=next(parts))
         case Join():
             return replace(node, left=next(parts), right=next(parts), on=next(parts, None))
-        case Select(items, _, where, group_by, having, _):
+        case Select(items, _, where, group_by, having, _, qualify):
             return replace(
                 node,
                 items=tuple(islice(parts, len(items))),
@@ -286,6 +385,7 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
                 where=None if where is None else next(parts),
                 group_by=None if group_by is None else tuple(islice(parts, len(group_by))),
                 having=None if having is None else next(parts),
+                qualify=None if qualify is None else next(parts),
             )
         case SetOperation():
             return replace(node, branches=tuple(parts))
@@ -336,6 +436,13 @@ def row_sources(node: RowSource) -> Iterator[RowSource]:
 def subexpressions(expr: Expr) -> Iterator[Expr]:
     """The expression and every expression inside it, outside in."""
     return (node for node in walk(expr) if isinstance(node, Expr))
+
+
+def windows_of(select: Select) -> Iterator[Window]:
+    """The window functions of a block, those of its sub-selects not among them."""
+    exprs = [item.expr for item in select.items]
+    for expr in exprs if select.qualify is None else [*exprs, select.qualify]:
+        yield from (part for part in subexpressions(expr) if isinstance(part, Window))
 
 
 def expressions_of(node: Select | Relation) -> Iterator[Expr]:

@@ -11,6 +11,7 @@ from workload.query import subexpressions
 from workload.schema import Column
 from workload.sql import functions
 from workload.types import BOOLEAN, SqlType, fits
+from workload.windows import check_sets, check_windows
 
 Catalog = Mapping[str, tuple[Column, ...]]
 Scope = Mapping[str, Mapping[str, SqlType]]
@@ -63,12 +64,18 @@ def _select_columns(select: ir.Select, catalog: Catalog) -> tuple[Column, ...]:
     if select.group_by is None:
         if select.having is not None:
             raise WorkloadError("HAVING without GROUP BY")
+        if select.sets is not None:
+            raise WorkloadError("grouping sets without GROUP BY")
         for item in select.items:
-            check_expression(item.expr, scope)
+            check_expression(item.expr, scope, windows=True)
+        if select.qualify is not None:
+            check_expression(select.qualify, scope, windows=True)
     else:
         if not select.group_by and not any(_aggregates(item.expr) for item in select.items):
             raise WorkloadError("one group of all rows, but no aggregate over it: SQL has no text for that")
+        check_sets(select)
         _check_grouped(select, select.group_by, scope)
+    check_windows(select)
     return tuple(Column(item.name, item.expr.type) for item in select.items)
 
 
@@ -83,6 +90,8 @@ def _check_grouped(select: ir.Select, keys: tuple[ir.Expr, ...], scope: Scope) -
         if select.having.type != BOOLEAN:
             raise WorkloadError("HAVING is not a BOOLEAN")
         _check_over_groups(select.having, keys, scope)
+    if select.qualify is not None:
+        _check_over_groups(select.qualify, keys, scope)
 
 
 def _check_over_groups(expr: ir.Expr, keys: tuple[ir.Expr, ...], scope: Scope) -> None:
@@ -99,6 +108,10 @@ def _check_over_groups(expr: ir.Expr, keys: tuple[ir.Expr, ...], scope: Scope) -
             check_call(expr)
             for arg in args:
                 _check_over_groups(arg, keys, scope)
+        case ir.Window() | ir.Grouping():
+            for part in ir.children(expr):
+                assert isinstance(part, ir.Expr)
+                _check_over_groups(part, keys, scope)
         case ir.Literal():
             check_expression(expr, scope)
         case ir.ColumnRef(relation, name, _):
@@ -135,8 +148,11 @@ def relation_scope(relation: ir.Relation, catalog: Catalog) -> Scope:
             assert_never(relation)
 
 
-def check_expression(expr: ir.Expr, scope: Scope) -> None:
-    """Raises WorkloadError unless every column of a non-aggregated expression is in scope with its type."""
+def check_expression(expr: ir.Expr, scope: Scope, *, windows: bool = False) -> None:
+    """Raises WorkloadError unless every column of a non-aggregated expression is in scope with its type.
+
+    `windows`: whether window functions may stand in it.
+    """
     for part in subexpressions(expr):
         match part:
             case ir.ColumnRef(relation, name, type_):
@@ -147,6 +163,11 @@ def check_expression(expr: ir.Expr, scope: Scope) -> None:
                     raise WorkloadError(f"{value!r} is no {type_}")
             case ir.Aggregate():
                 raise WorkloadError("an aggregate where none may stand")
+            case ir.Grouping():
+                raise WorkloadError("GROUPING without grouping sets")
+            case ir.Window():
+                if not windows:
+                    raise WorkloadError("a window function where none may stand")
             case ir.Call():
                 check_call(part)
             case _:

@@ -33,6 +33,8 @@ SUPPORTED = frozenset(
         "intersect",
         "distinct",
         "limit",
+        "window",
+        "grouping sets",
         "grouped aggregation",
         "scalar aggregation",
     }

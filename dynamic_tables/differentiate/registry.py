@@ -94,7 +94,6 @@ OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _
 NOT_YET: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            "ROLLUP, CUBE, GROUPING SETS",
             "LATERAL, explode",
             "recursive CTE",
         ),

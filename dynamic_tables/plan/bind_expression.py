@@ -13,13 +13,13 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.bind_window import bind_window
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
-from dynamic_tables.plan.functions import CASE, IN, case_type
+from dynamic_tables.plan.functions import CASE, GROUPING, IN, case_type
 from dynamic_tables.plan.literals import beside_dates, binary, integer, literal, suffixed
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.passed import TypeOf, passed
 from dynamic_tables.plan.refusals import not_admitted
 from dynamic_tables.plan.typed import aggregate, call, cast, to_type
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, Type, common, common_of
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, TINYINT, Type, common, common_of
 
 ResolveColumn = Callable[[exp.Column], Expr]
 
@@ -321,6 +321,18 @@ def _window(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return bind_window(node, inner.bind, replace(inner, aggregates=True, nested=binder.aggregates).bind)
 
 
+def _grouping(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns a mark for GROUPING, whose value depends on the grouping set alone."""
+    if not binder.aggregates:
+        raise DefinitionError("GROUPING may stand in the select list, HAVING and QUALIFY only")
+    _only(node, "expressions")
+    if isinstance(node, exp.Grouping) and len(node.expressions) != 1:
+        raise DefinitionError(f"GROUPING takes one key, not {len(node.expressions)}; write GROUPING_ID")
+    type_ = TINYINT if isinstance(node, exp.Grouping) else BIGINT
+    plain = ExpressionBinder(binder.resolve, type_of=binder.type_of)
+    return Fn(GROUPING, tuple(map(plain.bind, node.expressions)), type_)
+
+
 def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
@@ -350,6 +362,8 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.RegexpLike: _rlike,
     exp.Escape: _like,
     exp.Window: _window,
+    exp.Grouping: _grouping,
+    exp.GroupingId: _grouping,
     exp.Concat: _concat,
     exp.Substring: _substring,
     exp.Replace: _replace,

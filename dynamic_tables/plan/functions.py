@@ -145,6 +145,9 @@ CAST = "cast"
 PASSED = "passed"
 """An expression that Spark evaluates as it is written; its first argument is the text (see `plan.passed`)."""
 
+GROUPING = "grouping"
+"""Stands for GROUPING and GROUPING_ID of its arguments until the sets are known; no argument: all keys."""
+
 FRAME = "frame"
 """One component of a row id: only the engine uses it (see `differentiate.row_id`), no query may."""
 

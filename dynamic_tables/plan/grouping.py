@@ -9,7 +9,8 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped, walk
-from dynamic_tables.plan.functions import PASSED
+from dynamic_tables.plan.functions import GROUPING, PASSED
+from dynamic_tables.plan.grouping_sets import is_list_of_sets, places_in, sets_of, union_of_sets
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
@@ -34,21 +35,50 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     qualify = node.args.get("qualify")
     kept = None if qualify is None else _over_outputs(names, qualify.this, node, items, scope, "QUALIFY")
     group = node.args.get("group")
-    aggregated = any(_has_aggregate(expr) for expr in [*(expr for _, expr in items), *_listed(kept)])
-    if group is None and not aggregated and condition is None:
+    exprs = [*(expr for _, expr in items), *_listed(condition), *_listed(kept)]
+    sets = None if group is None else sets_of(group)
+    if sets is None and any(isinstance(p, Fn) and p.name == GROUPING for expr in exprs for p in walk(expr)):
+        raise DefinitionError("GROUPING without GROUPING SETS, ROLLUP or CUBE")
+    if group is None and not any(map(_has_aggregate, exprs)) and condition is None:
         return _windowed(names, plan, items, kept)
-    keys = [] if group is None else _keys(names, group, node, items, scope)
-    names.refuse_keys([key for _, key in keys], "GROUP BY")
-    grouped = Grouping(names, keys, scope)
+    grouped = _grouping(names, group, sets, node, items, scope)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
-    result: Plan = Aggregate(plan, tuple(grouped.keys), tuple(grouped.aggregates))
+    kept = None if kept is None else grouped.over_groups(kept)
+    result = grouped.plan(plan)
     if filtered is not None:
         if filtered.type != BOOLEAN:
             raise DefinitionError(f"HAVING is of type {filtered.type}; it must be BOOLEAN")
         names.refuse_float_comparison(filtered, "HAVING")
         result = Filter(result, filtered)
-    return _windowed(names, result, projected, None if kept is None else grouped.over_groups(kept))
+    return _windowed(names, result, projected, kept)
+
+
+def _grouping(
+    names: Names,
+    group: exp.Expr | None,
+    sets: list[list[exp.Expr]] | None,
+    node: exp.Select,
+    items: NamedItems,
+    scope: Scope,
+) -> Grouping:
+    """Returns the grouping of a block: by the keys of GROUP BY, by sets of keys, or of all rows."""
+    if group is None:
+        return Grouping(names, [], scope)
+    if sets is None:
+        keys = _keys(names, group, node, items, scope)
+        names.refuse_keys([key for _, key in keys], "GROUP BY")
+        return Grouping(names, keys, scope)
+    bound = [[_key(names, key, node, items, scope) for key in each] for each in sets]
+    listed = [_key(names, key, node, items, scope) for key in group.expressions if not is_list_of_sets(key)]
+    # Keys in the order in which they are written: GROUPING_ID counts them so.
+    known: dict[Expr, str] = {}
+    for name, key in [*listed, *(pair for each in sorted(bound, key=len, reverse=True) for pair in each)]:
+        known.setdefault(key, name)
+    names.refuse_keys(known, "GROUP BY")
+    exprs = list(known)
+    places = list(places_in(exprs, [[key for _, key in each] for each in bound]))
+    return Grouping(names, [(name, key) for key, name in known.items()], scope, places)
 
 
 def _listed(condition: Expr | None) -> list[Expr]:
@@ -177,11 +207,22 @@ def _aliases(node: exp.Select) -> Sequence[str]:
 class Grouping:
     """Turns expressions over input rows into expressions over groups, and collects the aggregates."""
 
-    def __init__(self, names: Names, keys: NamedItems, scope: Scope) -> None:
+    def __init__(
+        self, names: Names, keys: NamedItems, scope: Scope, sets: Sequence[Sequence[int]] | None = None
+    ) -> None:
         self.names = names
         self.scope = scope
+        self.sets = sets
+        self.groupings: list[tuple[str, Fn]] = []
         self.keys: NamedItems = [(names.fresh(name), expr) for name, expr in keys]
         self.aggregates: list[tuple[str, Agg]] = []
+
+    def plan(self, child: Plan) -> Plan:
+        """Returns the groups of the rows of a plan, with the keys and aggregates collected so far."""
+        if self.sets is None:
+            return Aggregate(child, tuple(self.keys), tuple(self.aggregates))
+        fresh = self.names.fresh
+        return union_of_sets(child, self.keys, self.aggregates, self.groupings, self.sets, fresh)
 
     def over_groups(self, expr: Expr) -> Expr:
         """Returns the expression over keys and aggregates. Raises DefinitionError for any other column."""
@@ -191,6 +232,8 @@ class Grouping:
         match expr:
             case Agg():
                 return self._aggregate(expr)
+            case Fn(name, _, _) if name == GROUPING:
+                return self._left_out(expr)
             case Fn(name, (template, *args), type_) if name == PASSED:
                 return Fn(name, (template, *map(self.over_groups, args)), type_)
             case Fn(name, args, type_):
@@ -204,6 +247,14 @@ class Grouping:
                 raise DefinitionError(
                     f"column {self.scope.shown(expr)} is neither in GROUP BY nor in an aggregate"
                 )
+
+    def _left_out(self, expr: Fn) -> Col:
+        for name, known in self.groupings:
+            if known == expr:
+                return Col(name, expr.type)
+        name = self.names.fresh(GROUPING)
+        self.groupings.append((name, expr))
+        return Col(name, expr.type)
 
     def _aggregate(self, expr: Agg) -> Col:
         for name, known in self.aggregates:

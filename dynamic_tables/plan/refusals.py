@@ -32,12 +32,9 @@ CLAUSE_NAMES: Mapping[str, str] = {
 NAMES: Mapping[type[exp.Expr], str] = {
     exp.All: "ALL",
     exp.Any: "ANY",
-    exp.Cube: "CUBE",
     exp.Exists: "EXISTS",
-    exp.GroupingSets: "GROUPING SETS",
     exp.IntDiv: "DIV",
     exp.QueryTransform: "TRANSFORM",
-    exp.Rollup: "ROLLUP",
     exp.Select: "scalar subquery",
     exp.Subquery: "scalar subquery",
 }

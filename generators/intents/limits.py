@@ -5,8 +5,8 @@ from __future__ import annotations
 from generators.builder import ScenarioBuilder
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, move_key, script
-from generators.queries import UNORDERED
 from generators.relations import select
+from generators.windows import UNORDERED
 
 
 def first_rows_change(b: ScenarioBuilder) -> Script:

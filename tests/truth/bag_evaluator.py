@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple, assert_never
 
 from tests.truth.scalar_functions import call_value
 from tests.truth.values import EXACT, canonical, fit, order_key
+from tests.truth.window_values import window_values
 from workload import query as ir
 from workload.query import (
     Aggregate,
@@ -27,6 +28,7 @@ from workload.query import (
     Literal,
     Query,
     Select,
+    changed,
 )
 from workload.schema import Column
 from workload.types import Kind, Row, Value
@@ -51,11 +53,12 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The rows that agree on the keys, and the values they agree on."""
+    """The rows that agree on the keys, and the values they agree on. `left_out`: keys not of this set."""
 
     keys: tuple[Expr, ...]
     key_values: Row
     rows: Sequence[Scoped]
+    left_out: frozenset[int] = frozenset()
 
 
 def evaluate(query: Query, relations: Mapping[str, Relation]) -> Relation:
@@ -116,13 +119,54 @@ def _matched_copies(first: Relation, second: Relation, *, kept: bool) -> Relatio
 def _select(select: Select, relations: Mapping[str, Relation]) -> Relation:
     rows = [row for row in source_rows(select.source, relations).rows if holds(select.where, row)]
     if select.group_by is None:
-        output = [tuple(row_value(item.expr, row) for item in select.items) for row in rows]
+        output = _outputs(select, rows, row_value)
     else:
-        groups = [g for g in grouped(select.group_by, rows) if group_holds(select.having, g)]
-        output = [tuple(group_value(item.expr, group) for item in select.items) for group in groups]
+        groups = [g for g in _groups(select, select.group_by, rows) if group_holds(select.having, g)]
+        output = _outputs(select, groups, group_value)
     if select.distinct:
         output = list({tuple(map(canonical, row)): row for row in output}.values())
     return Relation(tuple(Column(item.name, item.expr.type) for item in select.items), tuple(output))
+
+
+def _outputs(select: Select, rows: Sequence[Any], value: Callable[[Expr, Any], Value]) -> list[Row]:
+    """The rows of a block, from those of its FROM clause or its groups: windows, QUALIFY, select list."""
+    windows = {repr(window): window for window in ir.windows_of(select)}
+    values = {text: window_values(w, rows, value, _over_window) for text, w in windows.items()}
+
+    def at(expr: Expr, place: int) -> Value:
+        return value(
+            changed(
+                expr,
+                lambda node: (
+                    Literal(values[repr(node)][place], node.type) if isinstance(node, ir.Window) else None
+                ),
+            ),
+            rows[place],
+        )
+
+    kept = (n for n in range(len(rows)) if select.qualify is None or at(select.qualify, n) is True)
+    return [tuple(at(item.expr, n) for item in select.items) for n in kept]
+
+
+def _over_window(window: ir.Window, arguments: Sequence[Value]) -> Value:
+    if window.function is AggregateFunction.COUNT_STAR:
+        return len(arguments)
+    assert isinstance(window.function, AggregateFunction)
+    return aggregate_value(Aggregate(window.function, window.args[0], False, window.type), arguments)
+
+
+def _groups(select: Select, keys: tuple[Expr, ...], rows: Sequence[Scoped]) -> list[Group]:
+    """The groups of a block; of grouping sets one after another, keys that are left out being NULL."""
+    if select.sets is None:
+        return grouped(keys, rows)
+    result = []
+    for places in select.sets:
+        for group in grouped(tuple(keys[place] for place in places), rows):
+            known = dict(zip(places, group.key_values, strict=True))
+            values = tuple(known.get(place) for place in range(len(keys)))
+            if group.rows:
+                result.append(Group(keys, values, group.rows, frozenset(range(len(keys))) - set(places)))
+    return result
 
 
 # FROM
@@ -185,8 +229,8 @@ def row_value(expr: Expr, row: Scoped) -> Value:
             return fit(value, type_)
         case Call():
             return call_value(expr, lambda arg: row_value(arg, row))
-        case Aggregate():
-            raise TypeError("an aggregate has no value over one row")
+        case Aggregate() | ir.Grouping() | ir.Window():
+            raise TypeError("an aggregate or a window function has no value over one row")
         case _:
             assert_never(expr)
 
@@ -201,6 +245,8 @@ def group_value(expr: Expr, group: Group) -> Value:
             if arg is None:
                 return len(group.rows)
             return aggregate_value(expr, [row_value(arg, row) for row in group.rows])
+        case ir.Grouping(key, _):
+            return int(group.keys.index(key) in group.left_out)
         case Call():
             return call_value(expr, lambda arg: group_value(arg, group))
         case Literal():

@@ -25,9 +25,9 @@ def lifted_query(query: ir.Query) -> ir.Query:
     """The query with `WORLD` as its last column; each relation that it names is lifted too.
 
     How worlds stay apart: a join compares them (a cross join becomes an inner one), a full join takes the
-    world of the side that is not NULL, a group and a distinct row belong to one world, and set operations are
-    lifted part by part. An aggregate over all rows becomes a left join of `WORLDS` with its input, grouped by
-    world.
+    world of the side that is not NULL, a group, a window and a distinct row belong to one world, and set
+    operations are lifted part by part. An aggregate over all rows becomes a left join of `WORLDS` with its
+    input, grouped by world.
     """
     match query:
         case ir.Select():
@@ -44,9 +44,23 @@ def _select(select: ir.Select) -> ir.Select:
     source, world = _relation(select.source)
     if select.group_by == ():
         return _of_all_rows(replace(select, source=source), world)
+    select = _windows_of_one_world(select, world)
     items = (*select.items, ir.Item(world, WORLD.name))
     keys = None if select.group_by is None else (*select.group_by, world)
-    return replace(select, items=items, source=source, group_by=keys)
+    last = len(select.group_by or ())
+    sets = None if select.sets is None else tuple((*places, last) for places in select.sets)
+    return replace(select, items=items, source=source, group_by=keys, sets=sets)
+
+
+def _windows_of_one_world(select: ir.Select, world: ir.Expr) -> ir.Select:
+    """The block with windows that end where a world ends."""
+
+    def within(node: ir.Node) -> ir.Node | None:
+        return replace(node, partition=(*node.partition, world)) if isinstance(node, ir.Window) else None
+
+    items = tuple(changed(item, within) for item in select.items)
+    qualify = None if select.qualify is None else changed(select.qualify, within)
+    return replace(select, items=items, qualify=qualify)
 
 
 def _relation(relation: ir.Relation) -> tuple[ir.Relation, ir.Expr]:
@@ -101,6 +115,7 @@ def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
 
     items = tuple(changed(item, over_pads) for item in select.items)
     having = None if select.having is None else changed(select.having, over_pads)
+    qualify = None if select.qualify is None else changed(select.qualify, over_pads)
     below = ir.Select((*inputs, ir.Item(world, WORLD.name)), select.source, select.where)
     join = ir.Join(
         ir.JoinKind.LEFT,
@@ -108,10 +123,11 @@ def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
         ir.Derived(below, INPUTS),
         ir.Call("eq", (every, present), BOOLEAN),
     )
-    return ir.Select(
-        (*items, ir.Item(every, WORLD.name)),
-        join,
+    whole = _windows_of_one_world(replace(select, items=items, having=having, qualify=qualify), every)
+    return replace(
+        whole,
+        items=(*whole.items, ir.Item(every, WORLD.name)),
+        source=join,
+        where=None,
         group_by=(every,),
-        having=having,
-        distinct=select.distinct,
     )

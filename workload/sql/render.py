@@ -46,10 +46,24 @@ def _select(select: ir.Select, dialect: Dialect) -> str:
     if select.where is not None:
         parts.append(f"WHERE {render_expr(select.where, dialect)}")
     if select.group_by:
-        parts.append("GROUP BY " + ", ".join(render_expr(key, dialect) for key in select.group_by))
-    if select.having is not None:
-        parts.append(f"HAVING {render_expr(select.having, dialect)}")
+        parts.append(f"GROUP BY {_grouping(select, select.group_by, dialect)}")
+    having = [] if select.having is None else [render_expr(select.having, dialect)]
+    if select.sets is not None and dialect is not Dialect.SPARK:
+        # In Spark the set of no keys has no row over no rows.
+        having.append("COUNT(*) > 0")
+    if having:
+        parts.append(f"HAVING {' AND '.join(having)}")
+    if select.qualify is not None:
+        parts.append(f"QUALIFY {render_expr(select.qualify, dialect)}")
     return " ".join(parts)
+
+
+def _grouping(select: ir.Select, keys: tuple[ir.Expr, ...], dialect: Dialect) -> str:
+    texts = [render_expr(key, dialect) for key in keys]
+    if select.sets is None:
+        return ", ".join(texts)
+    sets = (f"({', '.join(texts[place] for place in places)})" for places in select.sets)
+    return f"GROUPING SETS ({', '.join(sets)})"
 
 
 def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
@@ -80,6 +94,10 @@ def render_expr(expr: ir.Expr, dialect: Dialect) -> str:
             return _call(expr, dialect)
         case ir.Aggregate():
             return _aggregate(expr, dialect)
+        case ir.Grouping(key, type_):
+            return f"CAST(GROUPING({render_expr(key, dialect)}) AS {type_name(type_, dialect)})"
+        case ir.Window():
+            return _window(expr, dialect)
         case _:
             assert_never(expr)
 
@@ -117,9 +135,53 @@ def widened(call: ir.Call) -> SqlType:
     return SqlType(Kind.DECIMAL, call.type.precision, call.args[0].type.scale)
 
 
-def _aggregate(aggregate: ir.Aggregate, dialect: Dialect) -> str:
+def _window(window: ir.Window, dialect: Dialect) -> str:
+    clauses = []
+    if window.partition:
+        clauses.append("PARTITION BY " + ", ".join(render_expr(key, dialect) for key in window.partition))
+    if window.order:
+        clauses.append("ORDER BY " + ", ".join(_order_key(key, dialect) for key in window.order))
+    if window.frame is not None:
+        clauses.append(_frame(window, window.frame, dialect))
+    over = f" OVER ({' '.join(clauses)})"
+    if isinstance(window.function, ir.AggregateFunction):
+        arg = window.args[0] if window.args else None
+        return _aggregate(ir.Aggregate(window.function, arg, False, window.type), dialect, over)
+    args = ", ".join(render_expr(arg, dialect) for arg in window.args)
+    inside, after = ("", " IGNORE NULLS") if dialect is Dialect.SPARK else (" IGNORE NULLS", "")
+    if not window.ignores_nulls:
+        inside, after = "", ""
+    text = f"{window.function.value}({args}{inside}){after}{over}"
+    if (window.type.kind is Kind.INT and not window.args) or window.function is ir.WindowFunction.NTILE:
+        # Numbers of rows are BIGINT in DuckDB.
+        return f"CAST({text} AS {type_name(window.type, dialect)})"
+    return text
+
+
+def _order_key(key: ir.OrderKey, dialect: Dialect) -> str:
+    return f"{render_expr(key.expr, dialect)} {'DESC NULLS LAST' if key.descending else 'ASC NULLS FIRST'}"
+
+
+def _frame(window: ir.Window, frame: ir.Frame, dialect: Dialect) -> str:
+    by_days = (
+        frame.unit is ir.FrameUnit.RANGE and window.order[:1] and window.order[0].expr.type.kind is Kind.DATE
+    )
+
+    def end(distance: int | None, unbounded: str) -> str:
+        if not distance:
+            return f"UNBOUNDED {unbounded}" if distance is None else "CURRENT ROW"
+        shown = (
+            f"INTERVAL {abs(distance)} DAY" if by_days and dialect is Dialect.DUCKDB else str(abs(distance))
+        )
+        return f"{shown} {'PRECEDING' if distance < 0 else 'FOLLOWING'}"
+
+    start, last = end(frame.start, "PRECEDING"), end(frame.end, "FOLLOWING")
+    return f"{frame.unit.value} BETWEEN {start} AND {last}"
+
+
+def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str:
     if aggregate.function is ir.AggregateFunction.COUNT_STAR or aggregate.arg is None:
-        return "COUNT(*)"
+        return f"COUNT(*){over}"
     distinct = "DISTINCT " if aggregate.distinct else ""
     arg = render_expr(aggregate.arg, dialect)
     average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
@@ -128,14 +190,14 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect) -> str:
         arg = f"CAST({arg} AS DOUBLE PRECISION)"
     if aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is Kind.DECIMAL:
         if dialect is Dialect.DUCKDB:
-            return decimal_average(arg, aggregate.arg.type, aggregate.type, distinct)
+            return decimal_average(arg, aggregate.arg.type, aggregate.type, distinct, over)
         if dialect is Dialect.POSTGRES:
-            return f"CAST(round(AVG({distinct}{arg}), {aggregate.type.scale}) AS {aggregate.type})"
+            return f"CAST(round(AVG({distinct}{arg}){over}, {aggregate.type.scale}) AS {aggregate.type})"
     name = aggregate.function.value
     if dialect is Dialect.POSTGRES and aggregate.type.kind is Kind.BOOLEAN:
         # PostgreSQL orders booleans, and yet has no MIN and MAX of them.
         name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
-    text = f"{name}({distinct}{arg})"
+    text = f"{name}({distinct}{arg}){over}"
     if dialect is Dialect.DUCKDB and aggregate.function is ir.AggregateFunction.SUM:
         # DuckDB sums integers as HUGEINT and decimals at 38 digits.
         return f"CAST({text} AS {type_name(aggregate.type, dialect)})"

@@ -17,6 +17,7 @@ from workload.sql.memberships import comparison_of
 from workload.sql.render import render_query
 from workload.sql.scalars import ScalarJoin, scalar_join
 from workload.sql.written_expression import Clause, Level, Written
+from workload.sql.written_sets import written_sets
 from workload.sql.written_style import Style
 from workload.types import BOOLEAN
 
@@ -178,12 +179,19 @@ class _Writer:
             conditions.append(clause.text(select.where))
         if conditions:
             parts.append(f"{self.style.words('WHERE')} {self.style.words(' AND ').join(conditions)}")
-        if select.group_by:
+        if select.group_by and select.sets is not None:
+            parts.append(
+                f"{self.style.words('GROUP BY')} {written_sets(clause, select.group_by, select.sets)}"
+            )
+        elif select.group_by:
             parts.append(f"{self.style.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
         if select.having is not None:
             # In HAVING a name without a qualifier may stand for an output.
             having = Clause(self.style, False, {**known, **self.aliased(select)})
             parts.append(f"{self.style.words('HAVING')} {having.text(select.having)}")
+        if select.qualify is not None:
+            qualify = Clause(self.style, False, {**known, **self.aliased(select)})
+            parts.append(f"{self.style.words('QUALIFY')} {qualify.text(select.qualify)}")
         text = parts[0]
         for part in parts[1:]:
             text += self.style.gap() + part
@@ -244,7 +252,9 @@ class _Writer:
         return {
             item.expr: (self.style.name(item.name), Level.PRIMARY)
             for item in select.items
-            if isinstance(item.expr, ir.Aggregate) and item.name not in inputs and self.style.chance(40)
+            if isinstance(item.expr, ir.Aggregate | ir.Window)
+            and item.name not in inputs
+            and self.style.chance(40)
         }
 
     def inputs(self, relation: ir.Relation) -> Collection[str]:

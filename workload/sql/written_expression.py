@@ -14,6 +14,7 @@ from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.sql.implied import with_implied
 from workload.sql.written_literal import written_literal
 from workload.sql.written_style import Style
+from workload.sql.written_window import written_window
 from workload.types import BOOLEAN
 
 
@@ -118,6 +119,10 @@ class Clause:
                 if function is ir.AggregateFunction.COUNT_STAR or arg is None:
                     return self.style.words("COUNT(*)"), Level.PRIMARY
                 return self.aggregate(expr, arg), Level.PRIMARY
+            case ir.Grouping(key, _):
+                return f"{self.style.words('GROUPING')}({self.text(key)})", Level.PRIMARY
+            case ir.Window():
+                return written_window(self, expr), Level.PRIMARY
             case _:
                 assert_never(expr)
 

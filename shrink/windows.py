@@ -1,0 +1,116 @@
+"""Simpler window functions and grouping sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from shrink.clauses import ungrouped
+from shrink.reduction import Reduction
+from shrink.rewrite import blocks, expressions, put_at
+from workload.query import (
+    AggregateFunction,
+    Call,
+    ColumnRef,
+    Frame,
+    Grouping,
+    Literal,
+    Node,
+    Select,
+    Window,
+    WindowFunction,
+    changed,
+)
+from workload.scenario import Scenario
+from workload.types import INT
+
+
+def simplify_windows(scenario: Scenario) -> Iterator[Scenario]:
+    """A column of the type instead of a window function; RANK; fewer keys; no frame, or a smaller one."""
+    for place in expressions(scenario):
+        window = place.site.node
+        if isinstance(window, Window):
+            for new in (each for each in window.args if each.type == window.type):
+                yield place.site.put(new)
+            for simpler in simpler_windows(window):
+                yield place.site.put(simpler)
+
+
+def simpler_windows(window: Window) -> Iterator[Window]:
+    """The window functions of the same type that are simpler, simplest first."""
+    if window.type == INT and window.function is not WindowFunction.RANK and window.order:
+        yield replace(window, function=WindowFunction.RANK, args=(), frame=None, ignores_nulls=False)
+    match window.function:
+        case AggregateFunction.COUNT:
+            yield replace(window, function=AggregateFunction.COUNT_STAR, args=())
+        case AggregateFunction() if window.args and window.args[0].type == window.type:
+            if window.function is not AggregateFunction.MIN:
+                yield replace(window, function=AggregateFunction.MIN)
+        case _:
+            pass
+    if window.frame is not None:
+        yield replace(window, frame=None)
+        yield from (replace(window, frame=frame) for frame in smaller_frames(window.frame))
+    if window.ignores_nulls:
+        yield replace(window, ignores_nulls=False)
+    yield from (replace(window, partition=put_at(window.partition, n)) for n in range(len(window.partition)))
+    yield from (replace(window, order=put_at(window.order, n)) for n in range(len(window.order)))
+    for number, key in enumerate(window.order):
+        if key.descending:
+            yield replace(window, order=put_at(window.order, number, replace(key, descending=False)))
+
+
+def smaller_frames(frame: Frame) -> Iterator[Frame]:
+    """The frames with an end at the current row, or nearer to it."""
+    if frame.start:
+        yield from (replace(frame, start=nearer) for nearer in _nearer(frame.start))
+    if frame.end:
+        yield from (replace(frame, end=nearer) for nearer in _nearer(frame.end))
+
+
+def _nearer(distance: int) -> Iterator[int]:
+    yield 0
+    if abs(distance) > 1:
+        yield 1 if distance > 0 else -1
+
+
+def simplify_sets(scenario: Scenario) -> Iterator[Scenario]:
+    """A plain grouping instead of grouping sets; single rows; fewer sets; fewer keys."""
+    for site, select in blocks(scenario):
+        if select.sets is None or select.group_by is None:
+            continue
+        plain = without_groupings(select)
+        yield site.put(ungrouped(plain))
+        yield site.put(replace(plain, sets=None))
+        for number in range(len(select.sets)):
+            yield site.put(without_unnamed(replace(select, sets=put_at(select.sets, number))))
+
+
+def without_groupings(select: Select) -> Select:
+    """The block with 0 for GROUPING, as it is where no key is left out."""
+
+    def zero(node: Node) -> Node | None:
+        return Literal(0, node.type) if isinstance(node, Grouping) else None
+
+    return changed(select, zero)
+
+
+def without_unnamed(select: Select) -> Select:
+    """The block without the keys that no grouping set names; an output that shows one shows NULL instead."""
+    keys = select.group_by or ()
+    named = sorted({place for places in select.sets or () for place in places})
+    gone = {keys[place] for place in range(len(keys)) if place not in named}
+    places = {old: new for new, old in enumerate(named)}
+    sets = tuple(tuple(places[place] for place in each) for each in select.sets or ())
+
+    def null(node: Node) -> Node | None:
+        return Literal(None, node.type) if isinstance(node, ColumnRef | Call) and node in gone else None
+
+    items = tuple(changed(item, null) for item in select.items)
+    return replace(select, items=items, group_by=tuple(keys[place] for place in named), sets=sets)
+
+
+REDUCTIONS = (
+    Reduction("simplify windows", simplify_windows),
+    Reduction("simplify grouping sets", simplify_sets),
+)
