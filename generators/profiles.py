@@ -113,6 +113,9 @@ INTENT_NAMES = (
     "many rows",
     "in several branches",
     "values of two types",
+    "row comes between",
+    "partition changed",
+    "subtotals",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 

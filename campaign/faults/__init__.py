@@ -20,6 +20,7 @@ from campaign.faults import (
     semi_joins,
     values,
     versions,
+    windows,
 )
 from campaign.faults.fault import Fault, Subject
 
@@ -27,7 +28,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, semi_joins, groups, aggregates, from_contents),
-        *(limits, changes, protocol, reading, recording, values, versions),
+        *(limits, windows, changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

@@ -61,7 +61,7 @@ _fault = partial(rule_fault, area="limit", operators=("limit",))
 
 FAULTS = (
     _fault("limit-sees-changed-rows-only", only_changed_rows, Check.EQUALITY),
-    _fault("limit-pushed-out-rows-stay", pushed_out_rows_stay, Check.EQUALITY),
+    _fault("topn-evicted-row-kept", pushed_out_rows_stay, Check.EQUALITY),
     _fault("limit-without-offset", without_offset, Check.EQUALITY),
     _fault("limit-nulls-at-other-end", nulls_at_the_other_end, Check.EQUALITY),
 )

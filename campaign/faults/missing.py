@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from campaign.faults import FAULTS
 
 _SUBQUERIES = "semi and anti joins and subqueries are not maintained incrementally yet"
-_WINDOWS = "windows, ORDER BY and LIMIT are not maintained incrementally yet"
 _SCHEDULER = "there is no scheduler yet: refreshes are manual"
 _CRASHES = "a refresh cannot be stopped between two commits in a run yet"
 _PROTOCOLS = "there are no protocol models yet"
@@ -26,12 +25,6 @@ REASONS: Mapping[str, str] = {
     "scalar-subquery-keeps-last": _SUBQUERIES,
     "unsupported-subquery-admitted": _SUBQUERIES,
     "stddev-of-one-row": "STDDEV is not maintained incrementally yet",
-    "grouping-sets-finest-only": "GROUPING SETS are not maintained incrementally yet",
-    "set-operation-all-as-set": "EXCEPT and INTERSECT are not maintained incrementally yet",
-    "window-partitions-intersected": _WINDOWS,
-    "filter-below-window": _WINDOWS,
-    "lag-changed-rows-only": _WINDOWS,
-    "topn-evicted-row-kept": _WINDOWS,
     "columns-by-position": "columns of base tables do not change yet",
     "diamond-arm-stale": "user errors are not generated: no arm of a diamond fails alone",
     "misaligned-period": _SCHEDULER,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.intents import failing, groups, history, joins, limits, many, sets
+from generators.intents import failing, groups, history, joins, limits, many, sets, windows
 from generators.intents.script import Act, Intent, Script
 
 INTENTS: Mapping[str, Intent] = {
@@ -54,6 +54,9 @@ INTENTS: Mapping[str, Intent] = {
         history.values_of_two_types,
         sets.copies_on_both_sides,
         limits.first_rows_change,
+        windows.row_comes_between,
+        windows.partition_changed,
+        windows.subtotals,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""

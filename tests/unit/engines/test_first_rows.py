@@ -89,7 +89,7 @@ def test_other_orders_and_bounds(query: Limited, contents: list[set[int]]) -> No
 
 @pytest.mark.parametrize(
     "fault",
-    ["limit-sees-changed-rows-only", "limit-pushed-out-rows-stay", "limit-nulls-at-other-end"],
+    ["limit-sees-changed-rows-only", "topn-evicted-row-kept", "limit-nulls-at-other-end"],
 )
 def test_planted_faults_are_found(fault: str) -> None:
     faulty = LaneSpec(tier="rules", faults=(fault,), validations=False).build()

@@ -1,0 +1,134 @@
+"""Faults in window functions and grouping sets: which rows and which sets are computed anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from campaign.faults.fault import rule_fault
+from campaign.faults.pieces import all_of, among, equal, ids, inserts, without_id
+from dynamic_tables.differentiate import linear
+from dynamic_tables.differentiate.differentiation import At, Differentiation
+from dynamic_tables.differentiate.grouping import affected_keys, only_groups
+from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.differentiate.window import delta_window, windowed
+from dynamic_tables.plan.expressions import Col, Expr, Win, replace_columns, walk
+from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project, SemiJoin, UnionAll, Window, columns
+from workload.results import Check
+
+
+def changed_rows_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """Only changed rows get new values; the rows beside them in the partition keep theirs."""
+    changed = ids(d.delta(node.child, True))
+    return both_ends(lambda at: without_id(among(d.state(node, at, True), changed), want_ids))
+
+
+def partitions_intersected(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """With two PARTITION BY lists, only rows in the affected partitions of both are computed anew."""
+    below = node.child
+    if not isinstance(below, Window) or not below.partition or not node.partition:
+        return delta_window(node, want_ids, d)
+    lists = [list(node.partition), list(below.partition)]
+    affected = [affected_keys(d.delta(below.child, False), keys) for keys in lists]
+
+    def part(at: At) -> Plan:
+        rows = d.state(node, at, True)
+        for keys, known in zip(lists, affected, strict=True):
+            rows = only_groups(rows, keys, known)
+        return without_id(rows, want_ids)
+
+    return both_ends(part)
+
+
+def new_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """The partition that a row leaves is not computed anew, only the one that it comes to."""
+    keys = list(node.partition)
+    if not keys:
+        return delta_window(node, want_ids, d)
+    affected = affected_keys(inserts(d.delta(node.child, False)), keys)
+    return both_ends(
+        lambda at: windowed(node, only_groups(d.state(node.child, at, True), keys, affected), want_ids)
+    )
+
+
+def null_partition_lost(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """Affected partitions are looked up with `=`, which does not find the partition of key NULL."""
+    keys = list(node.partition)
+    if not keys:
+        return delta_window(node, want_ids, d)
+    affected = affected_keys(d.delta(node.child, False), keys)
+    on = all_of(equal(key, Col(f"$KEY{place}", key.type)) for place, key in enumerate(keys))
+    return both_ends(
+        lambda at: windowed(node, SemiJoin(d.state(node.child, at, True), affected, on), want_ids)
+    )
+
+
+def frames_of_affected_rows(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes are those of window functions without their frames."""
+    calls = tuple((name, replace(call, frame=None)) for name, call in node.calls)
+    return delta_window(replace(node, calls=calls), want_ids, d)
+
+
+def nulls_last_in_windows(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes are those of windows with NULL as the greatest value of an order."""
+
+    def turned(call: Win) -> Win:
+        return replace(call, order=tuple(replace(key, nulls_first=not key.nulls_first) for key in call.order))
+
+    calls = tuple((name, turned(call)) for name, call in node.calls)
+    return delta_window(replace(node, calls=calls), want_ids, d)
+
+
+def filter_below_window(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
+    """A filter above a window function is applied to its input."""
+    if not isinstance(node.child, Project) or not isinstance(node.child.child, Window):
+        return linear.delta_filter(node, want_ids, d)
+    project, window = node.child, node.child.child
+    meaning = dict(project.items)
+    predicate = replace_columns(node.predicate, lambda column: meaning[column.name])
+    if not _reads_only(predicate, window.child):
+        return linear.delta_filter(node, want_ids, d)
+    keys = list(window.partition)
+    affected = affected_keys(Filter(d.delta(window.child, False), predicate), keys) if keys else None
+
+    def part(at: At) -> Plan:
+        rows: Plan = Filter(d.state(window.child, at, True), predicate)
+        rows = rows if affected is None else only_groups(rows, keys, affected)
+        return Project(windowed(window, rows, want_ids), project.items + linear.id_item(want_ids))
+
+    return both_ends(part)
+
+
+def _reads_only(predicate: Expr, plan: Plan) -> bool:
+    known = {column.name for column in columns(plan)}
+    return all(part.name in known for part in walk(predicate) if isinstance(part, Col))
+
+
+def finest_set_only(node: UnionAll, want_ids: bool, d: Differentiation) -> Plan:
+    """Of ROLLUP, CUBE and GROUPING SETS only the first set, the finest in most, is maintained."""
+    grouped = [b.child for b in node.branches if isinstance(b, Project) and isinstance(b.child, Aggregate)]
+    if len(grouped) != len(node.branches) or len({id(each.child) for each in grouped}) != 1:
+        return linear.delta_union_all(node, want_ids, d)
+    return linear.delta_union_all(replace(node, branches=node.branches[:1]), want_ids, d)
+
+
+_fault = partial(rule_fault, area="windows", operators=("window",))
+
+FAULTS = (
+    _fault("lag-changed-rows-only", changed_rows_only, Check.EQUALITY),
+    _fault("window-partitions-intersected", partitions_intersected, Check.EQUALITY),
+    _fault("window-left-partition-kept", new_partitions_only, Check.EQUALITY),
+    _fault("window-null-partition-lost", null_partition_lost, Check.EQUALITY),
+    _fault("window-without-frames", frames_of_affected_rows, Check.EQUALITY),
+    _fault("window-nulls-at-other-end", nulls_last_in_windows, Check.EQUALITY),
+    rule_fault(
+        "filter-below-window", filter_below_window, Check.EQUALITY, area="windows", operators=("filter",)
+    ),
+    rule_fault(
+        "grouping-sets-finest-only",
+        finest_set_only,
+        Check.EQUALITY,
+        area="aggregates",
+        operators=("union all",),
+    ),
+)

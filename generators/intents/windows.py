@@ -1,0 +1,114 @@
+"""Triggers of window functions and grouping sets: what a change does to rows that did not change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from generators.builder import ScenarioBuilder
+from generators.expressions import Term, call, constant
+from generators.grouping_sets import grouping_sets
+from generators.intents import shapes
+from generators.intents.script import (
+    Script,
+    act,
+    delete,
+    insert,
+    is_value,
+    key,
+    move_key,
+    other_column,
+    script,
+    set_value,
+)
+from generators.relations import FromClause, Generated, scope_of, select
+from generators.windows import UNORDERED, Order, Windows
+from workload.query import Derived, OrderKey, Select
+from workload.types import BOOLEAN
+
+
+def row_comes_between(b: ScenarioBuilder) -> Script:
+    """A row is inserted between two others, the first one goes, one moves to the end: neighbours change."""
+    table = b.choices.pick(b.tables)
+    source = _ordered(b, shapes.reading(b, table.name))
+    k, block = source.scope[0], _places(b, source, partitioned=b.choices.chance(30))
+    target = shapes.define(b, block if b.choices.chance(60) else _filtered(b, block, k))
+    return script(
+        target,
+        act(insert(b, table, k=0), insert(b, table, k=2), insert(b, table, k=4)),
+        act(insert(b, table, k=b.choices.pick((1, 3)))),
+        act(delete(table, "k", 0)),
+        act(move_key(table, 2, None)),
+        act(insert(b, table, k=1)) + act(delete(table, "k", 4)),
+    )
+
+
+def partition_changed(b: ScenarioBuilder) -> Script:
+    """A row leaves a partition that keeps others, comes to that of key NULL; two PARTITION BY lists."""
+    table = b.choices.pick(b.tables)
+    source = shapes.reading(b, table.name)
+    other = other_column(b, table)
+    first, second = source.scope[0], shapes.column_of(source, other.name)
+    windows = Windows(b.queries, source, [first, second], None)
+    lists = (((first,), (second,)), ((second,), (first,)), ((first,), ()))
+    partitions = b.choices.pick(lists)
+    functions = [
+        windows.over(windows.simple_aggregate(), tuple(term.expr for term in partition), (), None)
+        for partition in partitions
+    ]
+    target = shapes.define(b, select(source, [first, second, *functions]))
+    k, value = key(b), b.choices.pick(other.values)
+    return script(
+        target,
+        act(insert(b, table, k=k), insert(b, table, k=k), insert(b, table, k=k + 1)),
+        act(set_value(table, other.name, value, is_value(table, "k", k + 1))),
+        act(move_key(table, k + 1, k)),
+        act(insert(b, table, k=None)) + act(move_key(table, None, k)),
+        act(insert(b, table, k=None, **{other.name: None})),
+    )
+
+
+def subtotals(b: ScenarioBuilder) -> Script:
+    """A key is NULL beside the subtotal of all keys; a group goes, and its subtotal stays."""
+    table = b.choices.pick(b.tables)
+    source = shapes.reading(b, table.name)
+    other = other_column(b, table)
+    keys = [source.scope[0], shapes.column_of(source, other.name)]
+    target = shapes.define(b, grouping_sets(b.queries, source, None, keys[: b.choices.integer(1, 2)]))
+    k = key(b)
+    return script(
+        target,
+        act(insert(b, table, k=k), insert(b, table, k=k)),
+        act(insert(b, table, k=None), insert(b, table, k=None, **{other.name: None})),
+        act(delete(table, "k", k)),
+        act(delete(table, "k", None), insert(b, table, k=k)),
+        act(set_value(table, other.name, None, is_value(table, "k", k))),
+    )
+
+
+def _ordered(b: ScenarioBuilder, source: FromClause) -> FromClause:
+    """The clause with its key and at most one more column, which rows can be ordered by."""
+    sure = [term for term in source.scope if term.key and term.type.kind not in UNORDERED]
+    return replace(source, scope=[sure[0], *b.choices.subset(sure[1:], 0, 1)])
+
+
+def _places(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Generated:
+    """The rows with one or two functions of their places, in an order that begins with the key."""
+    first, *rest = source.scope
+    cut = rest if partitioned else []
+    keys = [first, *(term for term in rest if term not in cut)]
+    order = tuple(OrderKey(term.expr, b.choices.chance(30)) for term in keys)
+    total = Order(tuple(term.expr for term in cut), order)
+    windows = Windows(b.queries, source, source.scope, total)
+    functions: list[Term] = [windows.place(total) for _ in range(b.choices.integer(1, 2))]
+    return select(source, [*source.scope, *functions])
+
+
+def _filtered(b: ScenarioBuilder, block: Generated, k: Term) -> Generated:
+    """Some of the rows of a block, by its key: a filter above the window functions."""
+    alias = b.queries.alias()
+    scope = scope_of(alias, block.columns)
+    assert isinstance(block.query, Select)
+    wanted = call(
+        b.choices.pick(("ne", "gt", "le")), BOOLEAN, scope[0], constant(b.choices.integer(0, 3), k.type)
+    )
+    return select(FromClause(Derived(block.query, alias), scope, block.rows), scope, wanted.expr)
