@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tests.truth.spark_types import aggregate_type, call_type
 from workload.query import (
@@ -20,6 +21,7 @@ from workload.query import (
     Except,
     ExceptAll,
     Expr,
+    Frame,
     Intersect,
     IntersectAll,
     Item,
@@ -27,11 +29,14 @@ from workload.query import (
     JoinKind,
     Literal,
     Named,
+    OrderKey,
     Query,
     Relation,
     Select,
     Union,
     UnionAll,
+    Window,
+    WindowFunction,
     With,
 )
 from workload.schema import Column, Table
@@ -107,6 +112,33 @@ def agg(function: str, operand: Operand, *, distinct: bool = False) -> Aggregate
     arg = expr(operand)
     kind = AggregateFunction(function)
     return Aggregate(kind, arg, distinct, aggregate_type(kind, arg.type))
+
+
+def window(
+    function: str,
+    *args: Operand,
+    partition: Sequence[Expr] = (),
+    order: Sequence[Expr] = (),
+    frame: Frame | None = None,
+) -> Window:
+    """A window function by its name, ascending: `window("rank", order=[r["a"]])`, `window("SUM", r["a"])`."""
+    exprs, keys = tuple(map(expr, args)), tuple(map(OrderKey, order))
+    known: WindowFunction | AggregateFunction
+    if function.upper() == function:
+        known = AggregateFunction(function)
+        type_ = aggregate_type(known, exprs[0].type) if exprs else BIGINT
+    else:
+        known = WindowFunction(function)
+        share = known in (WindowFunction.PERCENT_RANK, WindowFunction.CUME_DIST)
+        numbers = known is WindowFunction.NTILE or not exprs
+        type_ = DOUBLE if share else INT if numbers else exprs[0].type
+    return Window(known, exprs, tuple(partition), keys, frame, type_)
+
+
+def rollup(grouped: Select) -> Select:
+    """A grouped block with the sets of ROLLUP over its keys."""
+    count = len(grouped.group_by or ())
+    return replace(grouped, sets=tuple(tuple(range(length)) for length in range(count, -1, -1)))
 
 
 def named(name: str, alias: str | None = None) -> Named:

@@ -147,6 +147,10 @@ def _decode_union(data: Any, expected: Any, where: str) -> Any:
     if classes and isinstance(data, dict):
         return _decode_object(data, classes, where)
     rest = [member for member in members if member is not type(None) and member not in classes]
+    known = [each for each in rest if isinstance(each, type) and issubclass(each, Enum)]
+    if len(known) == len(rest) > 1:
+        # Of several enums the one that has the name.
+        return decode(data, next((each for each in known if data in each.__members__), known[0]), where)
     if len(rest) == 1:
         return decode(data, rest[0], where)
     names = " or ".join(str(getattr(c, "__name__", c)) for c in classes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, assert_never
+from typing import Any
 
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.errors import UnsupportedError
@@ -17,15 +17,13 @@ from dynamic_tables.plan.nodes import (
     Distinct,
     Filter,
     Join,
-    Leaf,
     Limit,
-    Numbered,
+    Mark,
     Plan,
     Project,
     Scan,
     SemiJoin,
     SetOperation,
-    Values,
     Window,
 )
 from dynamic_tables.plan.types import STRING
@@ -63,33 +61,31 @@ class OperatorRule:
     source: str
 
 
+OPERATOR_NAMES: Mapping[type[Plan], str] = {
+    Scan: "scan",
+    Project: "projection",
+    Filter: "filter",
+    Distinct: "distinct",
+    Mark: "mark join",
+    Window: "window",
+    Limit: "limit",
+}
+"""The operators whose nodes have one name each."""
+
+
 def operator_of(plan: Plan) -> str:
     """Returns the name of a node's operator in the registry and in messages."""
     match plan:
-        case Scan():
-            return "scan"
-        case Project():
-            return "projection"
-        case Filter():
-            return "filter"
         case Join(kind, _, _, _):
             return kind.value
         case SetOperation():
             return plan.operator
-        case Distinct():
-            return "distinct"
         case Aggregate(_, keys, _):
             return "grouped aggregation" if keys else "scalar aggregation"
         case SemiJoin(_, _, _, anti):
             return "anti join" if anti else "semi join"
-        case Window():
-            return "window"
-        case Limit():
-            return "limit"
-        case Leaf() | Numbered() | Values():
-            return type(plan).__name__
         case _:
-            assert_never(plan)
+            return OPERATOR_NAMES.get(type(plan), type(plan).__name__)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from dynamic_tables.differentiate import (
     inner_join,
     limit,
     linear,
+    mark,
     outer_join,
     semi_join,
     window,
@@ -75,6 +76,8 @@ _RULES = (
      "the left row's", MEMBERS, ONE_SIDE),
     ("anti join", semi_join.state_semi_join, semi_join.delta_semi_join,
      "the left row's", "as the semi join: rows without a match", ONE_SIDE),
+    ("mark join", mark.state_mark, mark.delta_mark,
+     "the left row's", "as the semi join: EXISTS and IN under OR, CASE or in the select list", ONE_SIDE),
     ("window", window.state_window, window.delta_window,
      "the child's", "affected partitions: omega@t1 - omega@t0; ties in the order of ids", PARTITIONS),
     ("limit", limit.state_limit, limit.delta_limit,
@@ -100,7 +103,7 @@ NOT_YET: Mapping[str, str] = {
         NO_RULE,
     ),
     "scalar subquery": "in GROUP BY, or of several rows; one aggregate is a join with its groups",
-    "EXISTS, IN (subquery)": "under OR or CASE and in the select list; in WHERE they are semi and anti joins",
+    "EXISTS, IN (subquery)": "in HAVING and in ON, and beside aggregates",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",
 }
 """Constructs for which AUTO resolves to FULL, with the reason."""

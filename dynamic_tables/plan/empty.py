@@ -17,6 +17,7 @@ from dynamic_tables.plan.nodes import (
     JoinKind,
     Leaf,
     Limit,
+    Mark,
     Numbered,
     Plan,
     Project,
@@ -70,11 +71,11 @@ class _Pruning:
                 return replace(plan, child=child)
             case Join():
                 return self._join(plan)
-            case SemiJoin(_, _, _, anti):
-                left, right = self.pruned(plan.left), self.pruned(plan.right)
-                if left is None or (right is None and not anti):
-                    return None
-                return left if right is None else replace(plan, left=left, right=right)
+            case SemiJoin():
+                return self._semi_join(plan)
+            case Mark():
+                left = self.pruned(plan.left)
+                return None if left is None else replace(plan, left=left)
             case UnionAll():
                 return self._union_all(plan)
             case ExceptAll(branches):
@@ -83,6 +84,12 @@ class _Pruning:
                 return plan if all(self.pruned(branch) for branch in branches) else None
             case _:
                 assert_never(plan)
+
+    def _semi_join(self, plan: SemiJoin) -> Plan | None:
+        left, right = self.pruned(plan.left), self.pruned(plan.right)
+        if left is None or (right is None and not plan.anti):
+            return None
+        return left if right is None else replace(plan, left=left, right=right)
 
     def _join(self, plan: Join) -> Plan | None:
         left, right = self.pruned(plan.left), self.pruned(plan.right)

@@ -1,7 +1,7 @@
 """EXISTS and IN with a query, as conditions of WHERE: semi and anti joins.
 
-The conditions of WHERE that AND joins are taken one by one. A condition with a query inside another
-expression (under OR or CASE, say) stays where it is, and is refused there.
+The conditions of WHERE that AND joins are taken one by one. EXISTS and IN inside another expression, such as
+OR or CASE, become a column that marks the members.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
-from dynamic_tables.plan.expressions import Expr, Lit, conjunction
+from dynamic_tables.plan.expressions import Col, Expr, Lit, conjunction
 from dynamic_tables.plan.grouping import without_excepted
-from dynamic_tables.plan.nodes import Distinct, Filter, Plan, Project, SemiJoin
+from dynamic_tables.plan.nodes import Distinct, Filter, Mark, Plan, Project, SemiJoin
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.typed import call
 from dynamic_tables.plan.types import BOOLEAN, INT, NUMERIC
@@ -48,6 +48,29 @@ def membership(condition: exp.Expr, *, anti: bool = False) -> Membership | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Sides:
+    """What a membership compares: the query's rows, what ties them to a row outside, and the pairs of IN."""
+
+    right: Plan
+    ties: tuple[Expr, ...]
+    pairs: tuple[tuple[Expr, Expr], ...]
+
+    @property
+    def on(self) -> Expr:
+        """The condition that makes a row of the query a match."""
+        return conjunction([*self.ties, *self._equal] or [Lit(True, BOOLEAN)])
+
+    @property
+    def perhaps(self) -> Expr:
+        """The condition that also holds where a comparison of IN is NULL."""
+        return conjunction([*self.ties, call("not", call("is false", conjunction(self._equal)))])
+
+    @property
+    def _equal(self) -> list[Expr]:
+        return [call("=", *pair) for pair in self.pairs]
+
+
+@dataclass(frozen=True, slots=True)
 class Members:
     """Finds the rows of one FROM clause, whose columns are in `scope`, that are members of queries."""
 
@@ -60,6 +83,22 @@ class Members:
 
         Raises DefinitionError: a condition that is none. Raises UnsupportedError: a query without a rule.
         """
+        sides = self._sides(member)
+        if member.anti and len(sides.pairs) == 1 and not sides.ties:
+            return self._not_in(plan, sides.right, *sides.pairs[0])
+        condition = sides.on
+        if member.anti and sides.pairs:
+            condition = sides.perhaps
+        return SemiJoin(plan, sides.right, condition, member.anti)
+
+    def mark(self, plan: Plan, member: Membership) -> tuple[Plan, Col]:
+        """Returns the rows of a plan with a column that tells whether a membership holds. Raises as `of`."""
+        sides = self._sides(member)
+        column = Col(self.queries.names.fresh("mark"), BOOLEAN)
+        perhaps = sides.perhaps if sides.pairs else None
+        return Mark(plan, sides.right, column.name, sides.on, perhaps), column
+
+    def _sides(self, member: Membership) -> Sides:
         query = plain_query(member.query, "IN or EXISTS")
         doubled = isinstance(member.query, exp.Subquery) and isinstance(member.query.this, exp.Subquery)
         if doubled and isinstance(query, exp.Select):
@@ -75,14 +114,9 @@ class Members:
             right, values = self._apart(query)
             ties = ()
         pairs = self._pairs(member, values) if member.values else []
-        equal = [call("=", *pair) for pair in pairs]
-        condition = conjunction([*ties, *equal] or [Lit(True, BOOLEAN)])
-        self.queries.names.refuse_float_comparison(condition, "IN or EXISTS")
-        if member.anti and len(pairs) == 1 and not ties:
-            return self._not_in(plan, right, *pairs[0])
-        if member.anti and pairs:
-            condition = conjunction([*ties, call("not", call("is false", conjunction(equal)))])
-        return SemiJoin(plan, right, condition, member.anti)
+        sides = Sides(right, tuple(ties), tuple(pairs))
+        self.queries.names.refuse_float_comparison(sides.on, "IN or EXISTS")
+        return sides
 
     def _not_in(self, plan: Plan, right: Plan, value: Expr, other: Expr) -> Plan:
         """Returns the rows with `value` NOT IN the others: those for which no comparison is true or NULL.

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar, assert_never
 
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar, SortKey, Win
-from dynamic_tables.plan.types import INT, Columns
+from dynamic_tables.plan.types import BOOLEAN, INT, Columns
 
 ROW_ID = "$ROW_ID"
 """Name of the column that identifies a row of a result from its INSERT to its DELETE."""
@@ -85,6 +85,21 @@ class SemiJoin:
     right: Plan
     on: Expr
     anti: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """The left rows with a BOOLEAN column that tells whether there is a right row for which `on` is true.
+
+    `perhaps`: a condition that also holds where a comparison is NULL. Where it holds for some right row, and
+    `on` is true for none, the column is NULL, as IN is.
+    """
+
+    left: Plan
+    right: Plan
+    name: str
+    on: Expr
+    perhaps: Expr | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +207,7 @@ Plan = (
     | Filter
     | Join
     | SemiJoin
+    | Mark
     | UnionAll
     | ExceptAll
     | IntersectAll
@@ -217,6 +233,8 @@ def columns(plan: Plan) -> tuple[Col, ...]:
             return columns(left) + columns(right)
         case SemiJoin(left, _, _, _):
             return columns(left)
+        case Mark(left, _, name):
+            return (*columns(left), Col(name, BOOLEAN))
         case SetOperation(branches):
             return columns(branches[0])
         case Aggregate(_, keys, aggregates):
@@ -246,7 +264,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             | Limit(child)
         ):
             return (child,)
-        case Join(_, left, right, _) | SemiJoin(left, right, _, _):
+        case Join(_, left, right, _) | SemiJoin(left, right, _, _) | Mark(left, right):
             return (left, right)
         case SetOperation(branches):
             return branches
@@ -263,7 +281,7 @@ def rebuilt(plan: Plan, parts: Sequence[Plan]) -> Plan:
             return plan
         case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Window() | Limit():
             return replace(plan, child=parts[0])
-        case Join() | SemiJoin():
+        case Join() | SemiJoin() | Mark():
             return replace(plan, left=parts[0], right=parts[1])
         case SetOperation():
             return replace(plan, branches=tuple(parts))

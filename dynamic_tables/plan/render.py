@@ -18,6 +18,7 @@ from dynamic_tables.plan.nodes import (
     JoinKind,
     Leaf,
     Limit,
+    Mark,
     Numbered,
     Plan,
     Project,
@@ -155,6 +156,8 @@ class _Renderer:
                 return f"SELECT {self.names(child)}, {listed} FROM {self.source(child)}"
             case Values():
                 return self.values(plan)
+            case Mark():
+                raise TypeError("a mark is rendered as the semi joins that its rule makes of it")
             case _:
                 assert_never(plan)
 

@@ -15,6 +15,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, walk
 from dynamic_tables.plan.grouping import Grouping
+from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Plan, Project, columns
 from dynamic_tables.plan.scope import Outputs, Scope
 from dynamic_tables.plan.typed import call
@@ -37,9 +38,18 @@ def scalars(node: exp.Expr) -> Iterator[exp.Subquery]:
             yield from scalars(child)
 
 
+def marks(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yields EXISTS and IN with a query in an expression, but not those inside other queries."""
+    if isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None):
+        yield node
+    elif not isinstance(node, exp.Query | exp.Any | exp.All):
+        for child in node.iter_expressions():
+            yield from marks(child)
+
+
 @dataclass(slots=True)
 class Scalars:
-    """Joins the values of scalar subqueries with the rows of one FROM clause.
+    """Joins the values of scalar subqueries, and of EXISTS and IN, with the rows of one FROM clause.
 
     `scope`: the columns of that clause, and the values so far.
     """
@@ -62,6 +72,29 @@ class Scalars:
             # In parentheses: a plain column would give the output its name.
             subquery.replace(exp.paren(name.copy(), copy=False))
         return plan, names
+
+    def marked(
+        self, plan: Plan, parts: list[exp.Expr], *, grouped: bool = False, filters: bool = False
+    ) -> Plan:
+        """Returns a plan with a mark for each EXISTS and IN in `parts`, whose syntax then names the marks.
+
+        `grouped`: the parts are computed over groups, but for the arguments of aggregates. `filters`: each
+        part is a condition of WHERE.
+        """
+        for node in [found for part in parts for found in marks(part)]:
+            if grouped and node.find_ancestor(exp.AggFunc) is None:
+                raise UnsupportedError("EXISTS or IN (subquery) beside aggregates")
+            if isinstance(node, exp.In) and not (filters and _only_filters(node)):
+                # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
+                raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
+            member = membership(node)
+            assert member is not None, "marks are memberships"
+            if node.parent is None:
+                raise UnsupportedError("EXISTS or IN (subquery) as a condition by itself")
+            plan, column = Members(self.queries, self.scope, self.ctes).mark(plan, member)
+            self._see(column)
+            node.replace(exp.paren(exp.column(column.name, table=SCALARS, quoted=True), copy=False))
+        return plan
 
     def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:
         if not isinstance(query, exp.Select) or any(
@@ -112,6 +145,14 @@ class Scalars:
         values: Outputs = (*known.pop(SCALARS, ()), (column.name, column))
         relations = (*known.items(), (SCALARS, values))
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
+
+
+def _only_filters(node: exp.Expr) -> bool:
+    """Tells whether a part of a condition only decides which rows are kept: NULL is like FALSE then."""
+    above = node.parent
+    while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
+        above = above.parent
+    return above is None
 
 
 def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str]:

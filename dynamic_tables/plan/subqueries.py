@@ -13,7 +13,7 @@ from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Expr, conjunction
 from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Filter, Plan
-from dynamic_tables.plan.scalar import Scalars, scalars
+from dynamic_tables.plan.scalar import Scalars, marks, scalars
 from dynamic_tables.plan.scope import Names, Scope
 from dynamic_tables.plan.typed import predicate
 
@@ -24,16 +24,20 @@ def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.E
     Raises DefinitionError or UnsupportedError for conditions that cannot be bound.
     """
     members = [(part, membership(part)) for part in where]
-    plain = [part for part, member in members if member is None and not any(scalars(part))]
+    plain = [part for part, member in members if member is None and not _has_queries(part)]
     if plain:
         plan, left = connected(plan, _condition(queries.names, plain, scope))
         plan = plan if left is None else Filter(plan, left)
     for _, member in members:
         if member is not None:
             plan = Members(queries, scope, ctes).of(plan, member)
-    compared = [part.copy() for part, member in members if member is None and any(scalars(part))]
+    # In parentheses, so that a query that is the whole condition can be replaced in them.
+    compared: list[exp.Expr] = [
+        exp.paren(part) for part, member in members if member is None and _has_queries(part)
+    ]
     if compared:
         values = Scalars(queries, scope, ctes)
+        plan = values.marked(plan, compared, filters=True)
         plan, _ = values.joined(plan, compared, correlated=True)
         plan = Filter(plan, _condition(queries.names, compared, values.scope))
     return plan
@@ -46,18 +50,23 @@ def with_scalars(
 
     In a grouped block such a value is one more key: it is the same in all rows.
     """
-    if not any(True for part in _parts(node) for _ in scalars(part)):
+    if not any(map(_has_queries, _parts(node))):
         return plan, scope, node
     node = node.copy()
     parts, group, values = _parts(node), node.args.get("group"), Scalars(queries, scope, ctes)
     grouped = group is not None or any(map(_groups, _outside_queries(parts)))
+    plan = values.marked(plan, parts, grouped=grouped)
     plan, names = values.joined(plan, parts, correlated=not grouped)
-    if grouped:
+    if grouped and names:
         if group is None or not group.expressions:
             raise UnsupportedError("scalar subquery beside aggregates without GROUP BY keys")
         for name in names:
             group.append("expressions", name.copy())
     return plan, values.scope, node
+
+
+def _has_queries(part: exp.Expr) -> bool:
+    return any(scalars(part)) or any(marks(part))
 
 
 def _condition(names: Names, where: Sequence[exp.Expr], scope: Scope) -> Expr:

@@ -10,6 +10,7 @@ from dynamic_tables.plan.nodes import (
     Join,
     JoinKind,
     Limit,
+    Mark,
     Plan,
     Project,
     SemiJoin,
@@ -28,7 +29,7 @@ def are_one(plan: Plan, known: Known) -> bool:
             return {name for name, _ in keys} <= known
         case Distinct(child):
             return {column.name for column in columns(child)} <= known or are_one(child, known)
-        case Filter(child, _) | Limit(child) | Window(child) | SemiJoin(child, _, _, _):
+        case Filter(child, _) | Limit(child) | Window(child) | SemiJoin(child, _, _, _) | Mark(child):
             return are_one(child, known)
         case Project(child, items):
             return are_one(child, _below(items, known))

@@ -23,6 +23,7 @@ from tests.in_memory import in_memory
 from tests.ir import (
     agg,
     call,
+    col,
     columns,
     count_star,
     derived,
@@ -30,9 +31,11 @@ from tests.ir import (
     intersect_all,
     join,
     named,
+    rollup,
     select,
     table,
     union_all,
+    window,
 )
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
 from workload.query import JoinKind, Limited, Query, SortKey
@@ -88,6 +91,15 @@ DEFINITIONS: Mapping[str, Query] = {
     "full join": joined(JoinKind.FULL),
     "semi join": select(dict(ORDER), join(JoinKind.SEMI, named("orders"), named("cities"), SAME_CITY)),
     "anti join": select(dict(ORDER), join(JoinKind.ANTI, named("orders"), named("cities"), SAME_CITY)),
+    "window": select(
+        {
+            "city": ORDER["city"],
+            "amount": ORDER["amount"],
+            "place": window("row_number", partition=[ORDER["city"]], order=[ORDER["amount"]]),
+            "total": window("SUM", ORDER["amount"], order=[ORDER["city"]]),
+        },
+        named("orders"),
+    ),
     "limit": Limited(
         select({"id": ORDER["id"], "city": ORDER["city"]}, named("orders")),
         (SortKey("city", descending=True), SortKey("id")),
@@ -102,6 +114,8 @@ DEFINITIONS: Mapping[str, Query] = {
         group_by=[],
     ),
 }
+
+PLACE = col("w", "place", INT)
 
 TOTALS = select(
     {"key": CITY["city"], "name": CITY["name"], "total": agg("SUM", ORDER["amount"])},
@@ -121,6 +135,31 @@ STACKED: Mapping[str, Query] = {
         group_by=[columns(CITIES, "k")["city"]],
     ),
     "groups of an outer join": TOTALS,
+    "grouping sets": rollup(TOTALS),
+    "windows of groups": replace(
+        select(
+            {
+                "city": ORDER["city"],
+                "before": window("lag", agg("SUM", ORDER["amount"]), order=[ORDER["city"]]),
+            },
+            named("orders"),
+            group_by=[ORDER["city"]],
+        ),
+        qualify=call("gt", window("COUNT(*)"), 1),
+    ),
+    "a window over a window": select(
+        {
+            "city": columns(CITIES, "w")["city"],
+            "best": window("rank", partition=[columns(CITIES, "w")["city"]], order=[PLACE]),
+        },
+        derived(
+            select(
+                {"city": ORDER["city"], "place": window("dense_rank", order=[ORDER["amount"]])},
+                named("orders"),
+            ),
+            "w",
+        ),
+    ),
     "distinct of a union": select(
         {"city": columns(CITIES, "u")["city"]},
         derived(

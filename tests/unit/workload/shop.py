@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 from tests.ir import (
@@ -22,10 +23,12 @@ from tests.ir import (
     lit,
     named,
     null,
+    rollup,
     select,
     table,
     union,
     union_all,
+    window,
     with_,
 )
 from workload.dml import (
@@ -40,7 +43,7 @@ from workload.dml import (
     Truncate,
     Update,
 )
-from workload.query import Expr, JoinKind, Limited, Query, SortKey
+from workload.query import Expr, Frame, FrameUnit, Grouping, JoinKind, Limited, Query, SortKey
 from workload.scenario import (
     Commit,
     Create,
@@ -53,7 +56,7 @@ from workload.scenario import (
     Scenario,
     View,
 )
-from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, decimal
+from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, TINYINT, decimal
 
 PRICE = decimal(10, 2)
 MOMENT = dt.datetime.fromisoformat("2024-02-29T23:59:59.999999")
@@ -96,6 +99,24 @@ def everyone() -> Query:
     return union_all(VIPS, except_all(nameless, VIPS), union(VIPS, nameless), nobody)
 
 
+def ranking() -> Query:
+    """Subtotals, and the rank of each among those of its set."""
+    grouped = select(
+        {
+            "k": o["k"],
+            "n": count_star(),
+            "set": Grouping(o["k"], TINYINT),
+            "units": window("SUM", agg("SUM", o["units"]), order=[o["k"]], frame=NEAR),
+        },
+        named("purchase", "o"),
+        group_by=[o["k"], o["placed"]],
+    )
+    return replace(rollup(grouped), qualify=call("le", window("rank", order=[count_star()]), 2))
+
+
+NEAR = Frame(FrameUnit.RANGE, -1, 0)
+
+
 def weight_over(limit: float) -> Expr:
     """A condition as DML reads it: under the table's own name."""
     return call("gt", columns(ORDER)["weight"], limit)
@@ -125,6 +146,7 @@ SHOP = Scenario(
         DynamicTable("names", NAMES),
         DynamicTable("first_names", Limited(NAMES, (SortKey("k", descending=True),), 2, 1)),
         DynamicTable("names_2", NAMES, known_as="names"),
+        DynamicTable("ranking", ranking()),
     ),
     steps=(
         Commit(0, (Insert("customer", CUSTOMERS), Insert("purchase", ORDERS))),

@@ -26,6 +26,7 @@ from workload.query import (
     Literal,
     Named,
     Node,
+    OrderKey,
     Query,
     Relation,
     RowSource,
@@ -148,9 +149,9 @@ def fields_that_are_nodes(node: Any) -> Iterator[Any]:
     """The nodes in the fields of a node, read off the dataclass."""
     for field in dataclasses.fields(node):
         value = getattr(node, field.name)
-        yield from (
-            part for part in (value if isinstance(value, tuple) else (value,)) if isinstance(part, Node)
-        )
+        listed = value if isinstance(value, tuple) else (value,)
+        parts = (part.expr if isinstance(part, OrderKey) else part for part in listed)
+        yield from (part for part in parts if isinstance(part, Node))
 
 
 @pytest.mark.parametrize("kind", get_args(Node))
