@@ -75,9 +75,9 @@ class QueryWeights:
         (1, "scalar"),
         (2, "distinct"),
         (2, "union"),
-        (2, "difference"),
+        (3, "difference"),
         (1, "cte"),
-        (1, "compared"),
+        (2, "compared"),
         (1, "limited"),
         (4, "windowed"),
         (2, "sets"),
@@ -454,7 +454,10 @@ class QueryGenerator:
         sure = [[term for term in side.scope if term.key and term.type != BOOLEAN] for side in (left, right)]
         pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
         value, where = self.aggregate(right), self.sometimes(right, 30)
-        keyed = bool(pairs) and self.choices.chance(65)
+        keyed = bool(pairs) and self.choices.chance(75)
+        marked = keyed and self.choices.chance(40)
+        if marked:
+            value = Term(COUNT_STAR, max(right.rows, 2).bit_length())
         pair = self.choices.pick(pairs) if keyed else None
         keys = () if pair is None else (pair[1],)
         inner, alias = select(right, [*keys, value], where, group_by=keys), self.alias()
@@ -465,7 +468,13 @@ class QueryGenerator:
             source = joined(JoinKind.LEFT, left, groups, call("eq", BOOLEAN, pair[0], groups.scope[0]).expr)
         found = groups.scope[-1]
         condition = None
-        if found.key and self.choices.chance(50):
+        if marked:
+            # Whether there is a group at all, under OR or as an output: EXISTS.
+            found = call(self.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
+            other = expressions.predicate(self.choices, sure[0], 1) if sure[0] else Term(TRUE)
+            if self.choices.chance(60):
+                condition = call(self.choices.pick(("or", "or", "and")), BOOLEAN, other, found).expr
+        elif found.key and self.choices.chance(50):
             others = [term for term in sure[0] if term.type == found.type]
             other = self.choices.pick(others) if others else expressions.literal(self.choices, found.type)
             condition = call(self.choices.pick(("eq", "lt", "ge")), BOOLEAN, other, found).expr

@@ -13,12 +13,14 @@ class ScalarJoin:
     """The block without its join, the block that is joined, and what the columns of that one stand for.
 
     `ties`: what a row has to equal, each with the key of the groups. `values`: column -> its aggregate.
+    `marks`: the tests whether there is a group at all, which EXISTS and NOT EXISTS say.
     """
 
     left: ir.Relation
     inner: ir.Select
     ties: tuple[tuple[ir.Expr, ir.Expr], ...]
     values: Mapping[ir.Expr, ir.Expr]
+    marks: tuple[ir.Call, ...]
 
 
 def scalar_join(select: ir.Select) -> ScalarJoin | None:
@@ -45,11 +47,35 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
         or (kind is ir.JoinKind.CROSS) != (not keys)
     ):
         return None
-    values: dict[ir.Expr, ir.Expr] = {column: named[column.name] for column in _read(select, alias)}
+    marks = tuple(_marks(select, alias, named)) if kind is ir.JoinKind.LEFT else ()
+    marked = {mark.args[0] for mark in marks}
+    values: dict[ir.Expr, ir.Expr] = {
+        column: named[column.name] for column in _read(select, alias) if column not in marked
+    }
     # Without any value the text would not name the relations of the join.
-    if not values or not all(_is_value(value, kind) for value in values.values()):
+    if not (values or marks) or not all(_is_value(value, kind) for value in values.values()):
         return None
-    return ScalarJoin(left, inner, tuple(tied), values)
+    return ScalarJoin(left, inner, tuple(tied), values, marks)
+
+
+def _marks(select: ir.Select, alias: str, named: Mapping[str, ir.Expr]) -> Iterator[ir.Call]:
+    """The tests for NULL of a COUNT(*), which is never NULL in a group, if nothing else reads its column."""
+    tops = [item.expr for item in select.items] + ([] if select.where is None else [select.where])
+    parts = [part for top in tops for part in ir.subexpressions(top)]
+    for part in dict.fromkeys(parts):
+        match part:
+            case ir.Call("is_null" | "is_not_null", (ir.ColumnRef(relation, name, _) as column,), _):
+                counted = ir.Aggregate(ir.AggregateFunction.COUNT_STAR, None, False, column.type)
+                tests = sum(
+                    isinstance(p, ir.Call) and p.function in TESTS and p.args == (column,) for p in parts
+                )
+                if relation == alias and named[name] == counted and parts.count(column) == tests:
+                    yield part
+            case _:
+                pass
+
+
+TESTS = frozenset({"is_null", "is_not_null"})
 
 
 def _conjuncts(on: ir.Expr | None) -> Iterator[ir.Expr]:

@@ -156,6 +156,7 @@ class _Writer:
         found = None if conditions else scalar_join(select)
         if found is not None and self.style.chance(75):
             values = {column: self.scalar(found, value) for column, value in found.values.items()}
+            values = {**values, **{mark: self.mark(found, mark) for mark in found.marks}}
             select = replace(select, source=found.left)
         # Without a qualifier a name of two relations would be ambiguous.
         single = not isinstance(select.source, ir.Join)
@@ -213,16 +214,24 @@ class _Writer:
             query += f" {words('WHERE')} {clause.text(compared.rest)}"
         return f"{clause.operand(compared.mine, Level.COMPARISON)} {words(negation + 'IN')} ({query})"
 
+    def mark(self, join: ScalarJoin, mark: ir.Call) -> Written:
+        """Returns EXISTS or NOT EXISTS for a test whether a row has a group."""
+        exists = self.style.words("EXISTS" if mark.function == "is_not_null" else "NOT EXISTS")
+        return f"{exists} {self.inside(join, self.style.choices.choice(('1', '*', 'NULL')))}", Level.NOT
+
     def scalar(self, join: ScalarJoin, value: ir.Expr) -> Written:
         """Returns the subquery that gives one value of a join."""
+        return self.inside(join, Clause(self.style, False).text(value)), Level.PRIMARY
+
+    def inside(self, join: ScalarJoin, selected: str) -> str:
         words, clause = self.style.words, Clause(self.style, False)
-        text = f"{words('SELECT')} {clause.text(value)} {words('FROM')} {self.source(join.inner.source)}"
+        text = f"{words('SELECT')} {selected} {words('FROM')} {self.source(join.inner.source)}"
         ties = (ir.Call("eq", (key, outer), BOOLEAN) for outer, key in join.ties)
         conditions = [clause.operand(tie, Level.AND) for tie in ties]
         if join.inner.where is not None:
             conditions.append(clause.operand(join.inner.where, Level.AND))
         where = f" {words('WHERE')} {words(' AND ').join(conditions)}" if conditions else ""
-        return f"({text}{where})", Level.PRIMARY
+        return f"({text}{where})"
 
     def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: Clause) -> str:
         items = [item.expr for item in select.items]
