@@ -21,6 +21,7 @@ from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import TextQuery, read_text
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.port import Store, TextAnalyzer
+from dynamic_tables.ties import ensure_no_ties
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,11 @@ def define(
     analyzer = store if isinstance(store, TextAnalyzer) else None
     read = read_query(query, definitions, rules, analyzer, compared=mode is not RefreshMode.FULL)
     unsupported = read.unsupported
+    if unsupported is None and read.bound is not None and mode is not RefreshMode.FULL:
+        try:
+            ensure_no_ties(read.bound, store, rules)
+        except UnsupportedError as error:
+            unsupported = error
     if mode is RefreshMode.INCREMENTAL and unsupported is not None:
         raise UnsupportedError(
             unsupported.operator, f"{unsupported.reason}; {name} cannot be INCREMENTAL, use AUTO or FULL"

@@ -18,6 +18,7 @@ from campaign.faults import (
     reading,
     recording,
     semi_joins,
+    subqueries,
     values,
     versions,
     windows,
@@ -28,7 +29,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, semi_joins, groups, aggregates, from_contents),
-        *(limits, windows, changes, protocol, reading, recording, values, versions),
+        *(subqueries, limits, windows, changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

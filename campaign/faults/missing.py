@@ -9,21 +9,13 @@ from collections.abc import Mapping
 
 from campaign.faults import FAULTS
 
-_SUBQUERIES = "semi and anti joins and subqueries are not maintained incrementally yet"
 _SCHEDULER = "there is no scheduler yet: refreshes are manual"
 _CRASHES = "a refresh cannot be stopped between two commits in a run yet"
 _PROTOCOLS = "there are no protocol models yet"
 
 REASONS: Mapping[str, str] = {
     "flatten-without-position": "flatten is not maintained incrementally yet",
-    "anti-distinct-on-pair": _SUBQUERIES,
-    "semi-join-loses-duplicates": _SUBQUERIES,
-    "semi-join-only-t1": _SUBQUERIES,
-    "exists-or-union-all": _SUBQUERIES,
-    "tuple-in-first-column": _SUBQUERIES,
-    "correlated-aggregate-inner": _SUBQUERIES,
-    "scalar-subquery-keeps-last": _SUBQUERIES,
-    "unsupported-subquery-admitted": _SUBQUERIES,
+    "tuple-in-first-column": "IN with several columns is not drawn yet",
     "stddev-of-one-row": "STDDEV is not maintained incrementally yet",
     "columns-by-position": "columns of base tables do not change yet",
     "diamond-arm-stale": "user errors are not generated: no arm of a diamond fails alone",

@@ -143,7 +143,7 @@ class _Renderer:
                 return self.aggregate(plan)
             case Limit(child, order, count, offset, _):
                 text = f"SELECT {self.names(child)} FROM {self.source(child)}"
-                text += f" ORDER BY {', '.join(map(self.expressions.sort_key, order))}"
+                text += f" ORDER BY {', '.join(map(self.expressions.sort_key, order))}" if order else ""
                 text += "" if count is None else f" LIMIT {count}"
                 return text + (f" OFFSET {offset}" if offset else "")
             case Numbered(child, partition, name):

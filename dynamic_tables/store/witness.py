@@ -18,7 +18,7 @@ from dynamic_tables.differentiate.registry import RULES, initial_plan
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.grouping import UNNAMED
-from dynamic_tables.plan.nodes import BoundQuery, Limit, walk
+from dynamic_tables.plan.nodes import BoundQuery, Limit, Window, walk
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.store.relations import SparkRelation, Workspace, for_few_rows, view_names
@@ -73,8 +73,8 @@ def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Map
         raise DefinitionError(f"Spark refuses the query: {error}") from error
     if different := other_columns(theirs, query.schema):
         return different
-    if any(isinstance(node, Limit) and node.free for node in walk(query.plan)):
-        # Which of equal rows are first is for each reader to choose.
+    if any(isinstance(node, Limit | Window) and node.free for node in walk(query.plan)):
+        # Which of equal rows come first is for each reader to choose.
         return ""
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
     try:
