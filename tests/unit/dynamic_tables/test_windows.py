@@ -1,0 +1,96 @@
+"""Window functions and grouping sets as plans: what is total, what is refused, what Spark refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.nodes import UnionAll, Window, walk
+from tests.unit.dynamic_tables.reading import read, schema
+
+ONLY = "in the select list and in QUALIFY only"
+
+
+def windows(query: str) -> list[Window]:
+    return [node for node in walk(read(query).plan) if isinstance(node, Window)]
+
+
+@pytest.mark.parametrize(
+    ("query", "free"),
+    [
+        # Rows that are equal in the order are equal in all that is read.
+        ("SELECT a, b, row_number() OVER (PARTITION BY a ORDER BY b) AS n FROM r", False),
+        ("SELECT a, row_number() OVER (ORDER BY a) AS n FROM (SELECT a FROM r)", False),
+        ("SELECT a, x, row_number() OVER (PARTITION BY a ORDER BY b) AS n FROM r", True),
+        # The keys of groups, and the columns of DISTINCT, identify rows.
+        ("SELECT b, SUM(a) AS s, lag(SUM(a)) OVER (ORDER BY b) AS n FROM r GROUP BY b", False),
+        ("SELECT b, SUM(a) AS s, lag(SUM(a)) OVER (ORDER BY SUM(a)) AS n FROM r GROUP BY b", True),
+        ("SELECT q.*, row_number() OVER (ORDER BY a, b) AS n FROM (SELECT DISTINCT a, b FROM r) q", False),
+        ("SELECT q.*, row_number() OVER (ORDER BY a) AS n FROM (SELECT DISTINCT a, b FROM r) q", True),
+        # Ranks, and sums up to rows that are equal, do not depend on which of them comes first.
+        ("SELECT a, x, rank() OVER (ORDER BY b) AS n, SUM(a) OVER (ORDER BY b) AS s FROM r", False),
+        ("SELECT a, x, SUM(a) OVER (ORDER BY b ROWS 1 PRECEDING) AS s FROM r", True),
+        ("SELECT a, x, SUM(a) OVER (PARTITION BY b) AS s FROM r", False),
+    ],
+)
+def test_an_order_is_total_or_free(query: str, free: bool) -> None:
+    assert [node.free for node in windows(query)] == [free]
+
+
+def test_two_orders_of_one_block_could_break_their_ties_in_two_ways() -> None:
+    query = "SELECT a, b, row_number() OVER (ORDER BY a, b) AS n, lag(a) OVER (ORDER BY b, a) AS m FROM r"
+    assert [node.free for node in windows(query)] == [True]
+
+
+def test_each_partition_by_is_a_node_of_its_own() -> None:
+    columns = "SUM(a) OVER (PARTITION BY b) AS s, COUNT(*) OVER (PARTITION BY b) AS n, MAX(a) OVER () AS m"
+    query = f"SELECT {columns} FROM r"
+    assert [len(node.calls) for node in windows(query)] == [1, 2]
+
+
+def test_types_are_those_of_spark() -> None:
+    columns = (
+        "row_number() OVER (ORDER BY a, b) AS n, cume_dist() OVER (ORDER BY a) AS c, SUM(m) OVER () AS s"
+    )
+    assert schema(f"SELECT {columns} FROM r") == "n INT, c DOUBLE, s DECIMAL(20,2)"
+    assert (
+        schema("SELECT GROUPING(a) AS g, GROUPING_ID() AS i FROM r GROUP BY CUBE (a, b)")
+        == "g TINYINT, i BIGINT"
+    )
+
+
+def test_each_grouping_set_is_a_branch() -> None:
+    query = "SELECT a, b, COUNT(*) AS n FROM r GROUP BY a, ROLLUP (b, d)"
+    (union,) = [node for node in walk(read(query).plan) if isinstance(node, UnionAll)]
+    assert len(union.branches) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT row_number() OVER (PARTITION BY a) AS n FROM r", "row_number needs an order"),
+        ("SELECT a FROM r WHERE rank() OVER (ORDER BY a) = 1", ONLY),
+        ("SELECT a FROM r QUALIFY a > 1", "QUALIFY without a window function"),
+        ("SELECT SUM(DISTINCT a) OVER () AS n FROM r", r"sum\(DISTINCT ...\) OVER is refused"),
+        (
+            "SELECT ntile(0) OVER (ORDER BY a) AS n FROM r",
+            "ntile by 0: the number must be an INT",
+        ),
+        ("SELECT SUM(a) OVER w AS n FROM r", "window w is not defined"),
+        (
+            "SELECT SUM(rank() OVER (ORDER BY a)) OVER () AS n FROM r",
+            ONLY,
+        ),
+        (
+            "SELECT SUM(a) OVER (ORDER BY a, b RANGE 1 PRECEDING) AS n FROM r",
+            "needs one key in ORDER BY",
+        ),
+        ("SELECT a FROM r GROUP BY a, rank() OVER (ORDER BY a)", ONLY),
+        ("SELECT GROUPING(a) AS g FROM r GROUP BY a", "GROUPING without GROUPING SETS, ROLLUP or CUBE"),
+        ("SELECT GROUPING(d) AS g FROM r GROUP BY ROLLUP (a)", "GROUPING takes one key of the grouping sets"),
+        ("SELECT b, COUNT(*) AS n FROM r GROUP BY ROLLUP (a)", "column r.b is neither in GROUP BY"),
+    ],
+)
+def test_what_spark_refuses_is_refused_in_one_line(query: str, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        read(query)
