@@ -94,6 +94,17 @@ _RULES = (
 OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _RULES}
 """The rule of each operator, by its name in `differentiation.operator_of`."""
 
+PAGES: Mapping[str, str] = {
+    **dict.fromkeys(("scan", "projection", "filter"), "rows.md"),
+    **dict.fromkeys(("union all", "except all", "intersect all", "distinct"), "set-operations.md"),
+    **dict.fromkeys(("inner join", "cross join", "left join", "right join", "full join"), "joins.md"),
+    **dict.fromkeys(("semi join", "anti join", "mark join"), "subqueries.md"),
+    "window": "windows.md",
+    "limit": "limit.md",
+    **dict.fromkeys(("grouped aggregation", "scalar aggregation"), "aggregates.md"),
+}
+"""The page of each operator in docs/operators: its algebra, an example, its cost, and what is FULL."""
+
 NOT_YET: Mapping[str, str] = {
     **dict.fromkeys(
         (
