@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, ensure_determined_by
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import PASSED
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
-from dynamic_tables.plan.types import BOOLEAN, DOUBLE
+from dynamic_tables.plan.types import BOOLEAN
 
 NamedItems = list[tuple[str, Expr]]
 
@@ -130,7 +131,7 @@ def _having(names: Names, condition: exp.Expr, node: exp.Select, items: NamedIte
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
-        if column.table or name not in _aliases(node) or column.find_ancestor(exp.AggFunc) is not None:
+        if column.table or name not in _aliases(node) or column.find_ancestor(*AGGREGATE_SYNTAX) is not None:
             return scope.resolve(column)
         output_expr = next(expr for output, expr in items if output.lower() == name)
         if _names_input(column, scope) and scope.resolve(column) != output_expr:
@@ -181,9 +182,9 @@ class Grouping:
         for name, known in self.aggregates:
             if known == expr:
                 return Col(name, expr.type)
+        ensure_determined_by(expr, [key for _, key in self.keys], self.names.is_float_aggregate)
         name = self.names.fresh(expr.name.lower())
-        summed = expr.type == DOUBLE and expr.name in ("SUM", "AVG")
-        if summed or (expr.arg is not None and self.names.is_float_aggregate(expr.arg)):
+        if expr.adds_floats or any(map(self.names.is_float_aggregate, expr.args)):
             self.names.float_aggregates.add(name)
         self.aggregates.append((name, expr))
         return Col(name, expr.type)

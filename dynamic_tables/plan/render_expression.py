@@ -51,9 +51,9 @@ class ExpressionRenderer:
             case Agg(name, arg, distinct, _):
                 if arg is None:
                     return "COUNT(*)"
-                argument = self.expr(arg)
-                called = f"{name}({'DISTINCT ' if distinct else ''}{argument})"
-                return self.dialect.aggregate_text(expr, called, argument)
+                arguments = [self.expr(each) for each in expr.args]
+                called = f"{name}({'DISTINCT ' if distinct else ''}{', '.join(arguments)})"
+                return self.dialect.aggregate_text(expr, called, arguments)
             case Fn():
                 return self._function(expr, self._arguments(expr))
             case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import assert_never
@@ -24,8 +24,8 @@ class Dialect:
     binary: Callable[[bytes], str]
     """Takes a value of BINARY; returns its literal."""
     function_text: Callable[[Function], str]
-    aggregate_text: Callable[[Agg, str, str], str]
-    """Takes an aggregate, its plain text and that of its argument; returns the text of Spark's result."""
+    aggregate_text: Callable[[Agg, str, Sequence[str]], str]
+    """Takes an aggregate, its plain text and those of its arguments; returns the text of Spark's result."""
     other_type_name: Callable[[str], str] = str
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.spark_aggregates import aggregate_text
 
 SPARK = Dialect(
     name="spark",
@@ -11,7 +12,7 @@ SPARK = Dialect(
     backslash_escapes=True,
     binary=lambda value: f"X'{value.hex()}'",
     function_text=lambda function: function.spark,
-    aggregate_text=lambda aggregate, plain, arg: plain,
+    aggregate_text=aggregate_text,
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")
