@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from generators import expressions
+from generators.aggregates import aggregate_form
 from generators.choices import Choices
 from generators.expressions import TRUE, Term, call, constant, met, of_type
 from generators.relations import (
@@ -81,6 +83,8 @@ class QueryWeights:
     where_percent: int = 45
     having_percent: int = 30
     derived_percent: int = 30
+    forms_percent: int = 20
+    """Percent of aggregates with further arguments, and of statistics (`generators.aggregates`)."""
     max_rows: int = 400
     """Joins that may yield more rows than this are not generated: tests want many small cases."""
 
@@ -332,6 +336,10 @@ class QueryGenerator:
 
     def aggregate(self, source: FromClause) -> Term:
         """A random aggregate over a FROM clause, DISTINCT in a fifth of the cases."""
+        if self.choices.chance(self.weights.forms_percent):
+            form = aggregate_form(self.choices, source.scope, partial(self.where_true, source))
+            if form is not None:
+                return form
         function = self.choices.weighted(AGGREGATES)
         growth = max(source.rows, 2).bit_length()
         distinct = self.choices.chance(20)

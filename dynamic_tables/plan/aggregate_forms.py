@@ -31,6 +31,7 @@ from dynamic_tables.plan.aggregate_orders import (
 )
 from dynamic_tables.plan.aggregate_parts import Bind, Form, listed, number, only, value_of
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
+from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL
 
 AGGREGATE_SYNTAX = (exp.AggFunc, exp.WithinGroup, exp.Any)
@@ -84,7 +85,12 @@ def ensure_determined_by(
     if shown == "PERCENTILE":
         return
     assert aggregate.arg is not None
-    if not _determined(aggregate.arg, (*aggregate.extra, *keys)):
+    known = aggregate.extra
+    match aggregate.extra:
+        case (Fn(name, (_, value, Lit(None, _)), _),) if name == CASE:
+            # As FILTER makes it: rows with NULL are left out, in the others y is the value itself.
+            known = (*known, value)
+    if not _determined(aggregate.arg, (*known, *keys)):
         raise UnsupportedError(shown, NO_TIES)
 
 

@@ -12,7 +12,7 @@ from dynamic_tables.plan.aggregate_parts import Bind, Form, number, only, value_
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.parse import function_name
-from dynamic_tables.plan.types import BOOLEAN, DOUBLE, FLOATING, STRING, Kind, Type
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE, FLOATING, NUMERIC, STRING, Kind, Type
 
 STRUCT_ORDER = "_STRUCT"
 """How the name of MAX_BY or MIN_BY in the order of a struct ends."""
@@ -120,13 +120,13 @@ def _direction(order: Sequence[exp.Expr], value: Expr, bind: Bind) -> bool | Non
 def percentile(node: exp.Expr, bind: Bind) -> Agg:
     only(node, "this", "quantile")
     value, distinct = value_of(node, bind)
-    return _percentile_of(value, distinct, node.args["quantile"], False)
+    return _percentile_of(value, distinct, bind(node.args["quantile"]), False)
 
 
 def median(node: exp.Expr, bind: Bind) -> Agg:
     only(node, "this")
     value, distinct = value_of(node, bind)
-    return _percentile_of(value, distinct, exp.Literal.number("0.5"), False)
+    return _percentile_of(value, distinct, Lit(0.5, DOUBLE), False)
 
 
 def within_group(node: exp.Expr, bind: Bind) -> Agg:
@@ -136,13 +136,13 @@ def within_group(node: exp.Expr, bind: Bind) -> Agg:
     if not isinstance(node.this, exp.PercentileCont) or len(keys) != 1:
         raise UnsupportedError(f"function {name}", "no rule for it WITHIN GROUP")
     only(node.this, "this")
-    return _percentile_of(bind(keys[0].this), False, node.this.this, bool(keys[0].args.get("desc")))
+    return _percentile_of(bind(keys[0].this), False, bind(node.this.this), bool(keys[0].args.get("desc")))
 
 
-def _percentile_of(value: Expr, distinct: bool, fraction: exp.Expr, descending: bool) -> Agg:
-    if not isinstance(fraction, exp.Literal) or fraction.is_string:
+def _percentile_of(value: Expr, distinct: bool, fraction: Expr, descending: bool) -> Agg:
+    if not isinstance(fraction, Lit) or fraction.value is None or fraction.type.kind not in NUMERIC:
         raise UnsupportedError("PERCENTILE at a fraction that is no constant number")
-    at = float(str(fraction.this))
+    at = float(str(fraction.value))
     if not 0 <= at <= 1:
         raise DefinitionError(f"PERCENTILE at {at}; the fraction is between 0 and 1")
     extra = (Lit(at, DOUBLE), Lit(descending, BOOLEAN))

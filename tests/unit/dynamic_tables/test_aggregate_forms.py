@@ -18,6 +18,7 @@ TYPES = {
     "covar_pop(n, a)": "DOUBLE",
     "max_by(n, n)": "BIGINT",
     "max_by(a, b)": "INT",
+    "max_by(b, b) FILTER (WHERE n > 1)": "STRING",
     "min_by(d, struct(n, d))": "DATE",
     "max_by(upper(b) || 'x', named_struct('p', n, 'q', b))": "STRING",
     "max_by(m, (n, m)) FILTER (WHERE n > 1)": "DECIMAL(10,2)",
@@ -45,6 +46,8 @@ REFUSED = {
     "max_by(b, n)": ("MAX_BY", NO_TIES),
     "min_by(b, struct(n, a))": ("MIN_BY", NO_TIES),
     "max_by(n + m, struct(n, b))": ("MAX_BY", NO_TIES),
+    "max_by(b, struct(n, CASE WHEN f THEN b END))": ("MAX_BY", NO_TIES),
+    "max_by(n, CASE WHEN f THEN n ELSE m END)": ("MAX_BY", NO_TIES),
     "max_by(1 / x, struct(n, x))": ("MAX_BY", NO_TIES),
     "sort_array(collect_list(x))": ("a sorted list of DOUBLE", "equal values of this type may differ"),
     "listagg(b, ',') WITHIN GROUP (ORDER BY n)": (
