@@ -29,7 +29,7 @@ SEPARATORS = (",", "", "|", "; ")
 FRACTIONS = (0.5, 0.5, 0.0, 1.0, 0.25, 0.9, 0.3)
 
 SHAPES: Sequence[tuple[int, str]] = (
-    (3, "statistic"),
+    (4, "statistic"),
     (1, "covariance"),
     (3, "by"),
     (2, "list"),

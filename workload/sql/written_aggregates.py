@@ -59,7 +59,8 @@ def _order(keys: Sequence[str], style: Style) -> str:
 
 def _percentile(aggregate: Aggregate, value: str, style: Style) -> str:
     fraction, each = aggregate.extra[0], style.words("DISTINCT " * aggregate.distinct)
-    assert isinstance(fraction, Literal) and isinstance(fraction.value, float)
+    assert isinstance(fraction, Literal)
+    assert isinstance(fraction.value, float)
     if fraction.value == 0.5 and style.chance(60):
         return f"{style.words('median')}({each}{value})"
     if not each and style.chance(40):
