@@ -7,12 +7,13 @@ Rows that tie in an order have equal values, and what is sorted has one order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from generators.choices import Choices
 from generators.domains import DECIMAL, NO_ARITHMETIC
 from generators.expressions import Scope, Term, comparable, constant
 from workload.aggregates import BITWISE, LISTS, STATISTICS
-from workload.query import Aggregate, AggregateFunction, ColumnRef, Expr
+from workload.query import Aggregate, AggregateFunction, ColumnRef, Expr, Node, changed, subexpressions
 from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, ESTIMATE, FLOAT, STRING, Kind, array_of
 
 WhereTrue = Callable[[Term], Term]
@@ -44,6 +45,24 @@ def aggregate_form(choices: Choices, scope: Scope, where_true: WhereTrue) -> Ter
     """One of these aggregates over the columns of a FROM clause; None where they have no value for it."""
     known = [term for term in comparable(scope) if term.key]
     return DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
+
+
+def beside_texts(aggregates: Sequence[Term]) -> list[Term]:
+    """The aggregates of one block; of several DISTINCT ones beside LISTAGG all lose their DISTINCT.
+
+    Spark 4.2 fails on these with a ClassCastException.
+    """
+    inside = [
+        part for term in aggregates for part in subexpressions(term.expr) if isinstance(part, Aggregate)
+    ]
+    texts = any(part.function is AggregateFunction.LISTAGG for part in inside)
+    if not texts or sum(part.distinct for part in inside) < 2:
+        return list(aggregates)
+    return [replace(term, expr=changed(term.expr, _of_all_values)) for term in aggregates]
+
+
+def _of_all_values(part: Node) -> Node | None:
+    return replace(part, distinct=False) if isinstance(part, Aggregate) else None
 
 
 def _small(known: Scope) -> list[Term]:

@@ -12,7 +12,7 @@ What `Agg.extra` holds, by name:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -92,6 +92,18 @@ def ensure_determined_by(
             known = (*known, value)
     if not _determined(aggregate.arg, (*known, *keys)):
         raise UnsupportedError(shown, NO_TIES)
+
+
+def ensure_spark_runs(aggregates: Iterable[Agg]) -> None:
+    """Raises UnsupportedError for LISTAGG beside aggregates of several DISTINCT values.
+
+    Spark 4.2 fails on these with a ClassCastException (RewriteDistinctAggregates).
+    """
+    listed = list(aggregates)
+    of_different = {(agg.args, agg.name == "LISTAGG") for agg in listed if agg.distinct}
+    if len(of_different) > 1 and any(agg.name == "LISTAGG" for agg in listed):
+        reason = "Spark fails on them; compute them in two sub-selects"
+        raise UnsupportedError("LISTAGG beside aggregates of several DISTINCT values", reason)
 
 
 def _determined(value: Expr, known: Sequence[Expr]) -> bool:

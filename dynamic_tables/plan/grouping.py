@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, ensure_determined_by
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, ensure_determined_by, ensure_spark_runs
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import PASSED
@@ -39,6 +39,7 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     grouped = Grouping(names, keys, scope)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
+    ensure_spark_runs(aggregate for _, aggregate in grouped.aggregates)
     result: Plan = Aggregate(plan, tuple(grouped.keys), tuple(grouped.aggregates))
     if filtered is not None:
         if filtered.type != BOOLEAN:

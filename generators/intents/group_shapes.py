@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from generators.aggregates import aggregate_form
+from generators.aggregates import aggregate_form, beside_texts
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.expressions import Term, call, comparable, constant, literal
@@ -84,7 +84,7 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
     elif b.choices.chance(70):
         form = aggregate_form(b.choices, source.scope[1:], partial(b.queries.where_true, source))
         aggregates.extend([] if form is None else [form])
-    return by_key(b, source, aggregates)
+    return by_key(b, source, beside_texts(aggregates))
 
 
 def counts_of_different(term: Term) -> Term:

@@ -57,6 +57,10 @@ REFUSED = {
     "percentile(n, a)": ("PERCENTILE at a fraction that is no constant number", ""),
     "percentile(n, 0.5, a)": ("function percentile", ""),
     "max_by(b, n, 2)": ("max_by with count", "no rule for this form"),
+    "listagg(DISTINCT b) WITHIN GROUP (ORDER BY b) AS z, count(DISTINCT n)": (
+        "LISTAGG beside aggregates of several DISTINCT values",
+        "compute them in two sub-selects",
+    ),
     "stddev(b)": ("STDDEV_SAMP of STRING", "cast it to a number"),
 }
 
