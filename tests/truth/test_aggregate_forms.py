@@ -156,7 +156,7 @@ def in_the_words_of_the_engine(text: str) -> str:
 
 LISTAGG = [name for name in FORM if name.startswith("LISTAGG")]
 APART = [[name] for name in LISTAGG] + [[name for name in FORM if name not in LISTAGG]]
-"""Names of aggregates for one query each, which saves jobs; beside several DISTINCT Spark fails on LISTAGG."""
+"""Names of aggregates, one query each, which saves jobs; beside several DISTINCT Spark fails on LISTAGG."""
 
 
 @pytest.mark.spark
