@@ -101,9 +101,10 @@ def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
                 return ir.Aggregate(ir.AggregateFunction.COUNT, present, False, type_)
             case ir.Aggregate(_, arg, _, _, extra):
                 assert arg is not None
+                first = below_join(arg)
                 if node.function not in CONSTANTS:
                     extra = tuple(map(below_join, extra))
-                return replace(node, arg=below_join(arg), extra=extra)
+                return replace(node, arg=first, extra=extra)
             case _:
                 return None
 

@@ -132,6 +132,36 @@ def _count(aggregate: Aggregate, args: Sequence[str]) -> str:
     return f"COUNT(DISTINCT {{{fields}}}) FILTER (WHERE {whole})"
 
 
+# PostgreSQL.
+
+
+def _call_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    return _call(aggregate, [f"CAST({arg} AS DOUBLE PRECISION)" for arg in args])
+
+
+def _by_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    value, *order = args
+    down = aggregate.function is AggregateFunction.MAX_BY
+    keys = ", ".join(f"{key} {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}" for key in order)
+    some = f" FILTER (WHERE {order[0]} IS NOT NULL)" if len(order) == 1 else ""
+    return f"(array_agg({value} ORDER BY {keys}){some})[1]"
+
+
+def _texts_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    down = " DESC" if constant(aggregate, 1) else ""
+    return f"string_agg({each(aggregate)}{args[0]}, {args[1]} ORDER BY {args[0]}{down})"
+
+
+def _percentile_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    value, fraction = args
+    return f"percentile_cont({fraction}) WITHIN GROUP (ORDER BY CAST({value} AS DOUBLE PRECISION))"
+
+
+def _count_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    whole = " AND ".join(f"{arg} IS NOT NULL" for arg in args)
+    return f"COUNT({each(aggregate)}({', '.join(args)})) FILTER (WHERE {whole})"
+
+
 PLAIN: Mapping[AggregateFunction, Form] = dict.fromkeys(BITWISE, _call)
 
 FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
@@ -154,6 +184,17 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
         AggregateFunction.LISTAGG: _texts,
         AggregateFunction.PERCENTILE: _percentile,
     },
-    Dialect.POSTGRES: {},
+    Dialect.POSTGRES: {
+        **PLAIN,
+        **dict.fromkeys(STATISTICS | PAIRED - {AggregateFunction.CORR}, _call_in_postgres),
+        **dict.fromkeys(EXTREMES_BY, _by_in_postgres),
+        AggregateFunction.COUNT: _count_in_postgres,
+        AggregateFunction.LISTAGG: _texts_in_postgres,
+        AggregateFunction.PERCENTILE: _percentile_in_postgres,
+    },
 }
-"""The texts by dialect; pg_ivm maintains none of them (`engines.pg_ivm_gaps`)."""
+"""The texts by dialect.
+
+pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and a CORR
+of its own where one side never changes; our queries have no arrays there.
+"""
