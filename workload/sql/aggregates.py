@@ -195,6 +195,6 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
 }
 """The texts by dialect.
 
-pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and a CORR
-of its own where one side never changes; our queries have no arrays there.
+pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and a
+CORR of its own where one side never changes; our queries have no arrays there.
 """
