@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from workload.aggregates import FORMS
 from workload.limits import Limits, Timestamps
 from workload.operators import OPERATORS, SET_OPERATIONS, Operator
 from workload.query import (
@@ -73,6 +74,9 @@ def _aggregation_gap(select: Select) -> str | None:
         aggregates = [part for part in subexpressions(expr) if isinstance(part, Aggregate)]
         if aggregates and not isinstance(expr, Aggregate):
             return "an expression over an aggregate"
+        for aggregate in aggregates:
+            if aggregate.function in FORMS or aggregate.extra:
+                return f"{aggregate.function.value}{' of several columns' * bool(aggregate.extra)}"
         if any(aggregate.distinct for aggregate in aggregates):
             return "an aggregate of DISTINCT values"
         for kind in (Kind.BOOLEAN, Kind.BINARY):

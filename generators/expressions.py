@@ -18,6 +18,7 @@ from workload.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    ESTIMATE,
     FLOAT,
     INT,
     NESTED,
@@ -72,8 +73,8 @@ def of_type(scope: Scope, type_: SqlType) -> list[Term]:
 
 
 def comparable(scope: Scope) -> list[Term]:
-    """The columns of the scope that can be compared: not those of nested types."""
-    return [term for term in scope if term.type.kind not in NESTED]
+    """The columns of the scope that can be compared: not those of nested types, and no estimates."""
+    return [term for term in scope if term.type.kind not in NESTED and term.type != ESTIMATE]
 
 
 def call(function: str, type_: SqlType, *args: Term, digits: int = NO_ARITHMETIC) -> Term:
@@ -105,6 +106,8 @@ def literal(choices: Choices, type_: SqlType, *, null: bool = False) -> Term:
 def expression(choices: Choices, scope: Scope, type_: SqlType, depth: int) -> Term:
     """A random expression of a type, nested at most `depth` deep; columns are likelier than constants."""
     columns = of_type(scope, type_)
+    if type_ == ESTIMATE:
+        return choices.pick(columns) if columns else literal(choices, type_)
     if type_.kind in NESTED:
         return nested(choices, scope, columns, depth)
     compound = None if type_.kind is Kind.DECIMAL and type_ != DECIMAL else COMPOUND.get(type_.kind)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from generators import expressions
+from generators.aggregates import aggregate_form, beside_texts
 from generators.choices import Choices
 from generators.expressions import TRUE, Term, call, constant, met, of_type
 from generators.grouping_sets import grouping_sets
@@ -85,6 +87,8 @@ class QueryWeights:
     where_percent: int = 45
     having_percent: int = 30
     derived_percent: int = 30
+    forms_percent: int = 20
+    """Percent of aggregates with further arguments, and of statistics (`generators.aggregates`)."""
     max_rows: int = 400
     """Joins that may yield more rows than this are not generated: tests want many small cases."""
 
@@ -343,15 +347,20 @@ class QueryGenerator:
             one = expressions.literal(self.choices, BIGINT)
             aggregates[0] = call("add", BIGINT, first, one, digits=first.digits + 1)
         having = None
-        if self.choices.chance(self.weights.having_percent):
-            sure = [term for term in (self.aggregate(source), *aggregates) if term.key]
-            tested = self.choices.pick(sure or [Term(COUNT_STAR)])
+        tests = [self.aggregate(source)] if self.choices.chance(self.weights.having_percent) else []
+        drawn = beside_texts([*tests, *aggregates])
+        if tests:
+            tested = self.choices.pick([term for term in drawn if term.key] or [Term(COUNT_STAR)])
             bound = expressions.literal(self.choices, tested.type)
             having = call(self.choices.pick(("gt", "le", "ge", "ne")), BOOLEAN, tested, bound).expr
-        return select(source, [*shown, *aggregates], where, group_by=keys, having=having)
+        return select(source, [*shown, *drawn[len(tests) :]], where, group_by=keys, having=having)
 
     def aggregate(self, source: FromClause) -> Term:
         """A random aggregate over a FROM clause, DISTINCT in a fifth of the cases."""
+        if self.choices.chance(self.weights.forms_percent):
+            form = aggregate_form(self.choices, source.scope, partial(self.where_true, source))
+            if form is not None:
+                return form
         function = self.choices.weighted(AGGREGATES)
         growth = max(source.rows, 2).bit_length()
         distinct = self.choices.chance(20)

@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import Any
 
 from oracle.errors import OracleError
-from workload.types import NESTED, Kind, Row, SqlType, Value, to_float
+from workload.types import ESTIMATE, NESTED, Kind, Row, SqlType, Value, to_float
 
-Tagged = tuple[str, bool | int | float | str]
+Tagged = tuple[str, bool | int | float | str] | tuple[str, int, int]
 Nested = tuple[str, tuple[Any, ...]]
 Canonical = None | int | str | dt.date | dt.datetime | Tagged | Nested
 CanonicalRow = tuple[Canonical, ...]
@@ -75,7 +75,19 @@ def _number(value: float, type_: SqlType) -> Canonical:
             return ("float", to_float(value) + 0.0)
         except OverflowError as error:
             raise OracleError(f"{value!r} is not a value of type {type_}: it is too large") from error
+    if type_ == ESTIMATE and math.isfinite(value):
+        return ("about", *_on_grid(value, type_.precision))
     return ("double", value + 0.0)  # -0.0 + 0.0 is 0.0
+
+
+def _on_grid(value: float, bits: int) -> tuple[int, int]:
+    """The cell of a value, and the size of the cell: 2**-bits below 2, relative to the value above.
+
+    The borders of cells, and the values at which they grow, are no short fractions: no result of an exact
+    calculation with small numbers is near one, so that rounding errors do not carry it into another cell.
+    """
+    size = max(0, math.frexp(value * 0.7123456789)[1])
+    return math.floor(math.ldexp(value, bits - size) + 0.3183098862), size
 
 
 def _unscaled(value: Decimal, type_: SqlType) -> int:

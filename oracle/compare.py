@@ -31,7 +31,7 @@ def compare(
     >>> result.kind.value, result.missing, result.extra
     ('wrong value', ((('Rome', 1), 1),), ((('Oslo', 2), 1),))
     """
-    if tuple(expected_columns) != tuple(actual_columns):
+    if _stored(expected_columns) != _stored(actual_columns):
         expected, actual = _described(expected_columns), _described(actual_columns)
         schema = difference(SCHEMA_COLUMNS, expected, actual)
         assert schema is not None, "unequal columns differ in name or type at some position"
@@ -53,6 +53,10 @@ def difference(columns: tuple[Column, ...], expected: Bag, actual: Bag) -> Diffe
         expected_rows=len(expected),
         actual_rows=len(actual),
     )
+
+
+def _stored(columns: Sequence[Column]) -> list[Column]:
+    return [replace(column, type=column.type.stored) for column in columns]
 
 
 def _kind(expected: Bag, actual: Bag, signed: Bag) -> DifferenceKind:

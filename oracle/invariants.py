@@ -273,7 +273,8 @@ def check_refresh(refreshed: Refreshed, circumstances: Circumstances) -> Invaria
     The change set is missing after a full refresh, the fresh initialization unless one was made, the
     frontier where the engine does not show it. Raises OracleError: a row does not fit the declared columns.
     """
-    refresh = CheckedRefresh(refreshed.table, refreshed.step, refreshed.timestamp, refreshed.columns)
+    columns = judged_columns(refreshed.columns, circumstances.expected_columns)
+    refresh = CheckedRefresh(refreshed.table, refreshed.step, refreshed.timestamp, columns)
     changes, contents = refreshed.change_set, refreshed.contents
     checks: list[Findings] = []
     if changes is not None:
@@ -291,6 +292,19 @@ def check_refresh(refreshed: Refreshed, circumstances: Circumstances) -> Invaria
         contents_are(refresh, contents, circumstances.expected_columns, circumstances.expected_rows)
     )
     return _results(refresh, checks, changes or ())
+
+
+def judged_columns(actual: tuple[Column, ...], expected: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns of an engine, with the types by which their values are compared.
+
+    That is the expected type where it is the same to an engine.
+    """
+    if len(actual) != len(expected):
+        return actual
+    return tuple(
+        replace(mine, type=due.type) if mine.type == due.type.stored else mine
+        for mine, due in zip(actual, expected, strict=True)
+    )
 
 
 def check_refused(refused: RefreshRefused, circumstances: Circumstances) -> InvariantResults:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from shrink.reduction import Reduction
 from shrink.rewrite import Place, expressions, put_at
 from shrink.values import simpler, simplest
+from workload.aggregates import CONSTANTS, PAIRED, STATISTICS
 from workload.query import Aggregate, AggregateFunction, Call, ColumnRef, Expr, Literal, subexpressions
 from workload.scenario import Scenario
 from workload.scope import Scope
@@ -60,8 +61,15 @@ def simplify_aggregates(scenario: Scenario) -> Iterator[Scenario]:
             case Aggregate(_, arg, distinct, type_) as aggregate if arg is not None:
                 if type_ == BIGINT:
                     yield place.site.put(Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT))
-                if arg.type == type_:
+                if arg.type == type_.stored:
                     yield place.site.put(Aggregate(AggregateFunction.MIN, arg, False, type_))
+                if aggregate.function in STATISTICS | PAIRED:
+                    yield place.site.put(Aggregate(AggregateFunction.VAR_POP, arg, False, type_))
+                if len(aggregate.extra) > 1 and aggregate.function not in CONSTANTS:
+                    yield from (
+                        place.site.put(replace(aggregate, extra=put_at(aggregate.extra, number)))
+                        for number in range(len(aggregate.extra))
+                    )
                 if distinct:
                     yield place.site.put(replace(aggregate, distinct=False))
             case _:

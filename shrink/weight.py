@@ -11,6 +11,7 @@ from typing import assert_never
 
 from shrink.values import rank
 from workload import query as ir
+from workload.aggregates import FORMS
 from workload.dml import (
     Delete,
     Dml,
@@ -57,6 +58,7 @@ AGGREGATE_WEIGHTS: Mapping[ir.AggregateFunction, int] = {
     ir.AggregateFunction.COUNT: 10,
     ir.AggregateFunction.SUM: 11,
     ir.AggregateFunction.AVG: 12,
+    **{function: 14 + number for number, function in enumerate(sorted(FORMS, key=lambda f: f.value))},
 }
 STATEMENT_WEIGHTS: Mapping[type[Dml], int] = {
     Insert: 20,

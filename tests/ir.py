@@ -107,11 +107,11 @@ def count_star() -> Aggregate:
     return Aggregate(AggregateFunction.COUNT_STAR, None, False, BIGINT)
 
 
-def agg(function: str, operand: Operand, *, distinct: bool = False) -> Aggregate:
-    """An aggregate by its SQL name: `agg("SUM", r["a"])`."""
+def agg(function: str, operand: Operand, *extra: Operand, distinct: bool = False) -> Aggregate:
+    """An aggregate by its SQL name, with its further arguments: `agg("SUM", r["a"])`."""
     arg = expr(operand)
     kind = AggregateFunction(function)
-    return Aggregate(kind, arg, distinct, aggregate_type(kind, arg.type))
+    return Aggregate(kind, arg, distinct, aggregate_type(kind, arg.type), tuple(map(expr, extra)))
 
 
 def window(

@@ -50,16 +50,37 @@ class AggregateFunction(Enum):
     AVG = "AVG"
     MIN = "MIN"
     MAX = "MAX"
+    STDDEV_SAMP = "STDDEV_SAMP"
+    STDDEV_POP = "STDDEV_POP"
+    VAR_SAMP = "VAR_SAMP"
+    VAR_POP = "VAR_POP"
+    COVAR_SAMP = "COVAR_SAMP"
+    COVAR_POP = "COVAR_POP"
+    CORR = "CORR"
+    MIN_BY = "MIN_BY"
+    MAX_BY = "MAX_BY"
+    COLLECT_LIST = "COLLECT_LIST"
+    """The sorted list of the values; the set has each value once."""
+    COLLECT_SET = "COLLECT_SET"
+    LISTAGG = "LISTAGG"
+    PERCENTILE = "PERCENTILE"
+    BIT_AND = "BIT_AND"
+    BIT_OR = "BIT_OR"
+    BIT_XOR = "BIT_XOR"
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate over the rows of a group; stands only in the items and HAVING of a grouped Select."""
+    """An aggregate over the rows of a group; stands only in the items and HAVING of a grouped Select.
+
+    `extra`: its further arguments, as `workload.aggregates` describes them.
+    """
 
     function: AggregateFunction
     arg: Expr | None
     distinct: bool
     type: SqlType
+    extra: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +347,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
         case Call(_, args, _):
             return args
-        case Aggregate(_, arg, _, _):
-            return () if arg is None else (arg,)
+        case Aggregate(_, arg, _, _, extra):
+            return extra if arg is None else (arg, *extra)
         case Grouping(key, _):
             return (key,)
         case Window(_, args, partition, order):
@@ -361,7 +382,7 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
         case Call():
             return replace(node, args=tuple(parts))
         case Aggregate():
-            return replace(node, arg=next(parts, None))
+            return replace(node, arg=next(parts, None), extra=tuple(parts))
         case Grouping():
             return replace(node, key=next(parts))
         case Window(_, args, partition, order):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from workload import query as ir
+from workload.aggregates import ensure_form
 from workload.errors import WorkloadError
 from workload.query import subexpressions
 from workload.schema import Column
@@ -102,8 +103,9 @@ def _check_over_groups(expr: ir.Expr, keys: tuple[ir.Expr, ...], scope: Scope) -
         case ir.Aggregate(function, arg, distinct, _):
             if (arg is None) != (function is ir.AggregateFunction.COUNT_STAR) or (arg is None and distinct):
                 raise WorkloadError(f"{function.value}: COUNT(*) takes no argument, the others need one")
-            if arg is not None:
-                check_expression(arg, scope)
+            for part in (*(() if arg is None else (arg,)), *expr.extra):
+                check_expression(part, scope)
+            ensure_form(expr, keys)
         case ir.Call(_, args, _):
             check_call(expr)
             for arg in args:

@@ -12,6 +12,7 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS
+from dynamic_tables.plan.aggregate_forms import NAMES
 from dynamic_tables.plan.aggregates import AGGREGATES
 from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
 
@@ -52,7 +53,8 @@ class Matrix:
         """The heading and the text of each list below the table of operators."""
         yield "Scalar functions", ", ".join(self.functions)
         yield "Casts", "; ".join(self.casts)
-        yield "Aggregates", f"{', '.join(self.aggregates)}, each also with DISTINCT and FILTER; COUNT_IF"
+        forms = "each also with DISTINCT (where Spark has it) and FILTER; COUNT_IF"
+        yield "Aggregates", f"{', '.join(self.aggregates)}, {forms}"
         yield "Passed to Spark as they are written", PASSED
         yield "In FULL tables only", FULL_ONLY
 
@@ -67,7 +69,7 @@ def matrix() -> Matrix:
         casts=tuple(
             f"{of.value} to {', '.join(sorted(kind.value for kind in to))}" for of, to in CASTS.items()
         ),
-        aggregates=tuple(AGGREGATES.values()),
+        aggregates=(*AGGREGATES.values(), *NAMES),
     )
 
 

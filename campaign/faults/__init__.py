@@ -18,6 +18,7 @@ from campaign.faults import (
     reading,
     recording,
     semi_joins,
+    statistics,
     subqueries,
     values,
     versions,
@@ -28,7 +29,7 @@ from campaign.faults.fault import Fault, Subject
 FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
-        *(linear, joins, outer_joins, semi_joins, groups, aggregates, from_contents),
+        *(linear, joins, outer_joins, semi_joins, groups, aggregates, statistics, from_contents),
         *(subqueries, limits, windows, changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS

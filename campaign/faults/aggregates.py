@@ -71,7 +71,7 @@ def count_star_zeroed(group: Grouping) -> Plan:
     return group.from_rows(group.rows(At.T1), counted)
 
 
-def _renamed(rows: Plan, node: Aggregate, aggregates: list[tuple[str, Agg]], prefix: str) -> Aggregate:
+def renamed(rows: Plan, node: Aggregate, aggregates: list[tuple[str, Agg]], prefix: str) -> Aggregate:
     """Another grouping of some rows, with a prefix before the names of its columns."""
     return Aggregate(
         rows,
@@ -80,13 +80,13 @@ def _renamed(rows: Plan, node: Aggregate, aggregates: list[tuple[str, Agg]], pre
     )
 
 
-def _joined(kind: JoinKind, groups: Plan, other: Plan, node: Aggregate, prefix: str) -> Join:
-    """Groups beside another grouping of the same keys, from `_renamed`."""
+def joined(kind: JoinKind, groups: Plan, other: Plan, node: Aggregate, prefix: str) -> Join:
+    """Groups beside another grouping of the same keys, from `renamed`."""
     same_keys = [same_value(Col(name, key.type), Col(prefix + name, key.type)) for name, key in node.keys]
     return Join(kind, groups, other, all_of(same_keys))
 
 
-def _inserted(group: Grouping) -> Plan:
+def inserted(group: Grouping) -> Plan:
     """The rows that the interval inserts into the input of a grouping."""
     child = group.node.child
     return Project(inserts(group.d.delta(child, False)), same(child))
@@ -98,10 +98,10 @@ def extremum_not_rescanned(group: Grouping) -> Plan:
     extremes = [(name, agg) for name, agg in node.aggregates if agg.name in ("MIN", "MAX")]
     if not extremes:
         return group.groups(At.T1)
-    stale = _renamed(UnionAll((group.rows(At.T0), _inserted(group))), node, extremes, OLD)
+    stale = renamed(UnionAll((group.rows(At.T0), inserted(group))), node, extremes, OLD)
     groups = group.groups(At.T1)
-    joined = _joined(JoinKind.INNER, groups, stale, node, OLD)
-    return recomputed(joined, {name: Col(OLD + name, agg.type) for name, agg in extremes}, columns(groups))
+    both = joined(JoinKind.INNER, groups, stale, node, OLD)
+    return recomputed(both, {name: Col(OLD + name, agg.type) for name, agg in extremes}, columns(groups))
 
 
 def average_of_averages(group: Grouping) -> Plan:
@@ -110,18 +110,18 @@ def average_of_averages(group: Grouping) -> Plan:
     averages = [(name, agg) for name, agg in node.aggregates if agg.name == "AVG"]
     if not averages:
         return group.groups(At.T1)
-    old = _renamed(group.rows(At.T0), node, averages, OLD)
-    new = _renamed(_inserted(group), node, averages, NEW)
+    old = renamed(group.rows(At.T0), node, averages, OLD)
+    new = renamed(inserted(group), node, averages, NEW)
     groups = group.groups(At.T1)
-    with_old = _joined(JoinKind.LEFT, groups, old, node, OLD)
-    joined = _joined(JoinKind.LEFT, with_old, new, node, NEW)
+    with_old = joined(JoinKind.LEFT, groups, old, node, OLD)
+    both = joined(JoinKind.LEFT, with_old, new, node, NEW)
 
     def mean(name: str) -> Expr:
         total = Fn("+", (Col(OLD + name, DOUBLE), Col(NEW + name, DOUBLE)), DOUBLE)
         half = Fn("/", (total, Lit(2.0, DOUBLE)), DOUBLE)
         return Fn("coalesce", (half, Col(name, DOUBLE)), DOUBLE)
 
-    return recomputed(joined, {name: mean(name) for name, _ in averages}, columns(groups))
+    return recomputed(both, {name: mean(name) for name, _ in averages}, columns(groups))
 
 
 def case_sum_new_branch(group: Grouping) -> Plan:

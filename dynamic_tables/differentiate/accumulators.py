@@ -250,7 +250,7 @@ NET_ROWS = Col(f"{NET}rows", BIGINT)
 
 def accumulator(number: int, name: str, agg: Agg) -> Accumulator | None:
     """Returns how an aggregate is maintained; None where that would not be exact, or is not known."""
-    if agg.distinct:
+    if agg.distinct or agg.extra:
         return None
     match agg.name:
         case "COUNT":

@@ -48,7 +48,7 @@ from dynamic_tables.plan.nodes import (
     columns,
     walk,
 )
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, DOUBLE, STRING, Columns
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, STRING, Columns
 
 NET_CHANGES = "net"
 """The leaf of the net of what changed in each group, that `Algebra.net` computes."""
@@ -282,9 +282,7 @@ def _adds_floats(node: Plan) -> bool:
 
     Its old image may be computed in another order than the new one was, and what is stored would drift.
     """
-    return isinstance(node, Aggregate) and any(
-        agg.type == DOUBLE and agg.name in ("SUM", "AVG") for _, agg in node.aggregates
-    )
+    return isinstance(node, Aggregate) and any(agg.adds_floats for _, agg in node.aggregates)
 
 
 def _any(conditions: Iterable[Expr]) -> Expr:

@@ -10,6 +10,7 @@ from functools import partial, reduce
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import bound_form, is_form
 from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.bind_window import bind_window
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
@@ -108,6 +109,9 @@ class ExpressionBinder:
         if kind in NARY:
             _only(node, "this", "expressions")
             return self.apply(NARY[kind], node.this, *node.expressions)
+        if is_form(node):
+            self._ensure_aggregates(function_name(node).upper())
+            return bound_form(node, ExpressionBinder(self.resolve, type_of=self.type_of).bind)
         known = aggregate_of(node)
         if known is not None:
             return self._aggregate(*known)
@@ -120,11 +124,14 @@ class ExpressionBinder:
         """Binds the arguments of a function of the registry and returns its call. Raises as `bind` does."""
         return call(name, *(self.bind(node) for node in nodes))
 
-    def _aggregate(self, name: str, node: exp.Expr) -> Expr:
+    def _ensure_aggregates(self, name: str) -> None:
         if not self.aggregates:
             raise DefinitionError(
                 f"{name} stands where no aggregate may: in WHERE, ON, GROUP BY or in another aggregate"
             )
+
+    def _aggregate(self, name: str, node: exp.Expr) -> Expr:
+        self._ensure_aggregates(name)
         if node.expressions:
             raise UnsupportedError(f"{name} of several columns")
         _only(node, "this")

@@ -27,6 +27,10 @@ UNDER_NAMES: Mapping[type[exp.Expr], tuple[str, ...]] = {
 """sqlglot's names of the arguments of window functions; functions that are not listed take none."""
 
 
+BEFORE_OVER = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
+"""The aggregates that are maintained before OVER; COUNT_IF, BOOL_AND and BOOL_OR are among them."""
+
+
 def bind_window(node: exp.Window, bind: Bind, bind_aggregate: Bind) -> Win:
     """Returns a window function. `bind_aggregate`: binds the aggregate before OVER.
 
@@ -84,8 +88,8 @@ def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Ag
         if ignores_nulls or aggregate_of(node) is None:
             raise UnsupportedError(f"window function {name}")
         aggregate = bind_aggregate(node)
-        if not isinstance(aggregate, Agg):
-            raise UnsupportedError(f"window function {name}")
+        if not isinstance(aggregate, Agg) or aggregate.name not in BEFORE_OVER:
+            raise UnsupportedError(f"{name} before OVER")
         if aggregate.distinct:
             raise DefinitionError(
                 f"{name}(DISTINCT ...) OVER is refused, as Spark does; group by the rows first"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 
-from dynamic_tables.plan.types import BOOLEAN, STRING, Type
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE, STRING, Type
 
 Scalar = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetime
 
@@ -52,14 +52,32 @@ class Fn:
     type: Type
 
 
+FLOAT_SUMS = frozenset("SUM AVG STDDEV_SAMP STDDEV_POP VAR_SAMP VAR_POP COVAR_SAMP COVAR_POP CORR".split())
+"""The aggregates that add: of floats in another order they give other last bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Agg:
-    """An aggregate, only allowed in an Aggregate node. `arg` None means COUNT(*)."""
+    """An aggregate, only allowed in an Aggregate node. `arg` None means COUNT(*).
+
+    `extra`: its further arguments, as `plan.aggregate_forms` describes them.
+    """
 
     name: str
     arg: Expr | None
     distinct: bool
     type: Type
+    extra: tuple[Expr, ...] = ()
+
+    @property
+    def args(self) -> tuple[Expr, ...]:
+        """All arguments."""
+        return self.extra if self.arg is None else (self.arg, *self.extra)
+
+    @property
+    def adds_floats(self) -> bool:
+        """Whether the last bits of the result depend on the order of the rows."""
+        return self.type == DOUBLE and self.name in FLOAT_SUMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +163,9 @@ def walk(expr: Expr) -> Iterator[Expr]:
         case Fn(_, args, _):
             for arg in args:
                 yield from walk(arg)
-        case Agg(_, arg, _, _) if arg is not None:
-            yield from walk(arg)
+        case Agg():
+            for arg in expr.args:
+                yield from walk(arg)
         case Win():
             for part in window_parts(expr):
                 yield from walk(part)
@@ -185,8 +204,10 @@ def replace_columns(expr: Expr, replacement: Callable[[Col], Expr]) -> Expr:
             return replacement(expr)
         case Fn(name, args, type_):
             return Fn(name, tuple(replace_columns(arg, replacement) for arg in args), type_)
-        case Agg(name, arg, distinct, type_):
-            return Agg(name, None if arg is None else replace_columns(arg, replacement), distinct, type_)
+        case Agg(name, arg, distinct, type_, extra):
+            first = None if arg is None else replace_columns(arg, replacement)
+            others = tuple(replace_columns(arg, replacement) for arg in extra)
+            return Agg(name, first, distinct, type_, others)
         case Win():
             return mapped(expr, lambda part: replace_columns(part, replacement))
         case Lit():

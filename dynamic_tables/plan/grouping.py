@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, ensure_determined_by, ensure_spark_runs
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped, walk
 from dynamic_tables.plan.functions import GROUPING, PASSED
@@ -15,7 +16,7 @@ from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.typed import predicate
-from dynamic_tables.plan.types import BOOLEAN, DOUBLE
+from dynamic_tables.plan.types import BOOLEAN
 from dynamic_tables.plan.windowed import has_window, with_windows
 
 NamedItems = list[tuple[str, Expr]]
@@ -45,6 +46,7 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
     kept = None if kept is None else grouped.over_groups(kept)
+    ensure_spark_runs(aggregate for _, aggregate in grouped.aggregates)
     result = grouped.plan(plan)
     if filtered is not None:
         if filtered.type != BOOLEAN:
@@ -184,7 +186,7 @@ def _over_outputs(
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
-        if column.table or name not in _aliases(node) or column.find_ancestor(exp.AggFunc) is not None:
+        if column.table or name not in _aliases(node) or column.find_ancestor(*AGGREGATE_SYNTAX) is not None:
             return scope.resolve(column)
         output_expr = next(expr for output, expr in items if output.lower() == name)
         if _names_input(column, scope) and scope.resolve(column) != output_expr:
@@ -248,6 +250,11 @@ class Grouping:
                     f"column {self.scope.shown(expr)} is neither in GROUP BY nor in an aggregate"
                 )
 
+    def _sure_keys(self) -> list[Expr]:
+        """Returns the keys by which the rows of every group are equal: those of all grouping sets."""
+        places = set(range(len(self.keys))).intersection(*map(set, self.sets or ()))
+        return [key for place, (_, key) in enumerate(self.keys) if place in places]
+
     def _left_out(self, expr: Fn) -> Col:
         for name, known in self.groupings:
             if known == expr:
@@ -260,9 +267,9 @@ class Grouping:
         for name, known in self.aggregates:
             if known == expr:
                 return Col(name, expr.type)
+        ensure_determined_by(expr, self._sure_keys(), self.names.is_float_aggregate)
         name = self.names.fresh(expr.name.lower())
-        summed = expr.type == DOUBLE and expr.name in ("SUM", "AVG")
-        if summed or (expr.arg is not None and self.names.is_float_aggregate(expr.arg)):
+        if expr.adds_floats or any(map(self.names.is_float_aggregate, expr.args)):
             self.names.float_aggregates.add(name)
         self.aggregates.append((name, expr))
         return Col(name, expr.type)

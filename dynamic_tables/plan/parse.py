@@ -20,11 +20,15 @@ NON_DETERMINISTIC = frozenset(
     "current_catalog version "
     "monotonically_increasing_id spark_partition_id input_file_name input_file_block_start "
     "input_file_block_length unix_timestamp first last any_value first_value_ignore mode "
-    "approx_count_distinct approx_percentile percentile_approx".split()
+    "approx_count_distinct approx_percentile percentile_approx approx_top_k approx_top_k_accumulate "
+    "histogram_numeric hll_sketch_agg hll_union_agg kll_sketch_agg_bigint kll_sketch_agg_double "
+    "kll_sketch_agg_float".split()
 )
 """Functions whose value depends on more than their arguments, or on the order of rows."""
 
 SPARK_NAMES: Mapping[str, str] = {
+    "approx_distinct": "approx_count_distinct",
+    "approx_quantile": "approx_percentile",
     "arg_max": "max_by",
     "arg_min": "min_by",
     "array_agg": "collect_list",
@@ -34,6 +38,7 @@ SPARK_NAMES: Mapping[str, str] = {
     "bitwise_and_agg": "bit_and",
     "bitwise_or_agg": "bit_or",
     "bitwise_xor_agg": "bit_xor",
+    "group_concat": "listagg",
     "day_of_week": "dayofweek",
     "quantile": "percentile",
     "logical_and": "bool_and",
@@ -183,6 +188,15 @@ def ensure_determined(tree: exp.Expr) -> None:
     for value in tree.find_all(exp.FirstValue, exp.LastValue):
         if value.find_ancestor(exp.Window) is None:
             raise _not_of_the_data(f"function {function_name(value)} without OVER")
+    _ensure_ordered(tree)
+    for cast in tree.find_all(exp.Cast):
+        text, dated = cast.this, cast.to.is_type(*exp.DataType.TEMPORAL_TYPES)
+        if dated and isinstance(text, exp.Literal) and text.is_string and TODAY.match(str(text.this)):
+            raise _not_of_the_data(cast.sql(SparkText))
+
+
+def _ensure_ordered(tree: exp.Expr) -> None:
+    """Raises DefinitionError for lists and joined texts in the order in which rows come."""
     for node in tree.find_all(exp.Func):
         name, above = function_name(node), node.parent
         while isinstance(above, exp.Filter | exp.Paren):
@@ -190,10 +204,10 @@ def ensure_determined(tree: exp.Expr) -> None:
         sorted_ = isinstance(above, exp.Func) and function_name(above) in ("sort_array", "array_sort")
         if name in LISTS and not sorted_:
             raise DefinitionError(f"function {name} is refused: sort its result with sort_array({name}(...))")
-    for cast in tree.find_all(exp.Cast):
-        text, dated = cast.this, cast.to.is_type(*exp.DataType.TEMPORAL_TYPES)
-        if dated and isinstance(text, exp.Literal) and text.is_string and TODAY.match(str(text.this)):
-            raise _not_of_the_data(cast.sql(SparkText))
+    for texts in tree.find_all(exp.GroupConcat):
+        if not isinstance(texts.this, exp.Order):
+            reason = "without WITHIN GROUP (ORDER BY ...) its value depends on the order of rows"
+            raise DefinitionError(f"function listagg is refused: {reason}")
 
 
 def has_doubled_quotes(text: str) -> bool:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
 from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.aggregate_forms import is_form
 from dynamic_tables.plan.expressions import Expr, Fn, text
 from dynamic_tables.plan.functions import PASSED
 from dynamic_tables.plan.parse import OUTSIDE, function_name
@@ -46,7 +47,7 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
     args: list[Expr] = []
 
     def marked(part: exp.Expr) -> exp.Expr:
-        if not isinstance(part, LEAVES):
+        if not isinstance(part, LEAVES) and not is_form(part):
             return part
         bound, fields = _with_fields(part, bind) if isinstance(part, exp.Column) else (bind(part), ())
         args.append(bound)

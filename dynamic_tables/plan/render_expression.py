@@ -65,9 +65,9 @@ class ExpressionRenderer:
     def _aggregate(self, agg: Agg, over: str) -> str:
         if agg.arg is None:
             return f"COUNT(*){over}"
-        argument = self.expr(agg.arg)
-        called = f"{agg.name}({'DISTINCT ' if agg.distinct else ''}{argument})"
-        return self.dialect.aggregate_text(agg, called, argument, over)
+        arguments = [self.expr(each) for each in agg.args]
+        called = f"{agg.name}({'DISTINCT ' if agg.distinct else ''}{', '.join(arguments)})"
+        return self.dialect.aggregate_text(agg, called, arguments, over)
 
     def _window(self, window: Win) -> str:
         clauses = []

@@ -184,6 +184,8 @@ def _reads_inside(expr: Expr, block: Block) -> bool:
 
 def _of_nothing_too(value: Expr, grouping: Grouping) -> Expr:
     """Returns a value over groups that is right where there is no group: a COUNT of nothing is 0."""
+    if any(agg.name.startswith("COLLECT_") for _, agg in grouping.aggregates):
+        raise UnsupportedError("correlated scalar subquery over a list", "of no rows it is an empty list")
     counts = {name: agg for name, agg in grouping.aggregates if agg.name == "COUNT"}
     return replace_columns(
         value, lambda col: call("coalesce", col, Lit(0, col.type)) if col.name in counts else col

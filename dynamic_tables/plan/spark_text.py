@@ -43,6 +43,17 @@ class SparkText(Spark):
 
         # `GROUP BY ALL UNION (SELECT ...)` is no call of a function named UNION.
         FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.UNION}
+        FUNCTIONS = {  # noqa: RUF012
+            **SparkParser.FUNCTIONS,
+            "EVERY": exp.LogicalAnd.from_arg_list,
+            "MEAN": exp.Avg.from_arg_list,
+            "SOME": exp.LogicalOr.from_arg_list,
+            "STD": exp.Stddev.from_arg_list,
+        }
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            **SparkParser.FUNCTION_PARSERS,
+            "PERCENTILE": lambda self: self._parse_percentile(),
+        }
         TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}  # noqa: RUF012
         COMPARISONS: Mapping[TokenType, type[exp.Expr]] = {
             **SparkParser.EQUALITY,
@@ -76,6 +87,16 @@ class SparkText(Spark):
                 kind, comments = self.COMPARISONS[self._prev.token_type], self._prev_comments
                 this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
             return this
+
+        def _parse_percentile(self) -> exp.Expr:
+            """Parses PERCENTILE; sqlglot drops the third argument, how often a value counts."""
+            distinct = self._match(TokenType.DISTINCT)
+            args = self._parse_csv(self._parse_lambda)
+            if distinct:
+                args[0] = self.expression(exp.Distinct(expressions=[args[0]]))
+            if len(args) == 2:
+                return self.expression(exp.Quantile(this=args[0], quantile=args[1]))
+            return self.expression(exp.Anonymous(this="percentile", expressions=args))
 
         def _parse_between(self, this: exp.Expr | None) -> exp.Between:
             if self._match_text_seq("SYMMETRIC") or self._match_text_seq("ASYMMETRIC"):

@@ -9,7 +9,6 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Win, mapped, wal
 from dynamic_tables.plan.nodes import Plan, Window
 from dynamic_tables.plan.scope import Names
 from dynamic_tables.plan.total_order import are_alike, are_one
-from dynamic_tables.plan.types import DOUBLE
 from dynamic_tables.plan.window_functions import depends_on_places, ties_can_be_broken
 
 
@@ -82,9 +81,8 @@ def _ensure_maintained(names: Names, call: Win) -> None:
 def _is_inexact(names: Names, call: Win) -> bool:
     """Tells whether the last bits of a value depend on the order in which numbers are added."""
     match call.function:
-        case Agg(name, arg, _, type_):
-            summed = type_ == DOUBLE and name not in ("COUNT", "MIN", "MAX")
-            return summed or (arg is not None and names.is_float_aggregate(arg))
+        case Agg():
+            return call.function.adds_floats or any(map(names.is_float_aggregate, call.function.args))
         case Fn(_, args, _):
             return any(map(names.is_float_aggregate, args))
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from dynamic_tables.definition import Columns, Definition, View
@@ -109,7 +110,12 @@ def rows_of(frame: DataFrame) -> Counter[str]:
     except (ValueError, OverflowError) as error:
         # A date that Python does not have.
         raise StoreError(one_line(error)) from error
-    return Counter(repr(row).replace("-0.0", "0.0") for row in rows)
+    return Counter(repr(tuple(map(_shown, row))).replace("-0.0", "0.0") for row in rows)
+
+
+def _shown(value: object) -> object:
+    """Returns a value without the last bits of a float, which depend on the order of summation."""
+    return float(f"{round(value, 9):.12g}") if isinstance(value, float) and isfinite(value) else value
 
 
 def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRelation:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from generators.aggregates import aggregate_form, beside_texts
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.expressions import Term, call, comparable, constant, literal
@@ -60,7 +62,7 @@ def extremum(function: AggregateFunction, term: Term) -> Term:
 
 
 def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
-    """MAX, COUNT(*), COUNT, SUM and AVG by key."""
+    """MAX, COUNT(*), COUNT, SUM and AVG by key, with two counts of different values, or a statistic, say."""
     source = reading(b, table.name)
     value = b.choices.pick(comparable(source.scope[1:]))
     aggregates = [
@@ -75,7 +77,19 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
         b.queries.sum_or_average(source, function, b.choices.pick(options), 5, b.choices.chance(20))
         for function, options in ((AggregateFunction.SUM, summable), (AggregateFunction.AVG, averaged))
     )
-    return by_key(b, source, aggregates)
+    if b.choices.chance(30):
+        aggregates.extend(
+            counts_of_different(term) for term in b.choices.subset(comparable(source.scope), 2, 3)
+        )
+    elif b.choices.chance(70):
+        form = aggregate_form(b.choices, source.scope[1:], partial(b.queries.where_true, source))
+        aggregates.extend([] if form is None else [form])
+    return by_key(b, source, beside_texts(aggregates))
+
+
+def counts_of_different(term: Term) -> Term:
+    """COUNT of the different values of a term."""
+    return Term(Aggregate(AggregateFunction.COUNT, term.expr, True, BIGINT), 5)
 
 
 def boundary(b: ScenarioBuilder, table: TableSketch) -> str:

@@ -123,6 +123,46 @@ TOTALS = select(
     group_by=[CITY["city"], CITY["name"]],
 )
 STACKED: Mapping[str, Query] = {
+    "statistics": select(
+        {
+            "city": ORDER["city"],
+            "deviation": agg("STDDEV_SAMP", ORDER["amount"]),
+            "spread": agg("VAR_POP", ORDER["id"]),
+            "together": agg("COVAR_SAMP", ORDER["amount"], ORDER["id"]),
+            "middle": agg("PERCENTILE", ORDER["amount"], 0.5),
+        },
+        named("orders"),
+        group_by=[ORDER["city"]],
+    ),
+    "ordered aggregates": select(
+        {
+            "city": ORDER["city"],
+            "dearest": agg("MAX_BY", ORDER["id"], ORDER["amount"], ORDER["id"]),
+            "ids": agg("COLLECT_LIST", ORDER["id"], True),
+            "amounts": agg("COLLECT_SET", ORDER["amount"], False),
+            "bits": agg("BIT_XOR", ORDER["id"]),
+        },
+        named("orders"),
+        group_by=[ORDER["city"]],
+    ),
+    "texts of all rows": select(
+        {
+            "names": agg("LISTAGG", CITY["name"], ", ", True),
+            "least": agg("MIN_BY", CITY["name"], CITY["name"]),
+        },
+        named("cities"),
+        group_by=[],
+    ),
+    "several different": select(
+        {
+            "city": ORDER["city"],
+            "ids": agg("COUNT", ORDER["id"], distinct=True),
+            "amounts": agg("SUM", ORDER["amount"], distinct=True),
+            "pairs": agg("COUNT", ORDER["id"], ORDER["amount"], distinct=True),
+        },
+        named("orders"),
+        group_by=[ORDER["city"]],
+    ),
     "having": replace(BY_CITY, having=call("gt", count_star(), 1)),
     "outer join of a distinct": select(
         {"city": columns(CITIES, "k")["city"], "n": agg("COUNT", ORDER["id"])},

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple, assert_never
 
+from tests.truth.aggregate_forms import form_value
 from tests.truth.scalar_functions import call_value
 from tests.truth.values import EXACT, canonical, fit, order_key
 from tests.truth.window_values import window_values
 from workload import query as ir
+from workload.aggregates import FORMS
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -241,9 +243,12 @@ def group_value(expr: Expr, group: Group) -> Value:
         if repr(key) == repr(expr):  # not ==: a NaN literal is the same key, 0.0 and -0.0 are not
             return value
     match expr:
-        case Aggregate(_, arg, _, _):
+        case Aggregate(function, arg, _, _, extra):
             if arg is None:
                 return len(group.rows)
+            if function in FORMS or extra:
+                args = (arg, *extra)
+                return form_value(expr, [tuple(row_value(a, row) for a in args) for row in group.rows])
             return aggregate_value(expr, [row_value(arg, row) for row in group.rows])
         case ir.Grouping(key, _):
             return int(group.keys.index(key) in group.left_out)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
+from workload.aggregates import PAIRED, STATISTICS
 from workload.query import AggregateFunction, Expr, Literal
 from workload.types import (
     BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
+    ESTIMATE,
     FLOAT,
     INT,
     SMALLINT,
@@ -24,6 +26,7 @@ from workload.types import (
     TINYINT,
     Kind,
     SqlType,
+    array_of,
     decimal,
 )
 
@@ -127,5 +130,13 @@ def aggregate_type(function: AggregateFunction, arg: SqlType) -> SqlType:
             return DOUBLE if arg in (FLOAT, DOUBLE) else BIGINT
         case AggregateFunction.AVG if arg.kind is Kind.DECIMAL:
             return decimal(min(38, arg.precision + 4), min(38, arg.scale + 4))
-        case AggregateFunction.AVG:
+        case AggregateFunction.AVG | AggregateFunction.PERCENTILE:
             return DOUBLE
+        case AggregateFunction.COLLECT_LIST | AggregateFunction.COLLECT_SET:
+            return array_of(arg)
+        case AggregateFunction.LISTAGG:
+            return STRING
+        case function if function in STATISTICS | PAIRED:
+            return ESTIMATE
+        case _:
+            return arg

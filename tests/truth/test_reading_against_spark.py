@@ -162,6 +162,25 @@ SELECT b AS c, f, COUNT(*) AS n FROM r GROUP BY ROLLUP (c, f) HAVING GROUPING(f)
 SELECT a, h, z, COUNT(*) AS n FROM u GROUP BY ROLLUP ((a, h), z)
 SELECT a, h, COUNT(*) AS n FROM u GROUP BY GROUPING SETS (a, ROLLUP (h), (a, h))
 SELECT q.k, u.z FROM (SELECT a, RANK() OVER (ORDER BY b) AS k FROM r) AS q JOIN u ON u.a = q.k
+SELECT h, stddev(a) AS v, std(g) AS w, stddev_pop(a) AS y, variance(a) AS z FROM s GROUP BY h
+SELECT h, var_pop(DISTINCT a) AS v, var_samp(g) FILTER (WHERE a > 0) AS w FROM s GROUP BY h
+SELECT h, covar_pop(a, g) AS y FROM s GROUP BY h
+SELECT covar_samp(a, h) AS v, corr(a, h) + 1 AS w, stddev(x) AS y FROM (SELECT s.*, 0.5D * h AS x FROM s) q
+SELECT a, max_by(h, struct(c, h)) AS v, min_by(h, h) AS w, max_by(a, c) AS y FROM s GROUP BY a
+SELECT a, min_by(upper(c), (h, c)) FILTER (WHERE h > 1) AS v FROM s GROUP BY a HAVING max_by(h, h) > 0
+SELECT a, sort_array(collect_list(c)) AS v, sort_array(collect_set(h), false) AS w FROM s GROUP BY a
+SELECT array_sort(array_agg(DISTINCT g)) AS v FROM s
+SELECT sort_array(collect_list(h) FILTER (WHERE a > 1)) AS w FROM s
+SELECT h, listagg(c, ',') WITHIN GROUP (ORDER BY c) AS v FROM s GROUP BY h
+SELECT string_agg(DISTINCT c) WITHIN GROUP (ORDER BY c DESC) AS w FROM s
+SELECT h, percentile(a, 0.3) AS v, median(DISTINCT g) AS w FROM s GROUP BY h
+SELECT h, percentile_cont(0.7) WITHIN GROUP (ORDER BY a DESC) AS y FROM s GROUP BY h
+SELECT h, COUNT(*) AS a FROM s GROUP BY h HAVING percentile_cont(0.5) WITHIN GROUP (ORDER BY a) > 0
+SELECT a, bit_and(h) AS v, bit_or(h) AS w, bit_xor(DISTINCT h) AS y FROM u GROUP BY a
+SELECT every(f) AS v, some(g) AS w, any(h) AS y, any(f AND g) FILTER (WHERE a > 1) AS z, mean(a) AS m FROM r
+SELECT a, COUNT(DISTINCT h, c) AS n, COUNT(h, c) AS m FROM s GROUP BY a
+SELECT a, COUNT(DISTINCT h) AS o, COUNT(DISTINCT c) AS n, SUM(DISTINCT g) AS p FROM s GROUP BY a
+SELECT h, COUNT(DISTINCT a, c) FILTER (WHERE a > 1) AS n, COUNT(DISTINCT c, 1) AS m FROM s GROUP BY h
 """.strip().splitlines()
 
 

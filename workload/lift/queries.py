@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from workload import query as ir
+from workload.aggregates import CONSTANTS
 from workload.errors import WorkloadError
 from workload.query import changed
 from workload.schema import Column, Table
@@ -98,18 +99,26 @@ def _world_of_join(kind: ir.JoinKind, left: ir.Expr, right: ir.Expr) -> ir.Expr:
 def _of_all_rows(select: ir.Select, world: ir.Expr) -> ir.Select:
     """Arguments are computed below the join: above it, a padded row would give coalesce(x, 0) a value."""
     inputs: list[ir.Item] = []
+    names: dict[str, str] = {}
     every = ir.ColumnRef(WORLDS.name, WORLD.name, INT)
     present = ir.ColumnRef(INPUTS, WORLD.name, INT)
+
+    def below_join(arg: ir.Expr) -> ir.Expr:
+        name = names.setdefault(repr(arg), f"a{len(inputs)}")
+        if len(names) > len(inputs):
+            inputs.append(ir.Item(arg, name))
+        return ir.ColumnRef(INPUTS, name, arg.type)
 
     def over_pads(node: ir.Node) -> ir.Node | None:
         match node:
             case ir.Aggregate(ir.AggregateFunction.COUNT_STAR, _, _, type_):
                 return ir.Aggregate(ir.AggregateFunction.COUNT, present, False, type_)
-            case ir.Aggregate(_, arg, _, _):
+            case ir.Aggregate(_, arg, _, _, extra):
                 assert arg is not None
-                name = f"a{len(inputs)}"
-                inputs.append(ir.Item(arg, name))
-                return replace(node, arg=ir.ColumnRef(INPUTS, name, arg.type))
+                first = below_join(arg)
+                if node.function not in CONSTANTS:
+                    extra = tuple(map(below_join, extra))
+                return replace(node, arg=first, extra=extra)
             case _:
                 return None
 

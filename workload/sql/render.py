@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from workload import query as ir
+from workload.aggregates import FORMS
 from workload.errors import WorkloadError
+from workload.sql.aggregates import aggregate_form
 from workload.sql.averages import decimal_average
 from workload.sql.dialect import Dialect, literal, type_name
 from workload.sql.functions import CASE, FUNCTIONS, IN
@@ -184,6 +186,8 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
         return f"COUNT(*){over}"
     distinct = "DISTINCT " if aggregate.distinct else ""
     arg = render_expr(aggregate.arg, dialect)
+    if aggregate.function in FORMS or aggregate.extra:
+        return aggregate_form(aggregate, [arg, *(render_expr(e, dialect) for e in aggregate.extra)], dialect)
     average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
     if dialect is Dialect.POSTGRES and average:
         # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.

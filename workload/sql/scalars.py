@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from workload import query as ir
+from workload.aggregates import LISTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +112,6 @@ def _read(select: ir.Select, alias: str) -> Iterator[ir.ColumnRef]:
 
 def _is_value(value: ir.Expr, kind: ir.JoinKind) -> bool:
     aggregates = [part.function for part in ir.subexpressions(value) if isinstance(part, ir.Aggregate)]
-    counts = {ir.AggregateFunction.COUNT, ir.AggregateFunction.COUNT_STAR}
+    # Of no rows these are no NULL.
+    counts = {ir.AggregateFunction.COUNT, ir.AggregateFunction.COUNT_STAR, *LISTS}
     return bool(aggregates) and (kind is ir.JoinKind.CROSS or not counts & set(aggregates))

@@ -8,10 +8,12 @@ from enum import IntEnum
 from typing import assert_never
 
 from workload import query as ir
+from workload.aggregates import EXTREMES_BY, FORMS
 from workload.keywords import KEYWORDS
 from workload.sql.dialect import Dialect, type_name
 from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.sql.implied import with_implied
+from workload.sql.written_aggregates import written_form
 from workload.sql.written_literal import written_literal
 from workload.sql.written_style import Style
 from workload.sql.written_window import written_window
@@ -129,6 +131,8 @@ class Clause:
     def aggregate(self, aggregate: ir.Aggregate, arg: ir.Expr) -> str:
         """Returns an aggregate over a value: with FILTER, COUNT_IF or BOOL_AND where these say the same."""
         words, name, each = self.style.words, aggregate.function.value, "DISTINCT " * aggregate.distinct
+        if aggregate.function in FORMS or aggregate.extra:
+            return self.form(aggregate, arg)
         match arg:
             case ir.Call("case", (condition, value, ir.Literal(None, _)), _) if self.style.chance(70):
                 where = f" {words('FILTER')} ({words('WHERE')} {self.text(condition)})"
@@ -141,11 +145,29 @@ class Clause:
             case _:
                 return self.named(aggregate, f"{words(each)}{self.text(arg)}")
 
+    def form(self, aggregate: ir.Aggregate, arg: ir.Expr) -> str:
+        """Returns an aggregate with further arguments; one value is written once, and alike everywhere."""
+        where = ""
+        match arg:
+            case ir.Call("case", (condition, value, ir.Literal(None, _)), _) if (
+                aggregate.function not in EXTREMES_BY and self.style.chance(70)
+            ):
+                where = f" {self.style.words('FILTER')} ({self.style.words('WHERE')} {self.text(condition)})"
+                arg = value
+            case _:
+                pass
+        texts: dict[str, str] = {}
+        for part in (arg, *aggregate.extra):
+            texts.setdefault(repr(part), self.text(part))
+        args = [texts[repr(part)] for part in (arg, *aggregate.extra)]
+        return written_form(aggregate, args, self.style, where)
+
     def named(self, aggregate: ir.Aggregate, inside: str) -> str:
         """Returns an aggregate over a text, under one of its names."""
         name = aggregate.function.value
         if aggregate.type == BOOLEAN and self.style.chance(50):
-            name = {"MIN": "bool_and", "MAX": "bool_or"}.get(name, name)
+            names = {"MIN": ("bool_and", "every"), "MAX": ("bool_or", "some", "any")}.get(name, (name,))
+            name = self.style.choices.choice(names)
         return f"{self.style.words(name)}({inside})"
 
     def call(self, call: ir.Call) -> Written:

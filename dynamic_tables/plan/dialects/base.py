@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import assert_never
@@ -24,8 +24,8 @@ class Dialect:
     binary: Callable[[bytes], str]
     """Takes a value of BINARY; returns its literal."""
     function_text: Callable[[Function], str]
-    aggregate_text: Callable[[Agg, str, str, str], str]
-    """Takes an aggregate, its plain text, that of its argument, and what follows it, such as ` OVER (...)`;
+    aggregate_text: Callable[[Agg, str, Sequence[str], str], str]
+    """Takes an aggregate, its plain text, those of its arguments, and what follows it, such as ` OVER (...)`;
     returns the text of Spark's result."""
     window_text: Callable[[str, str, str, bool, Type], str]
     """Takes a window function, its arguments, ` OVER (...)`, whether it ignores NULLs, and its type."""

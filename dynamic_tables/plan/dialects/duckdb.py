@@ -1,15 +1,19 @@
 """DuckDB, for tests of the rules in memory; casts give results the types that Spark gives them."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.duckdb_aggregates import FORMS
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 
 
-def _aggregate_text(aggregate: Agg, plain: str, arg: str, over: str) -> str:
+def _aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) -> str:
     if aggregate.name == "AVG" and aggregate.arg is not None and aggregate.type.kind is Kind.DECIMAL:
-        return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, arg, over)
+        return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, args[0], over)
+    if aggregate.name in FORMS:
+        return FORMS[aggregate.name](aggregate, plain, args)
     # DuckDB sums integers as HUGEINT and decimals at 38 digits.
     summed = aggregate.name == "SUM"
     return f"CAST({plain}{over} AS {DUCKDB.type_name(aggregate.type)})" if summed else plain + over

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.spark_aggregates import aggregate_text
 from dynamic_tables.plan.types import Type
 
 
@@ -17,7 +18,7 @@ SPARK = Dialect(
     backslash_escapes=True,
     binary=lambda value: f"X'{value.hex()}'",
     function_text=lambda function: function.spark,
-    aggregate_text=lambda aggregate, plain, arg, over: plain + over,
+    aggregate_text=lambda aggregate, plain, args, over: aggregate_text(aggregate, plain, args) + over,
     window_text=_window_text,
     days=lambda days: str(days.value),
 )

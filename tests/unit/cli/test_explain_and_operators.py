@@ -100,7 +100,8 @@ def test_operators_come_from_the_registries() -> None:
         row["operator"]: row["reason"] for row in answer["operators"] if not row["incremental"]
     } == NOT_YET
     assert set(FUNCTIONS) < set(answer["functions"])
-    assert answer["aggregates"] == ["COUNT", "SUM", "AVG", "MIN", "MAX", "BOOL_AND", "BOOL_OR"]
+    assert answer["aggregates"][:7] == ["COUNT", "SUM", "AVG", "MIN", "MAX", "BOOL_AND", "BOOL_OR"]
+    assert {"STDDEV_SAMP", "MAX_BY", "LISTAGG", "sort_array(COLLECT_LIST)"} < set(answer["aggregates"])
 
 
 def test_operators_in_markdown_are_one_table_and_lists() -> None:
@@ -110,8 +111,7 @@ def test_operators_in_markdown_are_one_table_and_lists() -> None:
     assert {row.replace(r"\|", "").count("|") for row in rows} == {6}
     for name in (*OPERATORS, *NOT_YET):
         assert any(row.startswith(f"| {name} |") for row in rows)
-    aggregates = "COUNT, SUM, AVG, MIN, MAX, BOOL_AND, BOOL_OR, each also with DISTINCT and FILTER; COUNT_IF"
-    assert f"**Aggregates**: `{aggregates}`" in lines
+    assert any(line.startswith("**Aggregates**: `COUNT, SUM, AVG, MIN, MAX, BOOL_AND") for line in lines)
 
 
 def test_operators_on_a_terminal_names_them_all() -> None:

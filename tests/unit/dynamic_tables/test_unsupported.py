@@ -149,10 +149,6 @@ QUERIES = {
         "LIMIT in a branch of a UNION",
         "put the branch in parentheses",
     ),
-    "SELECT COUNT(a, b) FILTER (WHERE f) AS n FROM r": (
-        "FILTER after an aggregate of several columns",
-        NO_RULE,
-    ),
     "SELECT MAX(*) FILTER (WHERE f) AS n FROM r": ("FILTER after an aggregate of several columns", NO_RULE),
     "SELECT COUNT(* EXCEPT (a)) FILTER (WHERE f) AS n FROM r": (
         "FILTER after an aggregate of several columns",
@@ -186,11 +182,9 @@ QUERIES = {
         "alias of relations in parentheses",
         "alias each inside them",
     ),
-    "SELECT COUNT(DISTINCT a, b) AS n FROM r": ("COUNT of several columns", NO_RULE),
     "SELECT MAX(*) AS n FROM s": ("MAX of several columns", NO_RULE),
     "SELECT COUNT(* EXCEPT (a)) AS n FROM s": ("COUNT of several columns", NO_RULE),
     "SELECT COUNT(s.*) AS n FROM s": ("COUNT of several columns", NO_RULE),
-    "SELECT COUNT(a, b) AS n FROM r": ("COUNT of several columns", NO_RULE),
     "SELECT try_cast(b AS INT) AS n FROM r": ("try_cast", NO_RULE),
     "SELECT CAST(x AS STRING) AS y FROM r": (
         "CAST(DOUBLE AS STRING)",

@@ -1,0 +1,200 @@
+"""The texts of the aggregates with further arguments, and of statistics (`workload.aggregates`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from workload.aggregates import BITWISE, EXTREMES_BY, LISTS, PAIRED, STATISTICS
+from workload.errors import WorkloadError
+from workload.query import Aggregate, AggregateFunction, Literal
+from workload.sql.dialect import Dialect
+
+Form = Callable[[Aggregate, Sequence[str]], str]
+"""Takes an aggregate and the texts of its arguments."""
+
+
+def aggregate_form(aggregate: Aggregate, args: Sequence[str], dialect: Dialect) -> str:
+    """The text of one of these aggregates. Raises WorkloadError: the dialect has none of the same meaning."""
+    form = FORMS[dialect].get(aggregate.function)
+    if form is None:
+        raise WorkloadError(f"{aggregate.function.value} has no text in {dialect.value}")
+    return form(aggregate, args)
+
+
+def each(aggregate: Aggregate) -> str:
+    """The word before the arguments."""
+    return "DISTINCT " if aggregate.distinct else ""
+
+
+def constant(aggregate: Aggregate, place: int) -> bool:
+    """Whether a further argument is TRUE."""
+    part = aggregate.extra[place]
+    return isinstance(part, Literal) and part.value is True
+
+
+def _call(aggregate: Aggregate, args: Sequence[str]) -> str:
+    return f"{aggregate.function.value}({each(aggregate)}{', '.join(args)})"
+
+
+# Spark.
+
+
+def _by_in_spark(aggregate: Aggregate, args: Sequence[str]) -> str:
+    value, *order = args
+    by = order[0] if len(order) == 1 else f"struct({', '.join(order)})"
+    return f"{aggregate.function.value}({value}, {by})"
+
+
+def _list_in_spark(aggregate: Aggregate, args: Sequence[str]) -> str:
+    return f"sort_array({aggregate.function.value}({each(aggregate)}{args[0]}), {args[1]})"
+
+
+def _texts_in_spark(aggregate: Aggregate, args: Sequence[str]) -> str:
+    down = " DESC" if constant(aggregate, 1) else ""
+    return f"LISTAGG({each(aggregate)}{args[0]}, {args[1]}) WITHIN GROUP (ORDER BY {args[0]}{down})"
+
+
+# DuckDB.
+
+
+def _statistic(aggregate: Aggregate, args: Sequence[str]) -> str:
+    """A statistic; DuckDB calculates with NaN and infinities as with numbers of its own.
+
+    In Spark they make NaN, but for a sample of one value, which is NULL.
+    """
+    name, some = aggregate.function.value, f"{each(aggregate)}CAST({args[0]} AS DOUBLE)"
+    finite = f"isfinite(CAST({args[0]} AS DOUBLE))"
+    enough = 1 if name.endswith("SAMP") else 0
+    calculated = f"{name}({some}) FILTER (WHERE {finite})"
+    broken = f"COUNT(*) FILTER (WHERE NOT {finite}) > 0 AND COUNT({some}) > {enough}"
+    single = f"COUNT({some}) <= {enough}"
+    nan = "CAST('NaN' AS DOUBLE)"
+    return f"(CASE WHEN {single} THEN CAST(NULL AS DOUBLE) WHEN {broken} THEN {nan} ELSE {calculated} END)"
+
+
+def _paired(aggregate: Aggregate, args: Sequence[str]) -> str:
+    """A statistic of pairs: of one pair CORR is NULL in Spark, and it fails where one side never changes."""
+    x, y = (f"CAST({arg} AS DOUBLE)" for arg in args)
+    pairs, finite = f"regr_count({y}, {x})", f"isfinite({x}) AND isfinite({y})"
+    enough = 0 if aggregate.function is AggregateFunction.COVAR_POP else 1
+    broken = f"COUNT(*) FILTER (WHERE NOT ({finite})) > 0"
+    result = f"{aggregate.function.value}({x}, {y}) FILTER (WHERE {finite})"
+    if aggregate.function is AggregateFunction.CORR:
+        whole = f"FILTER (WHERE {x} IS NOT NULL AND {y} IS NOT NULL)"
+        same = " OR ".join(f"MIN({side}) {whole} = MAX({side}) {whole}" for side in (x, y))
+        result = f"CASE WHEN {same} THEN error('division by zero') ELSE {result} END"
+    nan = f"WHEN {broken} THEN CAST('NaN' AS DOUBLE)"
+    return f"(CASE WHEN {pairs} <= {enough} THEN CAST(NULL AS DOUBLE) {nan} ELSE {result} END)"
+
+
+def _by(aggregate: Aggregate, args: Sequence[str]) -> str:
+    """The value of the first row in the order; one key alone leaves out the rows where it is NULL."""
+    value, *order = args
+    down = aggregate.function is AggregateFunction.MAX_BY
+    keys = ", ".join(f"{key} {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}" for key in order)
+    some = f" FILTER (WHERE {order[0]} IS NOT NULL)" if len(order) == 1 else ""
+    return f"first({value} ORDER BY {keys}){some}"
+
+
+def _values(once: str, value: str, order: str) -> str:
+    """The values that are not NULL, in order; NULL where there is none."""
+    return f"list({once}{value} ORDER BY {value} {order}) FILTER (WHERE {value} IS NOT NULL)"
+
+
+def _list(aggregate: Aggregate, args: Sequence[str]) -> str:
+    once = "DISTINCT " if aggregate.function is AggregateFunction.COLLECT_SET else each(aggregate)
+    return f"coalesce({_values(once, args[0], 'ASC' if constant(aggregate, 0) else 'DESC')}, [])"
+
+
+def _texts(aggregate: Aggregate, args: Sequence[str]) -> str:
+    values = _values(each(aggregate), args[0], "DESC" if constant(aggregate, 1) else "ASC")
+    return f"array_to_string({values}, {args[1]})"
+
+
+def _percentile(aggregate: Aggregate, args: Sequence[str]) -> str:
+    """The value at a fraction of the order; between two values by the distances, as Spark adds them."""
+    value, fraction = args
+    values = _values(each(aggregate), value, "ASC")
+    at = f"(CAST({fraction} AS DOUBLE) * (COUNT({each(aggregate)}{value}) - 1))"
+    below, above = f"floor({at})", f"ceil({at})"
+    low, high = (
+        f"CAST(list_extract({values}, 1 + CAST({place} AS BIGINT)) AS DOUBLE)" for place in (below, above)
+    )
+    mixed = f"({above} - {at}) * {low} + ({at} - {below}) * {high}"
+    return f"(CASE WHEN {low} IS NOT DISTINCT FROM {high} THEN {low} ELSE {mixed} END)"
+
+
+def _count(aggregate: Aggregate, args: Sequence[str]) -> str:
+    whole = " AND ".join(f"{arg} IS NOT NULL" for arg in args)
+    if not aggregate.distinct:
+        return f"COUNT(*) FILTER (WHERE {whole})"
+    fields = ", ".join(f"'{number}': {arg}" for number, arg in enumerate(args))
+    return f"COUNT(DISTINCT {{{fields}}}) FILTER (WHERE {whole})"
+
+
+# PostgreSQL.
+
+
+def _call_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    return _call(aggregate, [f"CAST({arg} AS DOUBLE PRECISION)" for arg in args])
+
+
+def _by_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    value, *order = args
+    down = aggregate.function is AggregateFunction.MAX_BY
+    keys = ", ".join(f"{key} {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}" for key in order)
+    some = f" FILTER (WHERE {order[0]} IS NOT NULL)" if len(order) == 1 else ""
+    return f"(array_agg({value} ORDER BY {keys}){some})[1]"
+
+
+def _texts_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    down = " DESC" if constant(aggregate, 1) else ""
+    return f"string_agg({each(aggregate)}{args[0]}, {args[1]} ORDER BY {args[0]}{down})"
+
+
+def _percentile_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    value, fraction = args
+    return f"percentile_cont({fraction}) WITHIN GROUP (ORDER BY CAST({value} AS DOUBLE PRECISION))"
+
+
+def _count_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    whole = " AND ".join(f"{arg} IS NOT NULL" for arg in args)
+    return f"COUNT({each(aggregate)}({', '.join(args)})) FILTER (WHERE {whole})"
+
+
+PLAIN: Mapping[AggregateFunction, Form] = dict.fromkeys(BITWISE, _call)
+
+FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
+    Dialect.SPARK: {
+        **PLAIN,
+        **dict.fromkeys(STATISTICS | PAIRED, _call),
+        **dict.fromkeys(EXTREMES_BY, _by_in_spark),
+        **dict.fromkeys(LISTS, _list_in_spark),
+        AggregateFunction.COUNT: _call,
+        AggregateFunction.LISTAGG: _texts_in_spark,
+        AggregateFunction.PERCENTILE: _call,
+    },
+    Dialect.DUCKDB: {
+        **PLAIN,
+        **dict.fromkeys(STATISTICS, _statistic),
+        **dict.fromkeys(PAIRED, _paired),
+        **dict.fromkeys(EXTREMES_BY, _by),
+        **dict.fromkeys(LISTS, _list),
+        AggregateFunction.COUNT: _count,
+        AggregateFunction.LISTAGG: _texts,
+        AggregateFunction.PERCENTILE: _percentile,
+    },
+    Dialect.POSTGRES: {
+        **PLAIN,
+        **dict.fromkeys(STATISTICS | PAIRED - {AggregateFunction.CORR}, _call_in_postgres),
+        **dict.fromkeys(EXTREMES_BY, _by_in_postgres),
+        AggregateFunction.COUNT: _count_in_postgres,
+        AggregateFunction.LISTAGG: _texts_in_postgres,
+        AggregateFunction.PERCENTILE: _percentile_in_postgres,
+    },
+}
+"""The texts by dialect.
+
+pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and a
+CORR of its own where one side never changes; our queries have no arrays there.
+"""
