@@ -15,6 +15,7 @@ from dynamic_tables.plan.nodes import (
     ROW_ID,
     Aggregate,
     Distinct,
+    Explode,
     Filter,
     Join,
     Leaf,
@@ -83,6 +84,8 @@ def operator_of(plan: Plan) -> str:
             return "anti join" if anti else "semi join"
         case Limit():
             return "limit"
+        case Explode():
+            return "explode"
         case Leaf() | Numbered() | Values():
             return type(plan).__name__
         case _:

@@ -307,6 +307,21 @@ def _replace(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return binder.apply("replace", node.this, node.expression, replacement)
 
 
+def _array(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    _only(node, "expressions")
+    args = tuple(binder.bind(part) for part in node.expressions)
+    element = common_of(tuple(arg.type for arg in args)) if args else None
+    return call("array", *(args if element is None else (_retype(arg, element) for arg in args)))
+
+
+def _split(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    _only(node, "this", "expression")
+    separator = node.expression
+    if not (isinstance(separator, exp.Literal) and separator.is_string and separator.this in SEPARATORS):
+        raise not_admitted(node)
+    return binder.apply("split", node.this, separator)
+
+
 def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
@@ -315,6 +330,9 @@ _PIECE = r"(?:[A-Za-z0-9-]|\[\^?(?:a-z|A-Z|0-9|[A-Za-z0-9])+\])[+*]?"
 _PIECES = rf"(?:{_PIECE}|\({_PIECE}+(?:\|{_PIECE}+)*\)[+*]?)+"
 PORTABLE = re.compile(rf"\^?{_PIECES}(?:\|{_PIECES})*")
 """Regular expressions of the few forms that Java and DuckDB read alike; Spark gets all others as written."""
+
+SEPARATORS = frozenset(",;:/_#@!%&=~ -")
+"""Texts that `split` takes by themselves in Java, which reads a regular expression there, and in DuckDB."""
 
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
@@ -336,6 +354,8 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.RegexpLike: _rlike,
     exp.Escape: _like,
     exp.Concat: _concat,
+    exp.Array: _array,
+    exp.RegexpSplit: _split,
     exp.Substring: _substring,
     exp.Replace: _replace,
     exp.TsOrDsAdd: _date_add,

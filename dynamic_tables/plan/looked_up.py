@@ -14,6 +14,7 @@ from dynamic_tables.plan.functions import IN
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
+    Explode,
     Filter,
     Join,
     JoinKind,
@@ -99,6 +100,8 @@ class _Keys:
                 expr = dict(items).get(name)
                 return self.of(child, expr.name) if isinstance(expr, Col) else None
             case Filter(child, _) | Distinct(child) | Numbered(child, _, _) | SemiJoin(child, _, _, _):
+                return self.of(child, name) if _has(child, name) else None
+            case Explode(child):
                 return self.of(child, name) if _has(child, name) else None
             case Join(JoinKind.INNER | JoinKind.CROSS, left, right, _):
                 return self.of(left if _has(left, name) else right, name)

@@ -160,6 +160,20 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
+class Explode:
+    """The child's rows, each once for each element of an array, with the position, from 0, and the element.
+
+    `outer`: a row without elements stays, with NULL for both; without `outer` it goes.
+    """
+
+    child: Plan
+    array: Expr
+    outer: bool
+    position: Col
+    value: Col
+
+
+@dataclass(frozen=True, eq=False)
 class Values:
     """Constant rows; `rows` has a value for each of `columns_`."""
 
@@ -181,6 +195,7 @@ Plan = (
     | Aggregate
     | Numbered
     | Limit
+    | Explode
     | Values
 )
 
@@ -204,6 +219,8 @@ def columns(plan: Plan) -> tuple[Col, ...]:
             return tuple(Col(name, expr.type) for name, expr in (*keys, *aggregates))
         case Numbered(child, _, name):
             return (*columns(child), Col(name, INT))
+        case Explode(child, _, _, position, value):
+            return (*columns(child), position, value)
         case Values(columns_, _):
             return columns_
         case _:
@@ -222,6 +239,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             | Aggregate(child, _, _)
             | Numbered(child, _, _)
             | Limit(child)
+            | Explode(child)
         ):
             return (child,)
         case Join(_, left, right, _) | SemiJoin(left, right, _, _):
@@ -239,7 +257,7 @@ def rebuilt(plan: Plan, parts: Sequence[Plan]) -> Plan:
     match plan:
         case Scan() | Leaf() | Values():
             return plan
-        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Limit():
+        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Limit() | Explode():
             return replace(plan, child=parts[0])
         case Join() | SemiJoin():
             return replace(plan, left=parts[0], right=parts[1])

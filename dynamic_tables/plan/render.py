@@ -13,6 +13,7 @@ from dynamic_tables.plan.expressions import walk as walk_expression
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
+    Explode,
     Filter,
     Join,
     JoinKind,
@@ -149,6 +150,10 @@ class _Renderer:
                 counter = f"CAST(row_number() OVER (PARTITION BY {by} ORDER BY {by}) AS INT)"
                 items = f"{self.names(child)}, {counter} AS {self.dialect.identifier(name)}"
                 return f"SELECT {items} FROM {self.source(child)}"
+            case Explode(child, array, outer, position, value):
+                names = [self.dialect.identifier(column.name) for column in (position, value)]
+                exploded = self.dialect.exploded(self.expressions.expr(array), outer, *names)
+                return exploded.over(self.names(child), self.source(child))
             case Values():
                 return self.values(plan)
             case _:

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.base import Dialect, Exploded
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import MAX_PRECISION, Kind, Type
 
@@ -31,6 +31,16 @@ def _decimal_average(of: Type, result: Type, distinct: bool, arg: str) -> str:
     return f"(CASE WHEN {total} < 0 THEN - {value} ELSE {value} END)"
 
 
+def _exploded(array: str, outer: bool, position: str, value: str) -> Exploded:
+    # Two lists in one SELECT are taken element by element; both have the same length here.
+    places = f"range(len({array}))"
+    if outer:
+        places, array = (
+            f"CASE WHEN len({array}) > 0 THEN {each} ELSE [NULL] END" for each in (places, array)
+        )
+    return Exploded(f"CAST(unnest({places}) AS INTEGER) AS {position}, unnest({array}) AS {value}")
+
+
 def _nested_name(name: str) -> str:
     """Returns DuckDB's name of a type that Spark calls `ARRAY<INT>`, say."""
     # Imported here, because a session is opened faster without it.
@@ -50,4 +60,5 @@ DUCKDB = Dialect(
     binary=lambda value: f"unhex('{value.hex()}')",
     function_text=lambda function: function.duckdb or function.spark,
     aggregate_text=_aggregate_text,
+    exploded=_exploded,
 )

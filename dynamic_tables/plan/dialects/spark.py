@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.base import Dialect, Exploded
+
+
+def _exploded(array: str, outer: bool, position: str, value: str) -> Exploded:
+    words = "LATERAL VIEW OUTER" if outer else "LATERAL VIEW"
+    view = f" {words} posexplode({array}) `$elements` AS {position}, {value}"
+    return Exploded(f"{position}, {value}", view)
+
 
 SPARK = Dialect(
     name="spark",
@@ -12,6 +19,7 @@ SPARK = Dialect(
     binary=lambda value: f"X'{value.hex()}'",
     function_text=lambda function: function.spark,
     aggregate_text=lambda aggregate, plain, arg: plain,
+    exploded=_exploded,
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")
