@@ -81,6 +81,8 @@ TYPES = {
     "year": [("year(d)", "INT")],
     "month": [("month(d)", "INT")],
     "day": [("day(d)", "INT")],
+    "array": [("array(a, n)", "ARRAY<BIGINT>"), ("array(m, 1)", "ARRAY<DECIMAL(12,2)>")],
+    "split": [("split(b, ',')", "ARRAY<STRING>")],
     CASE: [
         ("decode(a, 1, 'x', NULL, 'y', b)", "STRING"),
         ("decode(a, 1, n, 2, a, 0)", "BIGINT"),
@@ -225,6 +227,8 @@ def duckdb_type(database: duckdb.DuckDBPyConnection, expression: str, source: st
 
 def as_duckdb(type_: str) -> str:
     names = {"INT": "INTEGER", "STRING": "VARCHAR", "TIMESTAMP_NTZ": "TIMESTAMP", "BINARY": "BLOB"}
+    if type_.startswith("ARRAY<"):
+        return f"{as_duckdb(type_[6:-1])}[]"
     return names.get(type_, type_)
 
 
