@@ -15,10 +15,10 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 18
+GENERATOR_VERSION = 19
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 16
+DRAWS_VERSION = 17
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 

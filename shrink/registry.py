@@ -11,6 +11,7 @@ from shrink import (
     clauses,
     definitions,
     dml,
+    exploded,
     expressions,
     history,
     joins,
@@ -28,6 +29,7 @@ BEFORE_HISTORY: tuple[Reduction, ...] = (
     *tables.REDUCTIONS,
     *relations.REDUCTIONS,
     *joins.REDUCTIONS,
+    *exploded.REDUCTIONS,
     *merge.REDUCTIONS,
     *clauses.REDUCTIONS,
 )

@@ -161,12 +161,8 @@ def _without_parts(node: ir.Node) -> int:
             return 6
         case ir.Aggregate(function, _, distinct, _):
             return AGGREGATE_WEIGHTS[function] + 6 * distinct
-        case ir.Named():
-            return 10
-        case ir.Derived():
-            return 15
-        case ir.Join(kind, _, _, on):
-            return JOIN_WEIGHTS[kind] + 5 * (on is not None)
+        case ir.Named() | ir.Derived() | ir.Join() | ir.Exploded():
+            return _relation(node)
         case ir.Select(_, _, where, group_by, having, distinct):
             keys = 0 if group_by is None else 40 + 8 * len(group_by)
             return 10 + keys + 25 * (where is not None) + 30 * (having is not None) + 30 * distinct
@@ -176,5 +172,19 @@ def _without_parts(node: ir.Node) -> int:
             return 20
         case ir.Limited(_, order, count, offset):
             return 30 + 2 * len(order) + count + (5 + offset) * (offset > 0)
+        case _:
+            assert_never(node)
+
+
+def _relation(node: ir.Relation) -> int:
+    match node:
+        case ir.Named():
+            return 10
+        case ir.Derived():
+            return 15
+        case ir.Join(kind, _, _, on):
+            return JOIN_WEIGHTS[kind] + 5 * (on is not None)
+        case ir.Exploded(_, _, _, outer, position):
+            return 35 + 6 * outer + 5 * position
         case _:
             assert_never(node)

@@ -35,6 +35,7 @@ class Operator(StrEnum):
     GROUPED_AGGREGATION = "grouped aggregation"
     SCALAR_AGGREGATION = "scalar aggregation"
     LIMIT = "limit"
+    EXPLODE = "explode"
     FILTER = "filter"
     PROJECTION = "projection"
     SCAN = "scan"
@@ -99,6 +100,8 @@ def own_operators(node: ir.RowSource) -> tuple[Operator, ...]:
             return (Operator.SCAN,)
         case ir.Join(kind):
             return (JOIN_OPERATORS[kind],)
+        case ir.Exploded():
+            return (Operator.EXPLODE,)
         case ir.SetOperation():
             return (Operator(node.sql.lower()),)
         case ir.Cte():

@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, ClassVar, TypeVar, assert_never, cast
 
-from workload.types import SqlType, Value
+from workload.types import INT, SqlType, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,32 @@ class Join:
     on: Expr | None
 
 
-Relation = Named | Derived | Join
+POSITION, ELEMENT = "pos", "col"
+"""The names of the columns of `Exploded`, as Spark names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploded:
+    """The rows of a relation, each once for each element of an array that it has.
+
+    Under the alias there is a column `col`, the element, and with `position` before it `pos`, counted from 0.
+    `outer`: a row whose array is NULL or has no elements stays, with NULL in these columns.
+    """
+
+    relation: Relation
+    array: Expr
+    alias: str
+    outer: bool = False
+    position: bool = False
+
+    @property
+    def columns(self) -> Mapping[str, SqlType]:
+        """The columns under the alias, in order."""
+        element = self.array.type.parts[0][1]
+        return {POSITION: INT, ELEMENT: element} if self.position else {ELEMENT: element}
+
+
+Relation = Named | Derived | Join | Exploded
 
 MEMBERSHIP = (JoinKind.SEMI, JoinKind.ANTI)
 """The joins that only tell whether a left row has a match."""
@@ -246,6 +271,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return (expr,)
         case Derived(query, _) | Cte(_, query) | Limited(query, _, _, _):
             return (query,)
+        case Exploded(relation, array, _, _, _):
+            return (relation, array)
         case Join(_, left, right, on):
             return (left, right) if on is None else (left, right, on)
         case Select(items, source, where, group_by, having, _):
@@ -276,6 +303,8 @@ def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
             return replace(node, expr=next(parts))
         case Derived() | Cte() | Limited():
             return replace(node, query=next(parts))
+        case Exploded():
+            return replace(node, relation=next(parts), array=next(parts))
         case Join():
             return replace(node, left=next(parts), right=next(parts), on=next(parts, None))
         case Select(items, _, where, group_by, having, _):

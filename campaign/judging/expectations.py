@@ -33,6 +33,7 @@ SUPPORTED = frozenset(
         "intersect",
         "distinct",
         "limit",
+        "explode",
         "grouped aggregation",
         "scalar aggregation",
     }

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.correlated import Ctes, Queries
+from dynamic_tables.plan.exploding import output_names
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import Limit, Project
 from dynamic_tables.plan.parse import parts
@@ -117,8 +118,7 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
 
 def _is_output(query: exp.Select, name: str) -> bool:
     """Tells whether a name is surely that of an output; what a star brings is found as an input, too."""
-    named = (item for item in query.expressions if isinstance(item, exp.Alias | exp.Column))
-    return any(item.alias_or_name.lower() == name.lower() for item in named)
+    return any(known.lower() == name.lower() for item in query.expressions for known in output_names(item))
 
 
 def _column(outputs: Outputs, extra: Outputs, place: int | str | Hidden) -> Col:

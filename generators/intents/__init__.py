@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.intents import failing, groups, history, joins, limits, many, sets
+from generators.intents import exploded, failing, groups, history, joins, limits, many, sets
 from generators.intents.script import Act, Intent, Script
 
 INTENTS: Mapping[str, Intent] = {
@@ -54,6 +54,7 @@ INTENTS: Mapping[str, Intent] = {
         history.values_of_two_types,
         sets.copies_on_both_sides,
         limits.first_rows_change,
+        exploded.elements_change,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
