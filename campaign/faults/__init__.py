@@ -8,6 +8,7 @@ from campaign.errors import CampaignError
 from campaign.faults import (
     aggregates,
     changes,
+    exploded,
     from_contents,
     groups,
     joins,
@@ -27,7 +28,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, semi_joins, groups, aggregates, from_contents),
-        *(limits, changes, protocol, reading, recording, values, versions),
+        *(limits, exploded, changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

@@ -35,7 +35,7 @@ from tests.ir import (
     union_all,
 )
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
-from workload.query import JoinKind, Limited, Query, SortKey
+from workload.query import ColumnRef, Exploded, JoinKind, Limited, Query, SortKey
 from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
 from workload.sql import Dialect, render_query
@@ -45,6 +45,7 @@ from workload.types import INT, STRING, Row
 ORDERS = table("orders", id=INT, city=INT, amount=INT)
 CITIES = table("cities", city=INT, name=STRING)
 ORDER, CITY = columns(ORDERS), columns(CITIES)
+COL = {name: ColumnRef("v", name, INT) for name in ("pos", "col")}
 SAME_CITY = call("eq", ORDER["city"], CITY["city"])
 CITY_OF_ORDER = {"id": ORDER["id"], "amount": ORDER["amount"], "name": CITY["name"], "key": CITY["city"]}
 
@@ -93,6 +94,10 @@ DEFINITIONS: Mapping[str, Query] = {
         (SortKey("city", descending=True), SortKey("id")),
         3,
         1,
+    ),
+    "explode": select(
+        {"id": ORDER["id"], "place": COL["pos"], "value": COL["col"]},
+        Exploded(named("orders"), call("array", ORDER["city"], ORDER["amount"]), "v", outer=True, position=True),
     ),
     "distinct": select({"city": ORDER["city"]}, named("orders"), distinct=True),
     "grouped aggregation": BY_CITY,
