@@ -97,7 +97,9 @@ DEFINITIONS: Mapping[str, Query] = {
     ),
     "explode": select(
         {"id": ORDER["id"], "place": COL["pos"], "value": COL["col"]},
-        Exploded(named("orders"), call("array", ORDER["city"], ORDER["amount"]), "v", outer=True, position=True),
+        Exploded(
+            named("orders"), call("array", ORDER["city"], ORDER["amount"]), "v", outer=True, position=True
+        ),
     ),
     "distinct": select({"city": ORDER["city"]}, named("orders"), distinct=True),
     "grouped aggregation": BY_CITY,
