@@ -44,9 +44,7 @@ def answer(connection: duckdb.DuckDBPyConnection, query: Query) -> Relation:
     result = connection.sql(render_query(query, Dialect.DUCKDB))
     types = [sql_type(str(type_)) for type_ in result.types]
     columns = tuple(Column(name, type_) for name, type_ in zip(result.columns, types, strict=True))
-    # Arrays come as lists.
-    rows = (tuple(tuple(v) if isinstance(v, list) else v for v in row) for row in result.fetchall())
-    return Relation(columns, tuple(rows))
+    return Relation(columns, tuple(result.fetchall()))
 
 
 def shown_types(columns: Iterable[Column]) -> str:
