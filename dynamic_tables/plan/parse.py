@@ -36,6 +36,7 @@ SPARK_NAMES: Mapping[str, str] = {
     "bitwise_xor_agg": "bit_xor",
     "day_of_week": "dayofweek",
     "quantile": "percentile",
+    "regexp_split": "split",
     "logical_and": "bool_and",
     "logical_or": "bool_or",
     "str_position": "instr",

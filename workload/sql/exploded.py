@@ -16,7 +16,7 @@ def exploded_text(node: ir.Exploded, relation: str, array: str, dialect: Dialect
             function, names = ("posexplode", "pos, col") if node.position else ("explode", "col")
             return f"{relation} {join} LATERAL {function}({array}) AS {node.alias}({names}){condition}"
         case Dialect.DUCKDB:
-            place = f", CAST(generate_subscripts({array}, 1) - 1 AS INTEGER) AS pos"
+            place = f", CAST(GENERATE_SUBSCRIPTS({array}, 1) - 1 AS INTEGER) AS pos"
             inner = f"SELECT unnest({array}) AS col{place if node.position else ''}"
             return f"{relation} {join} LATERAL ({inner}) AS {node.alias}{condition}"
         case Dialect.POSTGRES:
