@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -110,10 +110,17 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
     grouped = group is not None or any(item.find(exp.AggFunc) for item in query.expressions)
     if key.find(exp.AggFunc) is not None and not grouped:
         raise UnsupportedError("an aggregate in ORDER BY with LIMIT over rows", "group them")
-    merges = (j.args.get("using") or j.args.get("method") for j in query.find_all(exp.Join))
-    if names and any(merges):
+    if names and any(join.args.get("using") or join.args.get("method") for join in _own_joins(query)):
         # A merged column and those that it stands for have one name; an output may be either.
         raise UnsupportedError("a key of ORDER BY with LIMIT beside USING or NATURAL", "select it")
+
+
+def _own_joins(query: exp.Select) -> Iterator[exp.Join]:
+    """Yields the joins in FROM, also those in parentheses, but not those of sub-selects."""
+    for part in (query.args.get("from_"), *(query.args.get("joins") or ())):
+        for node in () if part is None else part.walk(prune=lambda node: isinstance(node, exp.Select)):
+            if isinstance(node, exp.Join):
+                yield node
 
 
 def _is_output(query: exp.Select, name: str) -> bool:

@@ -131,3 +131,9 @@ def test_parts_of_nested_types_are_read_from_their_names() -> None:
     assert pair_of(other("MAP<STRING, ARRAY<MAP<INT,INT>>>")) == (STRING, other("ARRAY<MAP<INT,INT>>"))
     assert (element_of(STRING), fields_of(array_type(INT))) == (None, None)
     assert pair_of(struct_type((("a", INT),))) is None
+
+
+def test_using_in_a_sub_select_does_not_matter_to_an_order_of_its_outputs() -> None:
+    inner = "SELECT c, e FROM t JOIN s USING (k) LATERAL VIEW explode(x) v AS e"
+    text = f"SELECT * FROM ({inner}) AS q ORDER BY e LIMIT 1"
+    assert [name for name, _ in read(text).schema] == ["c", "e"]
