@@ -179,8 +179,8 @@ STATEMENT_FUNCTIONS: frozenset[str] = frozenset(
     "bool_and bool_or bit_and bit_or bit_xor min_by max_by count_if "
     "sqrt floor ceil round sign power exp ln if isnull isnotnull instr lpad rpad left right repeat reverse "
     "translate ascii concat_ws md5 last_day make_date date_trunc trunc dayofweek hour minute second "
-    "ilike regexp_like decode decode_case "
-    "explode posexplode split array map struct named_struct size array_contains collect_list sort_array".split()
+    "ilike regexp_like decode decode_case split "
+    "explode posexplode array map struct named_struct size array_contains collect_list sort_array".split()
 )
 """Functions that DML may call besides those in the registry."""
 

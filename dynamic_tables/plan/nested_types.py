@@ -41,13 +41,18 @@ def fields_of(struct: Type) -> Columns | None:
 
 
 def array_type(element: Type) -> Type:
-    """Returns the type ARRAY of elements of a type."""
-    return Type(Kind.OTHER, name=f"ARRAY<{element}>")
+    """Returns the type ARRAY of elements of a type, by the name that Spark gives it."""
+    return Type(Kind.OTHER, name=f"array<{_shown(element)}>")
 
 
 def struct_type(fields: Columns) -> Type:
-    """Returns the type STRUCT of fields, whose names need no quotes."""
-    return Type(Kind.OTHER, name=f"STRUCT<{','.join(f'{name}:{type_}' for name, type_ in fields)}>")
+    """Returns the type STRUCT of fields, by the name that Spark gives it."""
+    parts = ",".join(f"`{name}`:{_shown(type_)}" for name, type_ in fields)
+    return Type(Kind.OTHER, name=f"struct<{parts}>")
+
+
+def _shown(type_: Type) -> str:
+    return type_.name if type_.kind is Kind.OTHER else str(type_).lower()
 
 
 def _inside(type_: Type, word: str) -> str | None:

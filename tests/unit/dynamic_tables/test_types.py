@@ -81,8 +81,8 @@ TYPES = {
     "year": [("year(d)", "INT")],
     "month": [("month(d)", "INT")],
     "day": [("day(d)", "INT")],
-    "array": [("array(a, n)", "ARRAY<BIGINT>"), ("array(m, 1)", "ARRAY<DECIMAL(12,2)>")],
-    "split": [("split(b, ',')", "ARRAY<STRING>")],
+    "array": [("array(a, n)", "array<bigint>"), ("array(m, 1)", "array<decimal(12,2)>")],
+    "split": [("split(b, ',')", "array<string>")],
     CASE: [
         ("decode(a, 1, 'x', NULL, 'y', b)", "STRING"),
         ("decode(a, 1, n, 2, a, 0)", "BIGINT"),
@@ -227,8 +227,8 @@ def duckdb_type(database: duckdb.DuckDBPyConnection, expression: str, source: st
 
 def as_duckdb(type_: str) -> str:
     names = {"INT": "INTEGER", "STRING": "VARCHAR", "TIMESTAMP_NTZ": "TIMESTAMP", "BINARY": "BLOB"}
-    if type_.startswith("ARRAY<"):
-        return f"{as_duckdb(type_[6:-1])}[]"
+    if type_.startswith("array<"):
+        return f"{as_duckdb(type_[6:-1].upper())}[]"
     return names.get(type_, type_)
 
 
