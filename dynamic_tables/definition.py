@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.relations import StoredRelation
-from dynamic_tables.plan.relations import View as View
+from dynamic_tables.plan.relations import StoredRelation, View as View
 from dynamic_tables.plan.types import Columns as Columns
 
 

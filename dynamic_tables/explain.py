@@ -19,6 +19,7 @@ from dynamic_tables.plan.nodes import (
     ROW_ID,
     Aggregate,
     BoundQuery,
+    Explode,
     Filter,
     Join,
     Plan,
@@ -183,6 +184,8 @@ class _Trees:
                 by = ", ".join(self.item(name, key) for name, key in keys)
                 computed = ", ".join(self.item(name, aggregate) for name, aggregate in aggregates)
                 return "; ".join(part for part in (f"by {by}" if by else "", computed) if part)
+            case Explode(_, array, outer, _, _):
+                return f"{self.text(array)}{' OUTER' if outer else ''}"
             case _:
                 return ""
 

@@ -10,8 +10,13 @@ from typing import ClassVar
 
 from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
-from dynamic_tables.errors import DefinitionError, StoreError, UnsupportedError, ValidationFailed
-from dynamic_tables.errors import RefreshFailed as EngineRefreshFailed
+from dynamic_tables.errors import (
+    DefinitionError,
+    RefreshFailed as EngineRefreshFailed,
+    StoreError,
+    UnsupportedError,
+    ValidationFailed,
+)
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock

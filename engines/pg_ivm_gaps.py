@@ -189,7 +189,9 @@ def _with(items: list[Item], wanted: Iterator[ColumnRef] | tuple[Expr, ...], pre
 
 
 LIMITS = Limits(
-    operators=OPERATORS - SET_OPERATIONS - {Operator.SEMI_JOIN, Operator.ANTI_JOIN, Operator.LIMIT},
+    operators=OPERATORS
+    - SET_OPERATIONS
+    - {Operator.SEMI_JOIN, Operator.ANTI_JOIN, Operator.LIMIT, Operator.EXPLODE},
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,

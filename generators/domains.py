@@ -124,7 +124,7 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
         (1, Domain(_timestamps("1900-01-01T00:00:00 2200-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
     ),
-    Kind.ARRAY: ((1, Domain(((), (1,), (1, 2), (2, 1), (None,), (1, None)))),),
+    Kind.ARRAY: ((1, Domain(((), (1,), (1, 2), (2, 1), (1, 1), (2, None, 1), (None,), (1, None)))),),
     Kind.STRUCT: ((1, Domain(((1, "a"), (1, None), (None, "a"), (None, None), (2, "s1:a")))),),
     Kind.MAP: ((1, Domain(((), (("a", 1),), (("a", 2),), (("a", 1), ("b", None)), (("", 0),)))),),
 }
@@ -163,7 +163,7 @@ TYPES: Sequence[tuple[int, SqlType]] = (
     (1, SMALLINT),
     (1, FLOAT),
     (1, BINARY),
-    (1, ARRAY),
+    (2, ARRAY),
     (1, STRUCT),
     (1, MAP),
 )

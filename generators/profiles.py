@@ -15,10 +15,10 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 19
+GENERATOR_VERSION = 20
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 19
+DRAWS_VERSION = 20
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
@@ -116,6 +116,8 @@ INTENT_NAMES = (
     "row comes between",
     "partition changed",
     "subtotals",
+    "elements change",
+    "group comes and goes",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 

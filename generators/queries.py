@@ -9,6 +9,7 @@ from functools import partial
 from generators import expressions
 from generators.aggregates import aggregate_form, beside_texts
 from generators.choices import Choices
+from generators.exploded import exploded
 from generators.expressions import TRUE, Term, call, constant, met, of_type
 from generators.grouping_sets import grouping_sets
 from generators.relations import (
@@ -89,6 +90,8 @@ class QueryWeights:
     derived_percent: int = 30
     forms_percent: int = 20
     """Percent of aggregates with further arguments, and of statistics (`generators.aggregates`)."""
+    exploded_percent: int = 5
+    """Percent of relations, and of whole FROM clauses, beside which the elements of an array stand."""
     max_rows: int = 400
     """Joins that may yield more rows than this are not generated: tests want many small cases."""
 
@@ -257,15 +260,22 @@ class QueryGenerator:
             if kind is JoinKind.CROSS and rows > self.weights.max_rows:
                 kind = JoinKind.INNER
             clause = self.join(kind, clause, right)
-        return clause
+        return self.with_elements(clause)
+
+    def with_elements(self, clause: FromClause) -> FromClause:
+        """The FROM clause, in some cases with the elements of an array beside its rows."""
+        if not self.choices.chance(self.weights.exploded_percent) or clause.rows > self.weights.max_rows:
+            return clause
+        return exploded(self.choices, clause, self.alias()) or clause
 
     def relation(self, sources: Sequence[Source], depth: int) -> FromClause:
         """One of the sources, or a sub-select."""
         alias = self.alias()
         if depth > 0 and self.choices.chance(self.weights.derived_percent):
             inner = self.query(sources, depth - 1)
-            return FromClause(Derived(inner.query, alias), scope_of(alias, inner.columns), inner.rows)
-        return read(self.choices.pick(sources), alias)
+            derived = Derived(inner.query, alias)
+            return self.with_elements(FromClause(derived, scope_of(alias, inner.columns), inner.rows))
+        return self.with_elements(read(self.choices.pick(sources), alias))
 
     def join(self, kind: JoinKind, left: FromClause, right: FromClause) -> FromClause:
         """A join of two FROM clauses, on a condition that usually equates two columns."""

@@ -238,6 +238,9 @@ def _with_fresh_aliases(inner: ir.Select, outer: ir.Select) -> ir.Select:
                 return replace(node, relation=fresh[relation])
             case ir.Named(_, alias) | ir.Derived(_, alias):
                 return replace(node, alias=fresh[alias])
+            case ir.Exploded(inner, array, alias):
+                parts = changed(inner, renamed), changed(array, renamed)
+                return replace(node, relation=parts[0], array=parts[1], alias=fresh[alias])
             case _:
                 return None
 

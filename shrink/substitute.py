@@ -82,6 +82,6 @@ def with_relation(source: ir.Relation, old: ir.Relation, new: ir.Relation) -> ir
     def change(node: ir.Node) -> ir.Node | None:
         if node == old:
             return new
-        return None if isinstance(node, ir.Join) else node
+        return None if isinstance(node, ir.Join | ir.Exploded) else node
 
     return changed(source, change)

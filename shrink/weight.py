@@ -159,12 +159,8 @@ def _without_parts(node: ir.Node) -> int:
             return _of_expression(node)
         case ir.Item():
             return 6
-        case ir.Named():
-            return 10
-        case ir.Derived():
-            return 15
-        case ir.Join(kind, _, _, on):
-            return JOIN_WEIGHTS[kind] + 5 * (on is not None)
+        case ir.Named() | ir.Derived() | ir.Join() | ir.Exploded():
+            return _relation(node)
         case ir.Select():
             return _block(node)
         case ir.SetOperation():
@@ -206,3 +202,17 @@ def _block(select: ir.Select) -> int:
 
 def _distances(frame: ir.Frame | None) -> int:
     return 0 if frame is None else sum(abs(end or 0) for end in (frame.start, frame.end))
+
+
+def _relation(node: ir.Relation) -> int:
+    match node:
+        case ir.Named():
+            return 10
+        case ir.Derived():
+            return 15
+        case ir.Join(kind, _, _, on):
+            return JOIN_WEIGHTS[kind] + 5 * (on is not None)
+        case ir.Exploded(_, _, _, outer, position):
+            return 35 + 6 * outer + 5 * position
+        case _:
+            assert_never(node)

@@ -37,6 +37,7 @@ class Operator(StrEnum):
     GROUPING_SETS = "grouping sets"
     WINDOW = "window"
     LIMIT = "limit"
+    EXPLODE = "explode"
     FILTER = "filter"
     PROJECTION = "projection"
     SCAN = "scan"
@@ -105,6 +106,8 @@ def own_operators(node: ir.RowSource) -> tuple[Operator, ...]:
             return (Operator.SCAN,)
         case ir.Join(kind):
             return (JOIN_OPERATORS[kind],)
+        case ir.Exploded():
+            return (Operator.EXPLODE,)
         case ir.SetOperation():
             return (Operator(node.sql.lower()),)
         case ir.Cte():

@@ -12,159 +12,23 @@ from enum import Enum
 from itertools import islice
 from typing import Any, ClassVar, TypeVar, assert_never, cast
 
-from workload.types import SqlType, Value
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRef:
-    """A column of a relation in scope, named by the relation's alias."""
-
-    relation: str
-    name: str
-    type: SqlType
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """A constant; always rendered with its type."""
-
-    value: Value
-    type: SqlType
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A scalar function or operator of `workload.sql.functions`, with the type of its result in Spark."""
-
-    function: str
-    args: tuple[Expr, ...]
-    type: SqlType
-
-
-class AggregateFunction(Enum):
-    """The aggregates; COUNT_STAR is the only one without an argument."""
-
-    COUNT_STAR = "COUNT(*)"
-    COUNT = "COUNT"
-    SUM = "SUM"
-    AVG = "AVG"
-    MIN = "MIN"
-    MAX = "MAX"
-    STDDEV_SAMP = "STDDEV_SAMP"
-    STDDEV_POP = "STDDEV_POP"
-    VAR_SAMP = "VAR_SAMP"
-    VAR_POP = "VAR_POP"
-    COVAR_SAMP = "COVAR_SAMP"
-    COVAR_POP = "COVAR_POP"
-    CORR = "CORR"
-    MIN_BY = "MIN_BY"
-    MAX_BY = "MAX_BY"
-    COLLECT_LIST = "COLLECT_LIST"
-    """The sorted list of the values; the set has each value once."""
-    COLLECT_SET = "COLLECT_SET"
-    LISTAGG = "LISTAGG"
-    PERCENTILE = "PERCENTILE"
-    BIT_AND = "BIT_AND"
-    BIT_OR = "BIT_OR"
-    BIT_XOR = "BIT_XOR"
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """An aggregate over the rows of a group; stands only in the items and HAVING of a grouped Select.
-
-    `extra`: its further arguments, as `workload.aggregates` describes them.
-    """
-
-    function: AggregateFunction
-    arg: Expr | None
-    distinct: bool
-    type: SqlType
-    extra: tuple[Expr, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Grouping:
-    """Whether a key is left out of the grouping set of a row: 1 if so, else 0."""
-
-    key: Expr
-    type: SqlType
-
-
-class WindowFunction(Enum):
-    """The window functions that are no aggregates."""
-
-    ROW_NUMBER = "row_number"
-    RANK = "rank"
-    DENSE_RANK = "dense_rank"
-    PERCENT_RANK = "percent_rank"
-    CUME_DIST = "cume_dist"
-    NTILE = "ntile"
-    LAG = "lag"
-    LEAD = "lead"
-    FIRST_VALUE = "first_value"
-    LAST_VALUE = "last_value"
-    NTH_VALUE = "nth_value"
-
-
-@dataclass(frozen=True, slots=True)
-class OrderKey:
-    """One key of an order in a window. NULL is the least value, as in Spark: last if descending."""
-
-    expr: Expr
-    descending: bool = False
-
-
-class FrameUnit(Enum):
-    """What a frame counts: rows, or the distance of values of the only key of the order."""
-
-    ROWS = "ROWS"
-    RANGE = "RANGE"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The rows from `start` to `end`: distances from the current row, negative before it; None: to the end.
-
-    A distance of 0 in a RANGE frame is the rows equal to the current one in the order.
-    """
-
-    unit: FrameUnit
-    start: int | None
-    end: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A function over rows around each row; stands only in the items and QUALIFY of a Select.
-
-    `frame` None: SQL's default, which is all rows up to those equal to the current one; all if unordered.
-    """
-
-    function: WindowFunction | AggregateFunction
-    args: tuple[Expr, ...]
-    partition: tuple[Expr, ...]
-    order: tuple[OrderKey, ...]
-    frame: Frame | None
-    type: SqlType
-    ignores_nulls: bool = False
-
-    @property
-    def depends_on_places(self) -> bool:
-        """Whether a value depends on which of the rows that are equal in the order come first."""
-        match self.function:
-            case WindowFunction.RANK | WindowFunction.DENSE_RANK:
-                return False
-            case WindowFunction.PERCENT_RANK | WindowFunction.CUME_DIST:
-                return False
-            case WindowFunction():
-                return True
-            case AggregateFunction():
-                whole = self.frame is None or (self.frame.start is None and self.frame.end is None)
-                return not whole and self.frame is not None and self.frame.unit is FrameUnit.ROWS
-
-
-Expr = ColumnRef | Literal | Call | Aggregate | Grouping | Window
+from workload.expression import (
+    Aggregate as Aggregate,
+    AggregateFunction as AggregateFunction,
+    Call as Call,
+    ColumnRef as ColumnRef,
+    Expr as Expr,
+    Frame as Frame,
+    FrameUnit as FrameUnit,
+    Grouping as Grouping,
+    Literal as Literal,
+    OrderKey as OrderKey,
+    Window as Window,
+    WindowFunction as WindowFunction,
+    expression_parts,
+    expression_with,
+)
+from workload.types import INT, SqlType
 
 
 class JoinKind(Enum):
@@ -208,7 +72,32 @@ class Join:
     on: Expr | None
 
 
-Relation = Named | Derived | Join
+POSITION, ELEMENT = "pos", "col"
+"""The names of the columns of `Exploded`, as Spark names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploded:
+    """The rows of a relation, each once for each element of an array that it has.
+
+    Under the alias there is a column `col`, the element, and with `position` before it `pos`, counted from 0.
+    `outer`: a row whose array is NULL or has no elements stays, with NULL in these columns.
+    """
+
+    relation: Relation
+    array: Expr
+    alias: str
+    outer: bool = False
+    position: bool = False
+
+    @property
+    def columns(self) -> Mapping[str, SqlType]:
+        """The columns under the alias, in order."""
+        element = self.array.type.parts[0][1]
+        return {POSITION: INT, ELEMENT: element} if self.position else {ELEMENT: element}
+
+
+Relation = Named | Derived | Join | Exploded
 
 MEMBERSHIP = (JoinKind.SEMI, JoinKind.ANTI)
 """The joins that only tell whether a left row has a match."""
@@ -343,20 +232,16 @@ N = TypeVar("N", bound=Node)
 def children(node: Node) -> tuple[Node, ...]:
     """The parts of a node, in the order in which every walker visits them."""
     match node:
-        case ColumnRef() | Literal() | Named():
+        case ColumnRef() | Literal() | Call() | Aggregate() | Grouping() | Window():
+            return expression_parts(node)
+        case Named():
             return ()
-        case Call(_, args, _):
-            return args
-        case Aggregate(_, arg, _, _, extra):
-            return extra if arg is None else (arg, *extra)
-        case Grouping(key, _):
-            return (key,)
-        case Window(_, args, partition, order):
-            return (*args, *partition, *(key.expr for key in order))
         case Item(expr, _):
             return (expr,)
         case Derived(query, _) | Cte(_, query) | Limited(query, _, _, _):
             return (query,)
+        case Exploded(relation, array, _, _, _):
+            return (relation, array)
         case Join(_, left, right, on):
             return (left, right) if on is None else (left, right, on)
         case Select(items, source, where, group_by, having, _, qualify):
@@ -377,25 +262,16 @@ def rebuilt(node: N, parts: Iterable[Any]) -> N:
 
 def _rebuilt(node: Node, parts: Iterator[Any]) -> Node:
     match node:
-        case ColumnRef() | Literal() | Named():
+        case ColumnRef() | Literal() | Call() | Aggregate() | Grouping() | Window():
+            return expression_with(node, parts)
+        case Named():
             return node
-        case Call():
-            return replace(node, args=tuple(parts))
-        case Aggregate():
-            return replace(node, arg=next(parts, None), extra=tuple(parts))
-        case Grouping():
-            return replace(node, key=next(parts))
-        case Window(_, args, partition, order):
-            return replace(
-                node,
-                args=tuple(islice(parts, len(args))),
-                partition=tuple(islice(parts, len(partition))),
-                order=tuple(replace(key, expr=next(parts)) for key in order),
-            )
         case Item():
             return replace(node, expr=next(parts))
         case Derived() | Cte() | Limited():
             return replace(node, query=next(parts))
+        case Exploded():
+            return replace(node, relation=next(parts), array=next(parts))
         case Join():
             return replace(node, left=next(parts), right=next(parts), on=next(parts, None))
         case Select(items, _, where, group_by, having, _, qualify):

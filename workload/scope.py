@@ -11,7 +11,7 @@ from workload.errors import WorkloadError
 from workload.query import subexpressions
 from workload.schema import Column
 from workload.sql import functions
-from workload.types import BOOLEAN, SqlType, fits
+from workload.types import BOOLEAN, Kind, SqlType, fits
 from workload.windows import check_sets, check_windows
 
 Catalog = Mapping[str, tuple[Column, ...]]
@@ -137,6 +137,13 @@ def relation_scope(relation: ir.Relation, catalog: Catalog) -> Scope:
             return {alias: {column.name: column.type for column in catalog[name]}}
         case ir.Derived(query, alias):
             return {alias: {column.name: column.type for column in output_columns(query, catalog)}}
+        case ir.Exploded(inner, array, alias, _, _):
+            scope = relation_scope(inner, catalog)
+            check_expression(array, scope)
+            if array.type.kind is not Kind.ARRAY:
+                raise WorkloadError(f"{alias} explodes a {array.type}, which is no ARRAY")
+            _check_unique((*scope, alias), "alias")
+            return {**scope, alias: relation.columns}
         case ir.Join(kind, left, right, on):
             scopes = relation_scope(left, catalog), relation_scope(right, catalog)
             _check_unique((*scopes[0], *scopes[1]), "alias")

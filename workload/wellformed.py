@@ -21,7 +21,7 @@ from workload.dml import (
 )
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
-from workload.query import Cte, Derived, Expr, Item, Named, Query, names_read, walk
+from workload.query import Cte, Derived, Exploded, Expr, Item, Named, Query, names_read, walk
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, Scope, check_expression, output_columns
@@ -261,7 +261,7 @@ def _names_of(query: Query) -> Iterator[str]:
     """Every name that is rendered: outputs, relations, aliases, CTEs, at any depth."""
     for node in walk(query):
         match node:
-            case Item(_, name) | Cte(name, _) | Derived(_, name):
+            case Item(_, name) | Cte(name, _) | Derived(_, name) | Exploded(alias=name):
                 yield name
             case Named(name, alias):
                 yield from (name, alias)

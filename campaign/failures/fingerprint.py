@@ -14,6 +14,7 @@ from workload.query import (
     AggregateFunction,
     Cte,
     Derived,
+    Exploded,
     Item,
     Named,
     Query,
@@ -115,7 +116,7 @@ def names_in(scenario: Scenario) -> set[str]:
     for definition in scenario.definitions:
         for node in walk(definition.query):
             match node:
-                case Item(_, name) | Cte(name, _) | Named(_, name) | Derived(_, name):
+                case Item(_, name) | Cte(name, _) | Named(_, name) | Derived(_, name) | Exploded(alias=name):
                     names.add(name)
                 case _:
                     pass

@@ -8,6 +8,7 @@ from campaign.errors import CampaignError
 from campaign.faults import (
     aggregates,
     changes,
+    exploded,
     from_contents,
     groups,
     joins,
@@ -30,7 +31,7 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, semi_joins, groups, aggregates, statistics, from_contents),
-        *(subqueries, limits, windows, changes, protocol, reading, recording, values, versions),
+        *(subqueries, limits, windows, exploded, changes, protocol, reading, recording, values, versions),
     )
     for fault in faults.FAULTS
 }

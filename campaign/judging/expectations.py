@@ -35,6 +35,7 @@ SUPPORTED = frozenset(
         "limit",
         "window",
         "grouping sets",
+        "explode",
         "grouped aggregation",
         "scalar aggregation",
     }

@@ -25,8 +25,7 @@ from dynamic_tables.plan.nodes import (
     Values,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, INT
-from dynamic_tables.plan.types import Columns as Columns
+from dynamic_tables.plan.types import BIGINT, INT, Columns as Columns
 
 OTHER = "$OTHER_"
 

@@ -15,6 +15,7 @@ from dynamic_tables.plan.nodes import (
     ROW_ID,
     Aggregate,
     Distinct,
+    Explode,
     Filter,
     Join,
     Limit,
@@ -69,6 +70,7 @@ OPERATOR_NAMES: Mapping[type[Plan], str] = {
     Mark: "mark join",
     Window: "window",
     Limit: "limit",
+    Explode: "explode",
 }
 """The operators whose nodes have one name each."""
 

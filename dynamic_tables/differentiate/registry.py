@@ -9,6 +9,7 @@ from dynamic_tables.differentiate import (
     apply,
     changes,
     copies,
+    explode,
     grouping,
     inner_join,
     limit,
@@ -82,6 +83,8 @@ _RULES = (
      "the child's", "affected partitions: omega@t1 - omega@t0; ties in the order of ids", PARTITIONS),
     ("limit", limit.state_limit, limit.delta_limit,
      "the child's", "first rows@t1 - @t0; equal rows in the order of the other columns, then of ids", WHOLE),
+    ("explode", explode.state_explode, explode.delta_explode,
+     "the row's id and the position; a pad has its own tag", "explode(dQ); also LATERAL VIEW", LINEAR),
     ("distinct", grouping.state_distinct, grouping.delta_distinct,
      "all values", "affected values: distinct@t1 - distinct@t0", WINDOWS),
     ("grouped aggregation", grouping.state_aggregate, grouping.delta_aggregate,
@@ -101,18 +104,18 @@ PAGES: Mapping[str, str] = {
     **dict.fromkeys(("semi join", "anti join", "mark join"), "subqueries.md"),
     "window": "windows.md",
     "limit": "limit.md",
+    "explode": "explode.md",
     **dict.fromkeys(("grouped aggregation", "scalar aggregation"), "aggregates.md"),
 }
 """The page of each operator in docs/operators: its algebra, an example, its cost, and what is FULL."""
 
 NOT_YET: Mapping[str, str] = {
     **dict.fromkeys(
-        (
-            "LATERAL, explode",
-            "recursive CTE",
-        ),
+        ("recursive CTE",),
         NO_RULE,
     ),
+    "explode beside groups or windows": "put one of them into a sub-select",
+    "GROUP BY, DISTINCT or LIMIT inside LATERAL": "one for each row; aggregates alone are maintained",
     "scalar subquery": "in GROUP BY, or of several rows; one aggregate is a join with its groups",
     "EXISTS, IN (subquery)": "in HAVING and in ON, and beside aggregates",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",

@@ -43,6 +43,11 @@ def branch_id(branch: int, child: Expr) -> Expr:
     return concat(text(f"u{branch}:"), child)
 
 
+def element_id(child: Expr, position: Expr) -> Expr:
+    """Returns the id of an element's row: the row's id and the position; that of a pad for none is NULL."""
+    return concat(text("e"), frame(child), frame(position))
+
+
 def occurrence_id(values: Sequence[Expr], occurrence: Expr) -> Expr:
     """Returns the id of a row of a table without ids: its content, and its number among equal rows."""
     return concat(text("o"), *(frame(value) for value in values), frame(occurrence))
@@ -56,6 +61,7 @@ class RowIds:
     pair: Callable[[Expr, Expr], Expr] = pair_id
     branch: Callable[[int, Expr], Expr] = branch_id
     occurrence: Callable[[Sequence[Expr], Expr], Expr] = occurrence_id
+    element: Callable[[Expr, Expr], Expr] = element_id
 
 
 ROW_IDS = RowIds()

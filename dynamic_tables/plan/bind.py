@@ -11,7 +11,9 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import conjuncts
+from dynamic_tables.plan.exploding import with_exploded_items, with_lateral_views
 from dynamic_tables.plan.expressions import Col, Lit, conjunction
+from dynamic_tables.plan.lateral import lateral_join
 from dynamic_tables.plan.limit import first_rows, is_cut
 from dynamic_tables.plan.nodes import (
     BoundQuery,
@@ -173,6 +175,7 @@ class QueryBinder:
         if where is not None:
             plan = self.restricted(plan, scope, list(conjuncts(where.this)), ctes)
         plan, scope, node = with_scalars(self, plan, scope, node, ctes)
+        plan, scope, node = with_exploded_items(self.names, plan, scope, node)
         bound = grouping.bind_items(self.names, node, plan, scope)
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on") is not None:
@@ -192,7 +195,8 @@ class QueryBinder:
         from_ = node.args.get("from_")
         if from_ is None:
             raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
-        return self._joined(*self.source(from_.this, ctes), node, ctes)
+        plan, scope = self._joined(*self.source(from_.this, ctes), node, ctes)
+        return with_lateral_views(self.names, plan, scope, node)
 
     def source(self, node: exp.Expr, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
         """Returns the plan and the scope of a FROM item with the joins attached to it."""
@@ -254,6 +258,8 @@ class QueryBinder:
 
     def join(self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
         """Returns the plan and the scope of a join with `left`, whose columns are in `scope`."""
+        if isinstance(node.this, exp.Lateral):
+            return lateral_join(self, left, scope, node, ctes)
         semi = (node.kind or "").upper() if (node.side or "").upper() in ("", "LEFT") else ""
         kind = JoinKind.INNER if semi in ("SEMI", "ANTI") else join_kind(node)
         right, right_scope = self.source(node.this, ctes)

@@ -340,6 +340,21 @@ def _grouping(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return Fn(GROUPING, tuple(map(plain.bind, node.expressions)), type_)
 
 
+def _array(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    _only(node, "expressions")
+    args = tuple(binder.bind(part) for part in node.expressions)
+    element = common_of(tuple(arg.type for arg in args)) if args else None
+    return call("array", *(args if element is None else (_retype(arg, element) for arg in args)))
+
+
+def _split(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    _only(node, "this", "expression")
+    separator = node.expression
+    if not (isinstance(separator, exp.Literal) and separator.is_string and separator.this in SEPARATORS):
+        raise not_admitted(node)
+    return binder.apply("split", node.this, separator)
+
+
 def _null(_: ExpressionBinder, node: exp.Expr) -> Expr:
     raise UnsupportedError("untyped NULL", "write CAST(NULL AS type)")
 
@@ -348,6 +363,9 @@ _PIECE = r"(?:[A-Za-z0-9-]|\[\^?(?:a-z|A-Z|0-9|[A-Za-z0-9])+\])[+*]?"
 _PIECES = rf"(?:{_PIECE}|\({_PIECE}+(?:\|{_PIECE}+)*\)[+*]?)+"
 PORTABLE = re.compile(rf"\^?{_PIECES}(?:\|{_PIECES})*")
 """Regular expressions of the few forms that Java and DuckDB read alike; Spark gets all others as written."""
+
+SEPARATORS = frozenset(",;:/_#@!%&=~ -")
+"""Texts that `split` takes by themselves in Java, which reads a regular expression there, and in DuckDB."""
 
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
     exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
@@ -372,6 +390,8 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.Grouping: _grouping,
     exp.GroupingId: _grouping,
     exp.Concat: _concat,
+    exp.Array: _array,
+    exp.RegexpSplit: _split,
     exp.Substring: _substring,
     exp.Replace: _replace,
     exp.TsOrDsAdd: _date_add,

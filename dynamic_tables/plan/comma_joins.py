@@ -7,10 +7,10 @@ order; as it is written, each row of part would be paired with each row of suppl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dynamic_tables.plan.expressions import Col, Expr, conjunction, conjuncts, walk
-from dynamic_tables.plan.nodes import Join, JoinKind, Plan, columns
-from dynamic_tables.plan.nodes import walk as nodes_of
+from dynamic_tables.plan.nodes import Explode, Filter, Join, JoinKind, Plan, columns, walk as nodes_of
 
 
 def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
@@ -21,6 +21,8 @@ def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
     """
     if not any(isinstance(node, Join) and node.kind is JoinKind.CROSS for node in nodes_of(plan)):
         return plan, where
+    if isinstance(plan, Explode):
+        return _below(plan, where)
     conditions: list[Expr] = []
     relations = list(_joined(plan, conditions))
     given = len(conditions)
@@ -46,6 +48,20 @@ def connected(plan: Plan, where: Expr) -> tuple[Plan, Expr | None]:
         condition for place, condition in enumerate(conditions) if place >= given and len(reads[place]) <= 1
     ]
     return result, conjunction(left) if left else None
+
+
+def _below(plan: Explode, where: Expr) -> tuple[Plan, Expr | None]:
+    """Returns the elements of the rows that meet the conditions which read no element; and the others."""
+    known = {column.name for column in columns(plan.child)}
+    own: list[Expr] = []
+    others: list[Expr] = []
+    for condition in conjuncts(where):
+        read = {part.name for part in walk(condition) if isinstance(part, Col)}
+        (own if read <= known else others).append(condition)
+    if own:
+        child, left = connected(plan.child, conjunction(own))
+        plan = replace(plan, child=child if left is None else Filter(child, left))
+    return plan, conjunction(others) if others else None
 
 
 def _meets(relation: int, done: set[int], joining: list[int], reads: list[set[int]]) -> bool:

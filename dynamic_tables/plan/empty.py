@@ -11,6 +11,7 @@ from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
     ExceptAll,
+    Explode,
     Filter,
     IntersectAll,
     Join,
@@ -60,7 +61,7 @@ class _Pruning:
                 return plan
             case Leaf(name, _):
                 return None if name in self.empty else plan
-            case Project() | Filter() | Distinct() | Numbered() | Window() | Limit():
+            case Project() | Filter() | Distinct() | Numbered() | Window() | Limit() | Explode():
                 child = self.pruned(plan.child)
                 return None if child is None else replace(plan, child=child)
             case Aggregate(_, keys, _):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dynamic_tables.plan.nested_types import array_type
 from dynamic_tables.plan.types import (
     BOOLEAN,
     DATE,
@@ -97,6 +98,15 @@ def _first_of_common(types: tuple[Type, ...]) -> Type | None:
     return types[0] if common(*types) is not None else None
 
 
+def _array(types: tuple[Type, ...]) -> Type | None:
+    element = common_of(types) if types else None
+    return None if element is None else array_type(element)
+
+
+def _split(types: tuple[Type, ...]) -> Type | None:
+    return array_type(STRING) if types == (STRING, STRING) else None
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "+": Function(_arithmetic(_sum_width), "({0} + {1})", "CAST({0} + {1} AS {type})"),
     "-": Function(_arithmetic(_sum_width), "({0} - {1})", "CAST({0} - {1} AS {type})"),
@@ -132,12 +142,27 @@ FUNCTIONS: Mapping[str, Function] = {
     "rlike": Function(_fixed(BOOLEAN, STRING, STRING), "({0} RLIKE {1})", "regexp_matches({0}, {1})"),
     "date_add": Function(_fixed(DATE, DATE, INT), "date_add({0}, {1})", "CAST({0} + {1} AS DATE)"),
     "datediff": Function(_fixed(INT, DATE, DATE), "datediff({0}, {1})", "CAST({0} - {1} AS INTEGER)"),
+    "array": Function(_array, "array({args})", "CAST([{args}] AS {type})"),
+    # Only separators of `bind_expression.SEPARATORS`, which are no signs of a regular expression.
+    "split": Function(_split, "split({0}, {1})", "string_split({0}, {1})"),
     **{
         part: Function(_fixed(INT, DATE), f"{part}({{0}})", f"CAST({part}({{0}}) AS INTEGER)")
         for part in ("year", "month", "day")
     },
 }
 """Functions with a type rule and a text; CASE, IN and CAST are bound and rendered by code."""
+
+FIELD = "field"
+"""A field of a STRUCT: only the engine uses it, for what `explode` and `inline` show of pairs and structs."""
+
+MAP_ENTRIES = "map_entries"
+"""The pairs of a MAP as an array of structs: only the engine uses it, for `explode` of a map."""
+
+INTERNAL: Mapping[str, Function] = {
+    FIELD: Function(lambda types: None, "{0}[{1}]"),
+    MAP_ENTRIES: Function(lambda types: None, "map_entries({0})"),
+}
+"""Functions of the plan that no query calls by these names; their type is told where they are made."""
 
 CASE = "case"
 IN = "in"
@@ -157,7 +182,7 @@ STATEMENT_FUNCTIONS: frozenset[str] = frozenset(
     "bool_and bool_or bit_and bit_or bit_xor min_by max_by count_if "
     "sqrt floor ceil round sign power exp ln if isnull isnotnull instr lpad rpad left right repeat reverse "
     "translate ascii concat_ws md5 last_day make_date date_trunc trunc dayofweek hour minute second "
-    "ilike regexp_like decode decode_case "
+    "ilike regexp_like decode decode_case split "
     "explode posexplode array map struct named_struct size array_contains collect_list sort_array".split()
 )
 """Functions that DML may call besides those in the registry."""

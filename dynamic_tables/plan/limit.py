@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.correlated import Ctes, Queries
+from dynamic_tables.plan.exploding import output_names
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import Limit, Project
 from dynamic_tables.plan.parse import parts
@@ -109,16 +110,22 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
     grouped = group is not None or any(item.find(exp.AggFunc) for item in query.expressions)
     if key.find(exp.AggFunc) is not None and not grouped:
         raise UnsupportedError("an aggregate in ORDER BY with LIMIT over rows", "group them")
-    merges = (j.args.get("using") or j.args.get("method") for j in query.find_all(exp.Join))
-    if names and any(merges):
+    if names and any(join.args.get("using") or join.args.get("method") for join in _own_joins(query)):
         # A merged column and those that it stands for have one name; an output may be either.
         raise UnsupportedError("a key of ORDER BY with LIMIT beside USING or NATURAL", "select it")
 
 
+def _own_joins(query: exp.Select) -> Iterator[exp.Join]:
+    """Yields the joins in FROM, also those in parentheses, but not those of sub-selects."""
+    for part in (query.args.get("from_"), *(query.args.get("joins") or ())):
+        for node in () if part is None else part.walk(prune=lambda node: isinstance(node, exp.Select)):
+            if isinstance(node, exp.Join):
+                yield node
+
+
 def _is_output(query: exp.Select, name: str) -> bool:
     """Tells whether a name is surely that of an output; what a star brings is found as an input, too."""
-    named = (item for item in query.expressions if isinstance(item, exp.Alias | exp.Column))
-    return any(item.alias_or_name.lower() == name.lower() for item in named)
+    return any(known.lower() == name.lower() for item in query.expressions for known in output_names(item))
 
 
 def _column(outputs: Outputs, extra: Outputs, place: int | str | Hidden) -> Col:

@@ -14,6 +14,7 @@ from dynamic_tables.plan.functions import IN
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
+    Explode,
     Filter,
     Join,
     JoinKind,
@@ -106,6 +107,8 @@ class _Keys:
                 | Window(child)
                 | SemiJoin(child, _, _, _)
             ):
+                return self.of(child, name) if _has(child, name) else None
+            case Explode(child):
                 return self.of(child, name) if _has(child, name) else None
             case Join(JoinKind.INNER | JoinKind.CROSS, left, right, _):
                 return self.of(left if _has(left, name) else right, name)

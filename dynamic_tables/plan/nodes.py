@@ -193,6 +193,20 @@ class Limit:
 
 
 @dataclass(frozen=True, eq=False)
+class Explode:
+    """The child's rows, each once for each element of an array, with the position, from 0, and the element.
+
+    `outer`: a row without elements stays, with NULL for both; without `outer` it goes.
+    """
+
+    child: Plan
+    array: Expr
+    outer: bool
+    position: Col
+    value: Col
+
+
+@dataclass(frozen=True, eq=False)
 class Values:
     """Constant rows; `rows` has a value for each of `columns_`."""
 
@@ -216,6 +230,7 @@ Plan = (
     | Numbered
     | Window
     | Limit
+    | Explode
     | Values
 )
 
@@ -233,18 +248,29 @@ def columns(plan: Plan) -> tuple[Col, ...]:
             return columns(left) + columns(right)
         case SemiJoin(left, _, _, _):
             return columns(left)
-        case Mark(left, _, name):
-            return (*columns(left), Col(name, BOOLEAN))
         case SetOperation(branches):
             return columns(branches[0])
         case Aggregate(_, keys, aggregates):
             return tuple(Col(name, expr.type) for name, expr in (*keys, *aggregates))
-        case Numbered(child, _, name):
-            return (*columns(child), Col(name, INT))
-        case Window(child, calls):
-            return (*columns(child), *(Col(name, call.type) for name, call in calls))
+        case Numbered() | Mark() | Window() | Explode():
+            return (*columns(children(plan)[0]), *added(plan))
         case Values(columns_, _):
             return columns_
+        case _:
+            assert_never(plan)
+
+
+def added(plan: Numbered | Mark | Window | Explode) -> tuple[Col, ...]:
+    """Returns the columns that a node adds to those of its child."""
+    match plan:
+        case Numbered(_, _, name):
+            return (Col(name, INT),)
+        case Mark(_, _, name):
+            return (Col(name, BOOLEAN),)
+        case Window(_, calls):
+            return tuple(Col(name, call.type) for name, call in calls)
+        case Explode(_, _, _, position, value):
+            return (position, value)
         case _:
             assert_never(plan)
 
@@ -262,6 +288,7 @@ def children(plan: Plan) -> tuple[Plan, ...]:
             | Numbered(child, _, _)
             | Window(child)
             | Limit(child)
+            | Explode(child)
         ):
             return (child,)
         case Join(_, left, right, _) | SemiJoin(left, right, _, _) | Mark(left, right):
@@ -279,7 +306,7 @@ def rebuilt(plan: Plan, parts: Sequence[Plan]) -> Plan:
     match plan:
         case Scan() | Leaf() | Values():
             return plan
-        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Window() | Limit():
+        case Project() | Filter() | Distinct() | Aggregate() | Numbered() | Window() | Limit() | Explode():
             return replace(plan, child=parts[0])
         case Join() | SemiJoin() | Mark():
             return replace(plan, left=parts[0], right=parts[1])

@@ -41,6 +41,7 @@ SPARK_NAMES: Mapping[str, str] = {
     "group_concat": "listagg",
     "day_of_week": "dayofweek",
     "quantile": "percentile",
+    "regexp_split": "split",
     "logical_and": "bool_and",
     "logical_or": "bool_or",
     "str_position": "instr",

@@ -11,8 +11,8 @@ from dynamic_tables.plan.nodes import JoinKind
 from dynamic_tables.plan.parse import NON_DETERMINISTIC, function_name, parts
 
 CLAUSES = frozenset(
-    "with_ expressions from_ joins where group having windows qualify distinct this expression alias "
-    "side kind".split()
+    "with_ expressions from_ joins laterals where group having windows qualify distinct this expression "
+    "alias side kind".split()
 )
 """sqlglot's names of the clauses that the binder reads."""
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from dynamic_tables.plan.dialects import Dialect
-from dynamic_tables.plan.expressions import Col, Expr, Lit, replace_columns
-from dynamic_tables.plan.expressions import walk as walk_expression
+from dynamic_tables.plan.expressions import Col, Expr, Lit, replace_columns, walk as walk_expression
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
+    Explode,
     Filter,
     Join,
     JoinKind,
@@ -146,6 +146,16 @@ class _Renderer:
                 text += f" ORDER BY {', '.join(map(self.expressions.sort_key, order))}" if order else ""
                 text += "" if count is None else f" LIMIT {count}"
                 return text + (f" OFFSET {offset}" if offset else "")
+            case Numbered() | Window() | Explode() | Mark():
+                return self.with_more_columns(plan)
+            case Values():
+                return self.values(plan)
+            case _:
+                assert_never(plan)
+
+    def with_more_columns(self, plan: Numbered | Window | Explode | Mark) -> str:
+        """Returns a plan that adds columns to its child, as a SELECT statement."""
+        match plan:
             case Numbered(child, partition, name):
                 by = ", ".join(self.expressions.expr(expr) for expr in partition)
                 counter = f"CAST(row_number() OVER (PARTITION BY {by} ORDER BY {by}) AS INT)"
@@ -154,8 +164,10 @@ class _Renderer:
             case Window(child, calls):
                 listed = ", ".join(self.expressions.item(call, name) for name, call in calls)
                 return f"SELECT {self.names(child)}, {listed} FROM {self.source(child)}"
-            case Values():
-                return self.values(plan)
+            case Explode(child, array, outer, position, value):
+                names = [self.dialect.identifier(column.name) for column in (position, value)]
+                exploded = self.dialect.exploded(self.expressions.expr(array), outer, *names)
+                return exploded.over(self.names(child), self.source(child))
             case Mark():
                 raise TypeError("a mark is rendered as the semi joins that its rule makes of it")
             case _:

@@ -128,7 +128,7 @@ class ExpressionRenderer:
 
     def _template(self, fn: Fn, args: list[str]) -> str:
         fields = {"type": self.dialect.type_name(fn.type), "args": ", ".join(args)}
-        text = self.dialect.function_text(functions.FUNCTIONS[fn.name])
+        text = self.dialect.function_text(functions.INTERNAL.get(fn.name) or functions.FUNCTIONS[fn.name])
         if "{wide0}" in text:
             wide = functions.wide_left(fn.args[0].type, fn.type)
             fields["wide0"] = (

@@ -105,5 +105,15 @@ class SparkText(Spark):
             self._match(TokenType.AND)
             return self.expression(exp.Between(this=this, low=low, high=self._parse_compared()))
 
+        def _parse_lateral(self) -> exp.Lateral | None:
+            """Parses LATERAL; the names of a view's columns may also follow its alias without AS."""
+            lateral = super()._parse_lateral()
+            view = lateral is not None and lateral.args.get("view")
+            alias = lateral.args["alias"] if lateral is not None and view else None
+            named = self._curr and self._curr.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+            if named and alias is not None and alias.this and not alias.args.get("columns"):
+                alias.set("columns", self._parse_csv(self._parse_id_var))
+            return lateral
+
         def _parse_is_rhs(self, distinct: bool = False) -> exp.Expr | None:
             return self._parse_compared() if distinct else super()._parse_is_rhs()

@@ -12,8 +12,7 @@ from dynamic_tables.definition import BaseTable, DynamicTable, RefreshMode
 from dynamic_tables.differentiate.algebraic import GROUPS, NET_CHANGES, PARTS, Algebra
 from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
-from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0
-from dynamic_tables.differentiate.differentiation import At, leaf_name
+from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0, At, leaf_name
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
 from dynamic_tables.refresh.action import Readable, decide

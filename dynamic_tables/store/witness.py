@@ -19,6 +19,7 @@ from dynamic_tables.differentiate.registry import RULES, initial_plan
 from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.grouping import UNNAMED
+from dynamic_tables.plan.nested_types import element_of, fields_of, pair_of
 from dynamic_tables.plan.nodes import BoundQuery, Limit, Window, walk
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import Kind, Type
@@ -52,7 +53,7 @@ VALUES: Mapping[Kind, Sequence[str]] = {
     ),
     Kind.TIMESTAMP: ("TIMESTAMP '2024-01-31 00:00:00'", "NULL", "TIMESTAMP '2024-02-29 23:59:59.5'"),
 }
-"""Values as Spark's SQL has them, by kind; of another kind there is NULL alone."""
+"""Values as Spark's SQL has them, by kind; those of nested types are made of these."""
 
 
 def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Mapping[str, Definition]) -> str:
@@ -132,9 +133,28 @@ def made_up(workspace: Workspace, source: Definition, sources: int) -> SparkRela
     return workspace.query(f"SELECT * FROM VALUES {', '.join(f'({row})' for row in rows)} AS made({names})")
 
 
+def nested_values(type_: Type, place: int) -> Sequence[str]:
+    """Returns values of a nested type: NULL, and arrays of none, one and several elements, some equal."""
+    element, fields = element_of(type_), fields_of(type_)
+    if element is not None:
+        of = [value(element, row, place) for row in range(4)]
+        listed: Sequence[Sequence[str]] = (of[:2], [], [of[1], of[2], of[1]], of[3:], [of[0], of[0]])
+        texts = [f"array({', '.join(each)})" for each in listed]
+        return (*texts[:2], "NULL", *texts[2:])
+    if fields:
+        rows = ([value(part, row + n, place) for n, (_, part) in enumerate(fields)] for row in range(3))
+        return (*(f"struct({', '.join(row)})" for row in rows), "NULL")
+    if pair := pair_of(type_):
+        # A key is not NULL, and no key comes twice.
+        keys = [key for key in (value(pair[0], row, 0) for row in range(4)) if "NULL" not in key]
+        first, second = ((key, value(pair[1], row, place)) for row, key in enumerate(keys[:2]))
+        return (f"map({', '.join((*first, *second))})", "map()", "NULL", f"map({', '.join(second)})")
+    return ("NULL",)
+
+
 def value(type_: Type, row: int, place: int) -> str:
     """Returns the value of a column in a row: the columns go through their values at different paces."""
-    known = VALUES.get(type_.kind, ("NULL",))
+    known = VALUES.get(type_.kind) or nested_values(type_, place)
     chosen = known[(row + place * (row // len(known) + 1)) % len(known)]
     if type_.kind is Kind.DECIMAL and chosen != "NULL":
         fits = abs(Decimal(chosen)) < 10 ** (type_.precision - type_.scale)

@@ -12,8 +12,7 @@ from typing import assert_never
 import duckdb
 
 from dynamic_tables.definition import Columns
-from dynamic_tables.plan.types import Kind as EngineKind
-from dynamic_tables.plan.types import Type, decimal
+from dynamic_tables.plan.types import Kind as EngineKind, Type, decimal
 from engines.memory.database import fetched
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.schema import Table

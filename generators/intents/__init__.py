@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from generators.intents import failing, groups, history, joins, limits, many, sets, windows
+from generators.intents import (
+    exploded,
+    failing,
+    groups,
+    history,
+    joins,
+    limits,
+    many,
+    sets,
+    subqueries,
+    windows,
+)
 from generators.intents.script import Act, Intent, Script
 
 INTENTS: Mapping[str, Intent] = {
@@ -57,6 +68,8 @@ INTENTS: Mapping[str, Intent] = {
         windows.row_comes_between,
         windows.partition_changed,
         windows.subtotals,
+        exploded.elements_change,
+        subqueries.group_comes_and_goes,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""

@@ -38,16 +38,18 @@ from tests.ir import (
     window,
 )
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
-from workload.query import JoinKind, Limited, Query, SortKey
+from workload.query import ColumnRef, Exploded, JoinKind, Limited, Query, SortKey
 from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
-from workload.sql import Dialect, render_query
+from workload.schema import Column
+from workload.sql import Dialect, definition_text, written_query
 from workload.trace import Action, Refreshed, Trace
-from workload.types import INT, STRING, Row
+from workload.types import BIGINT, INT, STRING, Row
 
 ORDERS = table("orders", id=INT, city=INT, amount=INT)
 CITIES = table("cities", city=INT, name=STRING)
 ORDER, CITY = columns(ORDERS), columns(CITIES)
+COL = {name: ColumnRef("v", name, INT) for name in ("pos", "col")}
 SAME_CITY = call("eq", ORDER["city"], CITY["city"])
 CITY_OF_ORDER = {"id": ORDER["id"], "amount": ORDER["amount"], "name": CITY["name"], "key": CITY["city"]}
 
@@ -68,6 +70,23 @@ BY_CITY = select(
     named("orders"),
     group_by=[ORDER["city"]],
 )
+
+GROUPS = (Column("city", INT), Column("n", BIGINT))
+KNOWN = call("is_not_null", columns(GROUPS, "g")["n"])
+COUNTED = select({"city": CITY["city"], "n": count_star()}, named("cities"), group_by=[CITY["city"]])
+MARKED = select(
+    {"id": ORDER["id"], "known": KNOWN},
+    join(
+        JoinKind.LEFT,
+        named("orders"),
+        derived(
+            select({"city": CITY["city"], "n": count_star()}, named("cities"), group_by=[CITY["city"]]), "g"
+        ),
+        call("eq", ORDER["city"], columns(GROUPS, "g")["city"]),
+    ),
+    where=call("or", call("gt", ORDER["amount"], 10), KNOWN),
+)
+"""Orders with whether their city is known: written with EXISTS, the engine reads a mark join."""
 
 DEFINITIONS: Mapping[str, Query] = {
     "scan": select(dict(ORDER), named("orders")),
@@ -91,6 +110,7 @@ DEFINITIONS: Mapping[str, Query] = {
     "full join": joined(JoinKind.FULL),
     "semi join": select(dict(ORDER), join(JoinKind.SEMI, named("orders"), named("cities"), SAME_CITY)),
     "anti join": select(dict(ORDER), join(JoinKind.ANTI, named("orders"), named("cities"), SAME_CITY)),
+    "mark join": MARKED,
     "window": select(
         {
             "city": ORDER["city"],
@@ -105,6 +125,12 @@ DEFINITIONS: Mapping[str, Query] = {
         (SortKey("city", descending=True), SortKey("id")),
         3,
         1,
+    ),
+    "explode": select(
+        {"id": ORDER["id"], "place": COL["pos"], "value": COL["col"]},
+        Exploded(
+            named("orders"), call("array", ORDER["city"], ORDER["amount"]), "v", outer=True, position=True
+        ),
     ),
     "distinct": select({"city": ORDER["city"]}, named("orders"), distinct=True),
     "grouped aggregation": BY_CITY,
@@ -258,8 +284,17 @@ HISTORY = (
 
 def scenario(query: Query) -> Scenario:
     """The one history with a definition."""
-    definition = DynamicTable("d", query, RefreshMode.INCREMENTAL)
+    definition = DynamicTable("d", query, RefreshMode.INCREMENTAL, style=style_of(query))
     return Scenario("by hand", (ORDERS, CITIES), (definition,), HISTORY)
+
+
+def style_of(query: Query) -> int:
+    """A style with the subquery that the query stands for; 0 where it stands for none."""
+    if query is not MARKED:
+        return 0
+    names = {table.name: [column.name for column in table.columns] for table in (ORDERS, CITIES)}
+    texts = ((style, written_query(query, style, names).upper()) for style in range(1, 100))
+    return next(style for style, text in texts if "OR EXISTS" in text)
 
 
 def never(_: Refreshed) -> Sequence[Row]:
@@ -270,7 +305,8 @@ def never(_: Refreshed) -> Sequence[Row]:
 def operators_of(query: Query) -> Iterable[str]:
     """The operators as the engine sees them."""
     tables = [f"{t.name}({', '.join(f'{c.name} {c.type}' for c in t.columns)})" for t in (ORDERS, CITIES)]
-    return explain(render_query(query, Dialect.SPARK), declare(tables)).operators
+    text = definition_text(scenario(query), scenario(query).definitions[0], Dialect.SPARK)
+    return explain(text, declare(tables)).operators
 
 
 def run(query: Query, operators: Mapping[str, OperatorRule] = OPERATORS) -> Trace:

@@ -70,7 +70,7 @@ FULL = {
     "SELECT l, COUNT(*) AS n FROM r GROUP BY l": "GROUP BY by a value of type array<int>",
     "SELECT DISTINCT l FROM r": "DISTINCT by a value of type array<int>",
     "SELECT percentile(k, 0.5) AS y FROM r": "unsupported: function percentile: ",
-    "SELECT k, explode(l) AS e FROM r": "unsupported: function explode: ",
+    "SELECT k, explode(l) + 1 AS e FROM r": "unsupported: function explode: ",
     "SELECT k, ROW_NUMBER() OVER (ORDER BY k) AS n FROM r": "unsupported: window function: ",
     "SELECT stddev(ceil(k)) AS y FROM r": "unsupported: function stddev: ",
     # A variable may have the name of a column, or be written in other capitals.

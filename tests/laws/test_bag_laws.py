@@ -2,8 +2,7 @@
 
 from decimal import Decimal
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from oracle.bag import Bag
 from oracle.compare import compare, difference

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import duckdb
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from dynamic_tables.differentiate.row_id import branch_id, key_id, occurrence_id, pair_id
+from dynamic_tables.differentiate.row_id import branch_id, element_id, key_id, occurrence_id, pair_id
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Expr, Lit, Scalar
 from dynamic_tables.plan.render_expression import render_expression
@@ -125,6 +124,18 @@ def test_branches_keep_equal_ids_apart(m: int, a: str, n: int, b: str) -> None:
     assert (left == right) == ((m, a) == (n, b))
 
 
+places = st.none() | st.integers(0, 12)
+
+
+@given(st.text("e01:ni", max_size=6), places, st.text("e01:ni", max_size=6), places)
+def test_elements_have_one_id_exactly_if_row_and_position_are_the_same(
+    a: str, m: int | None, b: str, n: int | None
+) -> None:
+    """The position of a pad is NULL."""
+    left, right = (identifier(element_id(Lit(row, STRING), Lit(at, INT))) for row, at in ((a, m), (b, n)))
+    assert (left == right) == ((a, m) == (b, n))
+
+
 @given(pairs_of_rows, st.integers(1, 3), st.integers(1, 3))
 def test_occurrences_keep_equal_rows_apart(
     rows: tuple[tuple[Lit, ...], tuple[Lit, ...]], m: int, n: int
@@ -138,5 +149,6 @@ def test_occurrences_keep_equal_rows_apart(
 def test_the_kinds_of_ids_never_meet() -> None:
     value = Lit("x", STRING)
     made = [key_id([value]), pair_id(value, value), branch_id(0, value), occurrence_id([value], Lit(1, INT))]
-    assert {identifier(expr)[0] for expr in made} == set("gjuo")
-    assert len({identifier(expr) for expr in made}) == 4
+    made.append(element_id(value, Lit(1, INT)))
+    assert {identifier(expr)[0] for expr in made} == set("gjuoe")
+    assert len({identifier(expr) for expr in made}) == 5

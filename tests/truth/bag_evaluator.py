@@ -183,6 +183,8 @@ def source_rows(relation: ir.Relation, relations: Mapping[str, Relation]) -> Sou
             return _under_alias(alias, evaluate(query, relations))
         case ir.Join():
             return _join(relation, relations)
+        case ir.Exploded():
+            return _exploded(relation, relations)
         case _:
             assert_never(relation)
 
@@ -212,6 +214,22 @@ def _join(join: ir.Join, relations: Mapping[str, Relation]) -> Source:
         unmatched = [row for i, row in enumerate(right.rows) if i not in matched_right]
         rows += [{**dict.fromkeys(left.names), **row} for row in unmatched]
     return Source(left.names + right.names, rows)
+
+
+def _exploded(node: ir.Exploded, relations: Mapping[str, Relation]) -> Source:
+    rows = source_rows(node.relation, relations)
+    names = tuple((node.alias, name) for name in node.columns)
+    result: list[Scoped] = []
+    for row in rows.rows:
+        elements = row_value(node.array, row)
+        assert elements is None or isinstance(elements, tuple)
+        pairs = list(enumerate(elements or ()))
+        if not pairs and node.outer:
+            result.append({**row, **dict.fromkeys(names)})
+        for place, element in pairs:
+            values = {ir.POSITION: place, ir.ELEMENT: element}
+            result.append({**row, **{(alias, name): values[name] for alias, name in names}})
+    return Source(rows.names + names, result)
 
 
 def holds(condition: Expr | None, row: Scoped) -> bool:

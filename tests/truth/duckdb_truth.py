@@ -10,7 +10,7 @@ from tests.truth.bag_evaluator import Relation
 from workload.query import Query
 from workload.schema import Column
 from workload.sql import Dialect, literal, render_query, type_name
-from workload.types import TIMESTAMP, TIMESTAMP_NTZ, SqlType, parse_type
+from workload.types import TIMESTAMP, TIMESTAMP_NTZ, SqlType, array_of, parse_type
 
 SPARK_NAMES = {"INTEGER": "INT", "VARCHAR": "STRING", "BLOB": "BINARY", "TIMESTAMP": "TIMESTAMP_NTZ"}
 
@@ -54,4 +54,6 @@ def shown_types(columns: Iterable[Column]) -> str:
 
 def sql_type(duckdb_name: str) -> SqlType:
     """The type of a DuckDB type name."""
+    if duckdb_name.endswith("[]"):
+        return array_of(sql_type(duckdb_name.removesuffix("[]")))
     return parse_type(SPARK_NAMES.get(duckdb_name, duckdb_name))

@@ -11,6 +11,7 @@ from tests.ir import (
     call,
     case,
     cast,
+    col,
     columns,
     count_star,
     derived,
@@ -24,7 +25,7 @@ from tests.ir import (
     with_,
 )
 from tests.truth.matrix_tables import CUSTOMER, NAN, NOBODY, ORDER, SPECIMEN
-from workload.query import MEMBERSHIP, Aggregate, Expr, Join, JoinKind, Query, Relation
+from workload.query import MEMBERSHIP, Aggregate, Exploded, Expr, Join, JoinKind, Query, Relation
 from workload.schema import Column, Table
 from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
 
@@ -240,6 +241,27 @@ def ctes() -> Mapping[str, Query]:
     }
 
 
+def exploded() -> Mapping[str, Query]:
+    """Elements beside rows: of no array and of several, with equal and missing elements, below joins."""
+    parts = call("split", call("nullif", v["s"], "a"), ",")
+    pair_of_keys = call("array", c["k"], null(INT), c["k"])
+    queries: dict[str, Query] = {}
+    for outer in (False, True):
+        of_texts = Exploded(specimens, parts, "e", outer, position=True)
+        place, part = col("e", "pos", INT), col("e", "col", STRING)
+        queries[f"parts of texts, outer {outer}"] = select({"id": v["id"], "p": place, "e": part}, of_texts)
+        queries[f"places of parts, outer {outer}"] = grouped({"p": place}, {"n": count_star()}, of_texts)
+        elements = Exploded(customers, pair_of_keys, "e", outer)
+        key = col("e", "col", INT)
+        again = Exploded(elements, call("array", key, c["k"]), "f", outer)
+        queries[f"elements of elements, outer {outer}"] = select({"e": key, "f": col("f", "col", INT)}, again)
+        for kind in (JoinKind.LEFT, JoinKind.FULL, JoinKind.SEMI):
+            beside = join(kind, orders, elements, call("eq", o["k"], key))
+            items = {"k": o["k"], **({} if kind is JoinKind.SEMI else {"e": key})}
+            queries[f"{kind.value} with elements, outer {outer}"] = select(items, beside)
+    return queries
+
+
 QUERIES: Mapping[str, Query] = {
     **aggregations(),
     **groupings(),
@@ -247,4 +269,5 @@ QUERIES: Mapping[str, Query] = {
     **nested_joins(),
     **compositions(),
     **ctes(),
+    **exploded(),
 }

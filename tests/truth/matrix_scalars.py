@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
+from generators.exploded import SEPARATORS
 from generators.expressions import PATTERNS
 from tests.ir import Operand, call, case, cast, columns, join, lit, named, null, select
 from tests.truth.matrix_tables import NAN, PRICE, SPECIMEN
@@ -207,6 +208,8 @@ MATRIX: Mapping[str, Sequence[Call]] = {
     "year": each("year", "tn"),
     "month": each("month", "tn"),
     "day": each("day", "tn"),
+    "array": [*pairs("array", "ii il yh ll ss dd bb uu tt nn"), call("array", a["i"], 7, null(INT))],
+    "split": [call("split", a[text], separator) for text in "sp" for separator in SEPARATORS],
     "cast": list(casts()),
     "case": list(cases()),
     "in": list(memberships()),

@@ -227,6 +227,7 @@ STRICT: Mapping[str, Callable[..., Value]] = {
     "year": lambda _, a: a.year,
     "month": lambda _, a: a.month,
     "day": lambda _, a: a.day,
+    "split": lambda _, text, separator: tuple(text.split(separator)),
     "cast": lambda call, a: cast_value(a, call.args[0].type, call.type),
 }
 
@@ -244,6 +245,9 @@ LAZY: Mapping[str, Callable[[Call, ValueOf], Value]] = {
     "nullif": _nullif,
     "greatest": _extreme(max),
     "least": _extreme(min),
+    "array": lambda call, value_of: tuple(
+        None if (value := value_of(arg)) is None else fit(value, call.type.parts[0][1]) for arg in call.args
+    ),
     "case": _case,
     "in": _in,
 }

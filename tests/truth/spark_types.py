@@ -88,6 +88,10 @@ def call_type(function: str, args: Sequence[Expr]) -> SqlType:
             return DOUBLE
         case "coalesce" | "greatest" | "least":
             return common_type(arg.type for arg in args)
+        case "array":
+            return array_of(common_type(arg.type for arg in args))
+        case "split":
+            return array_of(STRING)
         case "case":
             return common_type(arg.type for arg in (*args[1::2], args[-1]))
         case "date_add":

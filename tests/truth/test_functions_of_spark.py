@@ -18,8 +18,7 @@ from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.expressions import Fn, walk
 from dynamic_tables.plan.functions import PASSED
-from dynamic_tables.plan.nodes import BoundQuery, Project
-from dynamic_tables.plan.nodes import walk as nodes_of
+from dynamic_tables.plan.nodes import BoundQuery, Project, walk as nodes_of
 from dynamic_tables.plan.parse import NON_DETERMINISTIC, OUTSIDE
 from dynamic_tables.plan.types import INT
 from dynamic_tables.store.texts import type_of

@@ -31,11 +31,45 @@ WORLD: dict[str, Definition] = {
         table("r", "a INT, b STRING, f BOOLEAN, g BOOLEAN, h BOOLEAN, d DECIMAL(5,2), x DOUBLE, t DATE"),
         table("s", "a BIGINT, c STRING, g DECIMAL(10,4), h INT"),
         table("u", "a INT, h INT, z STRING"),
+        table("n", "a INT, x ARRAY<INT>, w ARRAY<STRING>, b STRING, z ARRAY<STRUCT<`p`:INT,`q`:STRING>>"),
+        table("m", "a INT, m MAP<STRING,INT>"),
         table("rates", "a INT, p DECIMAL(4,4), q DECIMAL(3,2), w DECIMAL(9,0)"),
     )
 }
 
 TEXTS = """
+SELECT a, e FROM n LATERAL VIEW explode(x) v AS e
+SELECT a, e FROM n LATERAL VIEW OUTER explode(x) v e WHERE e > 1 OR e IS NULL
+SELECT * FROM n LATERAL VIEW posexplode(x) v
+SELECT a, v.* FROM n LATERAL VIEW OUTER posexplode(w) v AS p, e
+SELECT a, v.*, y.* FROM n LATERAL VIEW explode(x) v AS e LATERAL VIEW OUTER explode(array(e, a)) y AS f
+SELECT a, e, f FROM n LATERAL VIEW explode(x) v AS e LATERAL VIEW explode_outer(w) v AS f WHERE v.f <> 'a'
+SELECT a, p, q FROM n LATERAL VIEW inline(z) v
+SELECT a, v.c, d FROM n LATERAL VIEW OUTER inline(z) v AS c, d
+SELECT a, explode(x) FROM n
+SELECT *, explode_outer(x) AS e FROM n WHERE a > 0
+SELECT a, posexplode(w) FROM n
+SELECT a, posexplode_outer(w) AS (p, e) FROM n
+SELECT explode(x) AS e, a, explode(w) AS f FROM n
+SELECT a, inline_outer(z) FROM n
+SELECT DISTINCT explode(x) AS e FROM n
+SELECT a, explode(split(b, ',')) AS e FROM n WHERE a > 0
+SELECT explode(array(a, a + 1, 7)) AS e FROM n ORDER BY e LIMIT 3
+SELECT k, v FROM m LATERAL VIEW explode(m) w AS k, v
+SELECT a, posexplode_outer(m) FROM m
+SELECT a, e FROM n, LATERAL explode(n.x) AS v(e)
+SELECT n.a, v.*, c FROM n LEFT JOIN LATERAL posexplode(x) v ON TRUE JOIN s ON s.a = v.col
+SELECT n.a, v.col FROM n CROSS JOIN LATERAL explode(w) v
+SELECT n.a, e FROM n JOIN LATERAL explode_outer(x) AS v(e) ON v.e > n.a OR e IS NULL
+SELECT u.a, q.* FROM u, LATERAL (SELECT a AS k, c FROM s WHERE s.a = u.a) AS q
+SELECT u.a, c, v FROM u, LATERAL (SELECT s.*, c || u.z AS v FROM s WHERE s.h < u.h AND s.c > 'a') AS q
+SELECT u.a, q.* FROM u LEFT JOIN LATERAL (SELECT c, h + 1 AS i FROM s WHERE s.a = u.a) AS q ON q.i > 1
+SELECT u.a, q.b, q.n FROM u, LATERAL (SELECT MAX(c) AS b, COUNT(*) AS n FROM s WHERE s.a = u.a) AS q
+SELECT u.a, e, f FROM u, LATERAL (SELECT u.a + 1 AS e, u.h AS f) AS q WHERE q.e > 1
+SELECT n.a, e FROM n, LATERAL (SELECT explode(x) AS e) AS q, LATERAL (SELECT c FROM s WHERE s.a = q.e) AS p
+SELECT a FROM u WHERE EXISTS (SELECT 1 FROM n LATERAL VIEW explode(x) v AS e WHERE e = u.a)
+SELECT e, COUNT(*) AS k FROM n LATERAL VIEW explode(w) v AS e GROUP BY e HAVING COUNT(*) > 1
+SELECT n.a, s.c, e FROM n, s LATERAL VIEW explode(x) v AS e WHERE n.a = s.a AND e > 1
 SELECT f = g < h AS v FROM r
 SELECT f <=> g = h AS v, f != g <> h AS w FROM r
 SELECT f = h IS NULL AS v, f = g IS NOT TRUE AS w FROM r

@@ -48,7 +48,8 @@ def canonical(value: Value) -> Value:
     """One value for each class of equal ones: -0.0 is 0.0, and the NaN is a string that no double is."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
-    return value
+    # Some drivers give arrays as lists.
+    return tuple(map(canonical, value)) if isinstance(value, list | tuple) else value
 
 
 def canonical_rows(rows: Iterable[Row]) -> list[Row]:

@@ -71,6 +71,9 @@ def _relation(relation: ir.Relation) -> tuple[ir.Relation, ir.Expr]:
             return relation, ir.ColumnRef(alias, WORLD.name, INT)
         case ir.Derived(query, alias):
             return ir.Derived(lifted_query(query), alias), ir.ColumnRef(alias, WORLD.name, INT)
+        case ir.Exploded(inner):
+            rows, world = _relation(inner)
+            return replace(relation, relation=rows), world
         case ir.Join(kind, left, right, on):
             lifted_left, of_left = _relation(left)
             lifted_right, of_right = _relation(right)

@@ -41,7 +41,7 @@ def _nested_name(type_: SqlType, dialect: Dialect) -> str:
             return f"STRUCT({', '.join(f'{name} {part}' for name, part in names)})"
         case Dialect.DUCKDB, Kind.MAP:
             return f"MAP({', '.join(part for _, part in names)})"
-        case Dialect.DUCKDB, _:
+        case (Dialect.DUCKDB, _) | (Dialect.POSTGRES, Kind.ARRAY):
             return f"{names[0][1]}[]"
         case _:
             raise WorkloadError(f"type {type_} has no name in the dialect {dialect.value}")
@@ -113,6 +113,8 @@ def _nested(value: tuple[Any, ...], type_: SqlType, dialect: Dialect) -> str:
             return f"MAP {{{', '.join(f'{key}: {each}' for key, each in pairs)}}}"
         case _:
             elements = ", ".join(literal(element, types[0], dialect) for element in value)
+            if dialect is Dialect.POSTGRES:
+                return f"ARRAY[{elements}]"
             return f"array({elements})" if spark else f"[{elements}]"
 
 

@@ -87,6 +87,9 @@ FUNCTIONS: Mapping[str, Function] = {
         1, "month({0})", "CAST(month({0}) AS INTEGER)", "CAST(EXTRACT(MONTH FROM {0}) AS INTEGER)"
     ),
     "day": Function(1, "day({0})", "CAST(day({0}) AS INTEGER)", "CAST(EXTRACT(DAY FROM {0}) AS INTEGER)"),
+    "array": Function(-1, "array({args})", "CAST([{args}] AS {type})", "CAST(ARRAY[{args}] AS {type})"),
+    # Only for separators that are no regular expression: Spark reads one there.
+    "split": Function(2, "split({0}, {1})", "string_split({0}, {1})", "regexp_split_to_array({0}, {1})"),
     "cast": Function(1, "CAST({0} AS {type})"),
 }
 """Functions with a fixed shape. `case` and `in` have their own, see `render`."""

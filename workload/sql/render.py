@@ -10,6 +10,7 @@ from workload.errors import WorkloadError
 from workload.sql.aggregates import aggregate_form
 from workload.sql.averages import decimal_average
 from workload.sql.dialect import Dialect, literal, type_name
+from workload.sql.exploded import exploded_text
 from workload.sql.functions import CASE, FUNCTIONS, IN
 from workload.types import Kind, SqlType
 
@@ -77,10 +78,13 @@ def render_relation(relation: ir.Relation, dialect: Dialect) -> str:
             return f"({render_query(query, dialect)}) AS {alias}"
         case ir.Join(kind, left, right, on):
             right_text = render_relation(right, dialect)
-            if isinstance(right, ir.Join):
+            if isinstance(right, ir.Join | ir.Exploded):
                 right_text = f"({right_text})"
             condition = "" if on is None else f" ON {render_expr(on, dialect)}"
             return f"{render_relation(left, dialect)} {kind.value} {right_text}{condition}"
+        case ir.Exploded(inner, array, _, _, _):
+            texts = render_relation(inner, dialect), render_expr(array, dialect)
+            return exploded_text(relation, *texts, dialect)
         case _:
             assert_never(relation)
 

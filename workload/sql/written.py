@@ -16,6 +16,7 @@ from workload.sql.dialect import Dialect
 from workload.sql.memberships import comparison_of
 from workload.sql.render import render_query
 from workload.sql.scalars import ScalarJoin, scalar_join
+from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_sets import written_sets
 from workload.sql.written_style import Style
@@ -148,7 +149,7 @@ class _Writer:
     def select(self, select: ir.Select) -> str:
         conditions: list[str] = []
         while isinstance(select.source, ir.Join) and select.source.kind in ir.MEMBERSHIP:
-            if isinstance(select.source.right, ir.Join) or not self.style.chance(75):
+            if isinstance(select.source.right, ir.Join | ir.Exploded) or not self.style.chance(75):
                 break
             conditions.append(self.membership(select.source))
             select = replace(select, source=select.source.left)
@@ -159,7 +160,9 @@ class _Writer:
             values = {**values, **{mark: self.mark(found, mark) for mark in found.marks}}
             select = replace(select, source=found.left)
         # Without a qualifier a name of two relations would be ambiguous.
-        single = not isinstance(select.source, ir.Join)
+        place = place_in_list(select) if self.style.chance(60) else None
+        source, views = self.with_views(select.source, in_list=place is not None)
+        single = self.is_single(select.source)
         # Spark finds a key in the select list only if it is written alike there.
         once = Clause(self.style, False)
         known: Mapping[ir.Expr, Written] = {
@@ -168,10 +171,11 @@ class _Writer:
         }
         clause = Clause(self.style, single and self.style.chance(60), known)
         distinct = "DISTINCT " if select.distinct else ""
-        items = ", ".join(map(clause.item, select.items))
+        items = ", ".join(self.items(select, clause, place))
         parts = [
             f"{self.style.words('SELECT ' + distinct)}{items}",
-            f"{self.style.words('FROM')} {self.source(select.source)}",
+            f"{self.style.words('FROM')} {source}",
+            *views,
         ]
         if select.where is not None and conditions:
             last, own = self.style.chance(50), clause.operand(select.where, Level.AND)
@@ -239,7 +243,7 @@ class _Writer:
             return self.style.words("ALL")
         inputs = self.inputs(select.source)
         outputs = {item.name for item in select.items}
-        single, listed = not isinstance(select.source, ir.Join), []
+        single, listed = self.is_single(select.source), []
         for key in keys:
             text = clause.text(key)
             if single and isinstance(key, ir.ColumnRef) and key.name in outputs and self.style.chance(70):
@@ -273,6 +277,8 @@ class _Writer:
                 return self.names[name]
             case ir.Derived(query, _):
                 return _outputs(query)
+            case ir.Exploded(inner):
+                return {*self.inputs(inner), *relation.columns}
             case ir.Join(kind, left, _, _) if kind in ir.MEMBERSHIP:
                 return self.inputs(left)
             case ir.Join(_, left, right, _):
@@ -282,10 +288,45 @@ class _Writer:
 
     # Relations.
 
+    def is_single(self, relation: ir.Relation) -> bool:
+        """Tells whether no two columns in scope have one name, as in a single relation."""
+        if isinstance(relation, ir.Exploded):
+            known = {*self.inputs(relation.relation)}
+            return self.is_single(relation.relation) and not known & {*relation.columns}
+        return not isinstance(relation, ir.Join)
+
+    def with_views(self, relation: ir.Relation, *, in_list: bool) -> tuple[str, list[str]]:
+        """Returns the text of a FROM clause and the LATERAL VIEWs after it.
+
+        `in_list`: the select list has the elements of the outermost array, which FROM then leaves out.
+        """
+        views: list[str] = []
+        if in_list and isinstance(relation, ir.Exploded):
+            relation = relation.relation
+        while isinstance(relation, ir.Exploded) and self.style.chance(60):
+            views.insert(0, view(self.style, relation, self.array(relation)))
+            relation = relation.relation
+        return self.source(relation), views
+
+    def array(self, node: ir.Exploded) -> str:
+        return Clause(self.style, False).text(node.array)
+
+    def items(self, select: ir.Select, clause: Clause, place: int | None) -> list[str]:
+        """Returns the select list; at `place` a call stands for the outputs that are elements."""
+        texts = list(map(clause.item, select.items))
+        node = select.source
+        if place is not None and isinstance(node, ir.Exploded):
+            names = [item.name for item in select.items[place : place + len(node.columns)]]
+            texts[place : place + len(names)] = [listed(self.style, node, names, clause.text(node.array))]
+        return texts
+
     def source(self, relation: ir.Relation) -> str:
+        if isinstance(relation, ir.Exploded):
+            inner = self.source(relation.relation)
+            return lateral(self.style, relation, inner, self.array(relation), comma=True)
         if isinstance(relation, ir.Join) and relation.kind is ir.JoinKind.CROSS and self.style.chance(50):
             right = self.relation(relation.right)
-            if isinstance(relation.right, ir.Join):
+            if isinstance(relation.right, ir.Join | ir.Exploded):
                 right = f"({right})"
             return f"{self.relation(relation.left)}, {right}"
         return self.relation(relation)
@@ -300,6 +341,9 @@ class _Writer:
                 return f"({self.query(query)}) {as_}{self.style.alias(alias)}{self.listed(query)}"
             case ir.Join():
                 return self.join(relation)
+            case ir.Exploded(inner):
+                text = self.relation(inner)
+                return lateral(self.style, relation, text, self.array(relation), comma=False)
             case _:
                 assert_never(relation)
 
@@ -309,7 +353,7 @@ class _Writer:
 
     def join(self, join: ir.Join) -> str:
         left, right = self.relation(join.left), self.relation(join.right)
-        if isinstance(join.right, ir.Join):
+        if isinstance(join.right, ir.Join | ir.Exploded):
             right = f"({right})"
         if isinstance(join.left, ir.Join) and self.style.chance(20):
             left = f"({left})"
@@ -341,7 +385,7 @@ def _equated_names(join: ir.Join) -> list[str]:
 
     The columns may still be named by their relations: USING merges them for `*` and for bare names alone.
     """
-    if isinstance(join.left, ir.Join) or isinstance(join.right, ir.Join) or join.on is None:
+    if any(isinstance(side, ir.Join | ir.Exploded) for side in (join.left, join.right)) or join.on is None:
         return []
     names: list[str] = []
     conditions = [join.on]

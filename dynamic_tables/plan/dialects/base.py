@@ -13,6 +13,18 @@ from dynamic_tables.plan.functions import Function
 from dynamic_tables.plan.types import Kind, Type
 
 
+@dataclass(frozen=True, slots=True)
+class Exploded:
+    """What explodes arrays in one dialect: items of a SELECT, and what follows its FROM item."""
+
+    items: str
+    view: str = ""
+
+    def over(self, names: str, source: str) -> str:
+        """Returns the SELECT over a FROM item, with its columns."""
+        return f"SELECT {names}, {self.items} FROM {source}{self.view}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One dialect: type names that differ, quoting, string literals, and the texts of functions."""
@@ -31,6 +43,8 @@ class Dialect:
     """Takes a window function, its arguments, ` OVER (...)`, whether it ignores NULLs, and its type."""
     days: Callable[[Lit], str]
     """Takes a number of days; returns it as the distance of a frame over dates."""
+    exploded: Callable[[str, bool, str, str], Exploded]
+    """Takes an array, whether rows without elements stay, and the names of position and element."""
     other_type_name: Callable[[str], str] = str
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True

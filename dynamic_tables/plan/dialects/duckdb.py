@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.base import Dialect, Exploded
 from dynamic_tables.plan.dialects.duckdb_aggregates import FORMS
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
@@ -45,6 +45,16 @@ def _decimal_average(of: Type, result: Type, distinct: bool, arg: str, over: str
     return f"(CASE WHEN {total} < 0 THEN - {value} ELSE {value} END)"
 
 
+def _exploded(array: str, outer: bool, position: str, value: str) -> Exploded:
+    # Two lists in one SELECT are taken element by element; both have the same length here.
+    places = f"range(len({array}))"
+    if outer:
+        places, array = (
+            f"CASE WHEN len({array}) > 0 THEN {each} ELSE [NULL] END" for each in (places, array)
+        )
+    return Exploded(f"CAST(unnest({places}) AS INTEGER) AS {position}, unnest({array}) AS {value}")
+
+
 def _nested_name(name: str) -> str:
     """Returns DuckDB's name of a type that Spark calls `ARRAY<INT>`, say."""
     # Imported here, because a session is opened faster without it.
@@ -66,4 +76,5 @@ DUCKDB = Dialect(
     aggregate_text=_aggregate_text,
     window_text=_window_text,
     days=lambda days: f"INTERVAL {days.value!s} DAY",
+    exploded=_exploded,
 )

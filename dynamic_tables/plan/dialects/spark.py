@@ -2,13 +2,19 @@
 
 from dataclasses import replace
 
-from dynamic_tables.plan.dialects.base import Dialect
+from dynamic_tables.plan.dialects.base import Dialect, Exploded
 from dynamic_tables.plan.dialects.spark_aggregates import aggregate_text
 from dynamic_tables.plan.types import Type
 
 
 def _window_text(name: str, args: str, over: str, ignores_nulls: bool, _: Type) -> str:
     return f"{name}({args}){' IGNORE NULLS' if ignores_nulls else ''}{over}"
+
+
+def _exploded(array: str, outer: bool, position: str, value: str) -> Exploded:
+    words = "LATERAL VIEW OUTER" if outer else "LATERAL VIEW"
+    view = f" {words} posexplode({array}) `$elements` AS {position}, {value}"
+    return Exploded(f"{position}, {value}", view)
 
 
 SPARK = Dialect(
@@ -21,6 +27,7 @@ SPARK = Dialect(
     aggregate_text=lambda aggregate, plain, args, over: aggregate_text(aggregate, plain, args) + over,
     window_text=_window_text,
     days=lambda days: str(days.value),
+    exploded=_exploded,
 )
 
 SPARK_ON_FEW_ROWS = replace(SPARK, name="spark on few rows", join_hint="/*+ COALESCE(1) */ ")

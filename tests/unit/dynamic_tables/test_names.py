@@ -36,7 +36,9 @@ WRONG = {
     "SELECT a FROM s HAVING a > 1": "column s.a is neither in GROUP BY nor in an aggregate",
     "SELECT a, COUNT(*) AS n FROM s GROUP BY 3": "GROUP BY 3: there are 2 columns",
     "SELECT a, COUNT(*) AS n FROM s GROUP BY 0": "GROUP BY 0: there are 2 columns",
-    "SELECT a, COUNT(*) AS n FROM s GROUP BY 2": "GROUP BY n: an aggregate cannot be a key",
+    "SELECT a, COUNT(*) AS n FROM s GROUP BY 2": (
+        "GROUP BY n: an aggregate or window function cannot be a key"
+    ),
     "SELECT a FROM s UNION ALL SELECT c FROM s": "column a of a UNION has types that do not meet; cast them",
     "SELECT a FROM s UNION ALL SELECT a, c FROM s": (
         "the branches of a UNION have [1, 2] columns; select the same number in each"

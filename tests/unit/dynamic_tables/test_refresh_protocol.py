@@ -7,8 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dynamic_tables.errors import RefreshFailed, ValidationFailed
 from dynamic_tables.refresh.action import decide

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.parse import parse_query

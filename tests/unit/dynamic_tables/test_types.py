@@ -7,8 +7,7 @@ from decimal import Decimal
 
 import duckdb
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregates import AGGREGATES
@@ -16,8 +15,7 @@ from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Fn, walk
 from dynamic_tables.plan.functions import CASE, CAST, FUNCTIONS, IN
 from dynamic_tables.plan.literals import nearest_float
-from dynamic_tables.plan.nodes import Aggregate, Project
-from dynamic_tables.plan.nodes import walk as nodes
+from dynamic_tables.plan.nodes import Aggregate, Project, walk as nodes
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import (
     BIGINT,
@@ -81,6 +79,8 @@ TYPES = {
     "year": [("year(d)", "INT")],
     "month": [("month(d)", "INT")],
     "day": [("day(d)", "INT")],
+    "array": [("array(a, n)", "array<bigint>"), ("array(m, 1)", "array<decimal(12,2)>")],
+    "split": [("split(b, ',')", "array<string>")],
     CASE: [
         ("decode(a, 1, 'x', NULL, 'y', b)", "STRING"),
         ("decode(a, 1, n, 2, a, 0)", "BIGINT"),
@@ -225,6 +225,8 @@ def duckdb_type(database: duckdb.DuckDBPyConnection, expression: str, source: st
 
 def as_duckdb(type_: str) -> str:
     names = {"INT": "INTEGER", "STRING": "VARCHAR", "TIMESTAMP_NTZ": "TIMESTAMP", "BINARY": "BLOB"}
+    if type_.startswith("array<"):
+        return f"{as_duckdb(type_[6:-1].upper())}[]"
     return names.get(type_, type_)
 
 

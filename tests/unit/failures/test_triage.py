@@ -26,8 +26,7 @@ from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker
-from campaign.runs import campaign as campaigns
-from campaign.runs import runner
+from campaign.runs import campaign as campaigns, runner
 from campaign.runs.campaign import run_campaign
 from campaign.runs.plan import CampaignPlan
 from engines.drive import FreshWanted, never_fresh

@@ -5,8 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import duckdb
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView

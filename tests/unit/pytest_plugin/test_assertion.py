@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 from campaign.pytest_plugin import DelayedViewViolated, assert_delayed_view_semantics
 from campaign.pytest_plugin.conformance import AdapterConformance

@@ -12,6 +12,7 @@ from tests.ir import (
     agg,
     all_of,
     call,
+    col,
     columns,
     count_star,
     derived,
@@ -43,7 +44,7 @@ from workload.dml import (
     Truncate,
     Update,
 )
-from workload.query import Expr, Frame, FrameUnit, Grouping, JoinKind, Limited, Query, SortKey
+from workload.query import Exploded, Expr, Frame, FrameUnit, Grouping, JoinKind, Limited, Query, SortKey
 from workload.scenario import (
     Commit,
     Create,
@@ -134,6 +135,11 @@ CUSTOMERS = (
     (None, None, None, None),
 )
 
+BOTH_KEYS = call("array", c["k"], 7, null(INT))
+ELEMENTS = select(
+    {"k": c["k"], "place": col("e", "pos", INT), "value": col("e", "col", INT)},
+    Exploded(named("customer", "c"), BOTH_KEYS, "e", outer=True, position=True),
+)
 NAMES = select({"k": v["k"]}, named("vips_only", "v"))
 
 SHOP = Scenario(
@@ -147,6 +153,7 @@ SHOP = Scenario(
         DynamicTable("first_names", Limited(NAMES, (SortKey("k", descending=True),), 2, 1)),
         DynamicTable("names_2", NAMES, known_as="names"),
         DynamicTable("ranking", ranking()),
+        DynamicTable("elements", ELEMENTS),
     ),
     steps=(
         Commit(0, (Insert("customer", CUSTOMERS), Insert("purchase", ORDERS))),

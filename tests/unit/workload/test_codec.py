@@ -10,11 +10,10 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.unit.workload.shop import SHOP
-from workload import dml, query, scenario, schema
+from workload import dml, expression, query, scenario, schema
 from workload.codec import encode, scenario_from_json, scenario_to_json
 from workload.dml import Insert
 from workload.query import JoinKind
@@ -39,7 +38,7 @@ def test_the_shop_is_well_formed_and_holds_every_class() -> None:
     check_scenario(SHOP)
     defined = {
         cls
-        for module in (query, dml, schema, scenario)
+        for module in (expression, query, dml, schema, scenario)
         for cls in vars(module).values()
         if isinstance(cls, type) and dataclasses.is_dataclass(cls) and cls.__module__ == module.__name__
         if not cls.__subclasses__()  # a class that others refine has no values of its own

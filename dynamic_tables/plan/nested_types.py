@@ -1,0 +1,98 @@
+"""What nested types are made of, read from Spark's names of them: `ARRAY<INT>`, `STRUCT<a:INT,b:STRING>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dynamic_tables.plan.types import Columns, Kind, Type, decimal
+
+OPENING, CLOSING = "<(", ">)"
+
+SIMPLE: Mapping[str, Type] = {
+    **{kind.value: Type(kind) for kind in Kind if kind not in (Kind.DECIMAL, Kind.OTHER)},
+    "INTEGER": Type(Kind.INT),
+}
+"""Types of values that are not nested, by Spark's names, except DECIMAL."""
+
+
+def element_of(array: Type) -> Type | None:
+    """Returns the type of the elements of an ARRAY; None for another type."""
+    inner = _inside(array, "ARRAY")
+    return None if inner is None else _type(inner)
+
+
+def pair_of(map_: Type) -> tuple[Type, Type] | None:
+    """Returns the types of the keys and the values of a MAP; None for another type."""
+    inner = _inside(map_, "MAP")
+    parts = [] if inner is None else list(map(_type, _split(inner)))
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def fields_of(struct: Type) -> Columns | None:
+    """Returns the names and types of the fields of a STRUCT; None for another type."""
+    inner = _inside(struct, "STRUCT")
+    if inner is None:
+        return None
+    fields = []
+    for part in _split(inner):
+        name, type_ = _named(part.strip())
+        fields.append((name, _type(type_.removesuffix(" NOT NULL"))))
+    return tuple(fields)
+
+
+def array_type(element: Type) -> Type:
+    """Returns the type ARRAY of elements of a type, by the name that Spark gives it."""
+    return Type(Kind.OTHER, name=f"array<{_shown(element)}>")
+
+
+def struct_type(fields: Columns) -> Type:
+    """Returns the type STRUCT of fields, by the name that Spark gives it."""
+    parts = ",".join(f"`{name}`:{_shown(type_)}" for name, type_ in fields)
+    return Type(Kind.OTHER, name=f"struct<{parts}>")
+
+
+def _shown(type_: Type) -> str:
+    return type_.name if type_.kind is Kind.OTHER else str(type_).lower()
+
+
+def _inside(type_: Type, word: str) -> str | None:
+    name = type_.name.strip() if type_.kind is Kind.OTHER else ""
+    head, bracket, rest = name.partition("<")
+    return rest[:-1] if bracket and head.strip().upper() == word and rest.endswith(">") else None
+
+
+def _type(text: str) -> Type:
+    """Returns the type of a name; one that is not known is of kind OTHER, and Spark alone knows it."""
+    shown = text.strip()
+    upper = shown.upper()
+    if upper.startswith("DECIMAL(") and upper.endswith(")"):
+        precision, scale = (int(digits) for digits in upper[len("DECIMAL(") : -1].split(","))
+        exact = decimal(precision, scale)
+        if exact is not None:
+            return exact
+    return SIMPLE.get(upper, Type(Kind.OTHER, name=shown))
+
+
+def _named(field: str) -> tuple[str, str]:
+    """Returns the name and the type of a field; a name in quotes may hold any character."""
+    if not field.startswith("`"):
+        name, _, type_ = field.partition(":")
+        return name.strip(), type_.strip()
+    end = 1
+    while field[end : end + 2] == "``" or field[end] != "`":
+        end += 2 if field[end : end + 2] == "``" else 1
+    return field[1:end].replace("``", "`"), field[end + 1 :].lstrip().removeprefix(":").strip()
+
+
+def _split(inner: str) -> Sequence[str]:
+    """Returns the parts between the commas that stand in no brackets and no quotes."""
+    parts, depth, quoted = [""], 0, False
+    for character in inner:
+        quoted ^= character == "`"
+        if not quoted:
+            depth += (character in OPENING) - (character in CLOSING)
+        if character == "," and not depth and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts

@@ -1,0 +1,49 @@
+"""Triggers of what subqueries stand for: the group of a row comes and goes."""
+
+from __future__ import annotations
+
+from generators.builder import ScenarioBuilder
+from generators.domains import TableSketch
+from generators.expressions import Term, call, predicate
+from generators.intents import shapes
+from generators.intents.script import Script, act, delete, insert, key, move_key, script
+from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select
+from workload.query import Derived, JoinKind
+from workload.types import BOOLEAN
+
+
+def group_comes_and_goes(b: ScenarioBuilder) -> Script:
+    """A row gets a group in another table, which gets a second row, and goes; so for a key of NULL."""
+    left, right = shapes.two_tables(b)
+    k = key(b)
+    return script(
+        _beside_groups(b, left, right, exists=b.choices.chance(70)),
+        act(insert(b, left, k=k), insert(b, left, k=k + 1), insert(b, right, k=k)),
+        act(insert(b, right, k=k + 1)),
+        act(insert(b, right, k=k), delete(right, "k", k + 1)),
+        act(move_key(right, k, None)) + act(insert(b, left, k=None)),
+        act(move_key(left, k + 1, k), insert(b, right, k=k)),
+        act(delete(right, "k", k)),
+    )
+
+
+def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *, exists: bool) -> str:
+    """The rows of one table with an aggregate of their group in another, or with whether there is one."""
+    rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
+    first, inner = rows.scope[0], others.scope[0]
+    value = Term(COUNT_STAR, 4) if exists else b.queries.aggregate(others)
+    groups = select(others, [inner, value], b.queries.sometimes(others, 15), group_by=[inner])
+    alias = b.queries.alias()
+    beside = FromClause(Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
+    tie = call("eq", BOOLEAN, first, beside.scope[0]).expr
+    source = joined(JoinKind.LEFT, rows, beside, tie)
+    found, condition = beside.scope[1], None
+    if exists:
+        found = call(b.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
+        other = predicate(b.choices, [term for term in rows.scope if term.key], 0)
+        if b.choices.chance(50):
+            condition = call("or", BOOLEAN, other, found).expr
+    shown = [first, *b.choices.subset(rows.scope[1:], 0, 1)]
+    if condition is None or b.choices.chance(50):
+        shown.append(found)
+    return shapes.define(b, select(source, shown, condition))
