@@ -14,7 +14,7 @@ from dynamic_tables.differentiate.registry import RULES, Rules, algebra, change_
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
-from dynamic_tables.plan.expressions import Agg, Col, Expr
+from dynamic_tables.plan.expressions import Col, Expr
 from dynamic_tables.plan.nodes import (
     ROW_ID,
     Aggregate,
@@ -22,10 +22,13 @@ from dynamic_tables.plan.nodes import (
     Explode,
     Filter,
     Join,
+    Mark,
     Plan,
     Project,
     Scan,
+    SemiJoin,
     UnionAll,
+    Window,
     children,
     columns,
 )
@@ -184,12 +187,16 @@ class _Trees:
                 by = ", ".join(self.item(name, key) for name, key in keys)
                 computed = ", ".join(self.item(name, aggregate) for name, aggregate in aggregates)
                 return "; ".join(part for part in (f"by {by}" if by else "", computed) if part)
+            case SemiJoin(_, _, on, _) | Mark(_, _, _, on):
+                return self.text(on)
+            case Window(_, calls):
+                return ", ".join(self.item(name, call) for name, call in calls)
             case Explode(_, array, outer, _, _):
                 return f"{self.text(array)}{' OUTER' if outer else ''}"
             case _:
                 return ""
 
-    def item(self, name: str, expr: Expr | Agg) -> str:
+    def item(self, name: str, expr: Expr) -> str:
         """Returns an expression with its name, where the name is not the expression itself."""
         quoted = self.dialect.identifier(name)
         return quoted if expr == Col(name, expr.type) else f"{self.text(expr)} AS {quoted}"

@@ -144,7 +144,9 @@ def with_exploded_items(
     calls = [exploding(_called(item)) for item in node.expressions]
     if not any(calls):
         return plan, scope, node
-    if any(node.args.get(name) for name in ("group", "having")) or any(_over_rows(node.expressions)):
+    if any(node.args.get(name) for name in ("group", "having", "qualify")) or any(
+        _over_rows(node.expressions)
+    ):
         raise UnsupportedError("explode beside groups or windows", "put one of them into a sub-select")
     node, items, inputs = node.copy(), [], scope
     for number, (item, call) in enumerate(zip(node.expressions, calls, strict=True)):

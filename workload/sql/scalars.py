@@ -39,6 +39,8 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
     keys = inner.group_by
     if keys is None or inner.having is not None or inner.distinct or select.group_by is not None:
         return None
+    if inner.sets is not None or inner.qualify is not None or any(True for _ in ir.windows_of(inner)):
+        return None
     named = {item.name: item.expr for item in inner.items}
     ties = [_tie(part, alias, named) for part in _conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]

@@ -12,7 +12,7 @@ from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 def _aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) -> str:
     if aggregate.name == "AVG" and aggregate.arg is not None and aggregate.type.kind is Kind.DECIMAL:
         return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, args[0], over)
-    if aggregate.name in FORMS:
+    if aggregate.name in FORMS and not over:
         return FORMS[aggregate.name](aggregate, plain, args)
     # DuckDB sums integers as HUGEINT and decimals at 38 digits.
     summed = aggregate.name == "SUM"
