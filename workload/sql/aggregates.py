@@ -203,6 +203,6 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
 }
 """The texts by dialect.
 
-pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and its
-CORR does not fail where one side never changes.
+pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and
+its CORR does not fail where one side never changes.
 """
