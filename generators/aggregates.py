@@ -33,7 +33,7 @@ SHAPES: Sequence[tuple[int, str]] = (
     (4, "statistic"),
     (1, "covariance"),
     (3, "by"),
-    (2, "list"),
+    (3, "list"),
     (2, "texts"),
     (3, "percentile"),
     (1, "bits"),
@@ -42,9 +42,10 @@ SHAPES: Sequence[tuple[int, str]] = (
 
 
 def aggregate_form(choices: Choices, scope: Scope, where_true: WhereTrue) -> Term | None:
-    """One of these aggregates over the columns of a FROM clause; None where they have no value for it."""
+    """One of these aggregates over the columns of a FROM clause; None where two draws find none."""
     known = [term for term in comparable(scope) if term.key]
-    return DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
+    first = DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
+    return first or DRAWN[choices.weighted(SHAPES)](choices, known, where_true)
 
 
 def beside_texts(aggregates: Sequence[Term]) -> list[Term]:

@@ -48,12 +48,17 @@ def by_key(b: ScenarioBuilder, source: FromClause, aggregates: Sequence[Term]) -
 
 
 def extremes(b: ScenarioBuilder, table: TableSketch) -> str:
-    """MIN and MAX by key of every column that has an order."""
+    """MIN and MAX by key of every column that has an order, and what else the other values decide."""
     source = reading(b, table.name)
     functions = (AggregateFunction.MIN, AggregateFunction.MAX)
-    return by_key(
-        b, source, [extremum(function, t) for t in comparable(source.scope[1:]) for function in functions]
-    )
+    extremes = [extremum(function, t) for t in comparable(source.scope[1:]) for function in functions]
+    return by_key(b, source, beside_texts([*extremes, *forms(b, source), *forms(b, source)]))
+
+
+def forms(b: ScenarioBuilder, source: FromClause) -> list[Term]:
+    """A statistic, a list or the like of the columns after the key, if one is drawn."""
+    form = aggregate_form(b.choices, source.scope[1:], partial(b.queries.where_true, source))
+    return [] if form is None else [form]
 
 
 def extremum(function: AggregateFunction, term: Term) -> Term:
@@ -82,8 +87,7 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
             counts_of_different(term) for term in b.choices.subset(comparable(source.scope), 2, 3)
         )
     elif b.choices.chance(70):
-        form = aggregate_form(b.choices, source.scope[1:], partial(b.queries.where_true, source))
-        aggregates.extend([] if form is None else [form])
+        aggregates.extend(forms(b, source))
     return by_key(b, source, beside_texts(aggregates))
 
 

@@ -60,7 +60,8 @@ def forms() -> Mapping[str, Aggregate]:
         "COUNT DISTINCT of three": agg(COUNT, v["b"], v["x"], v["s"], distinct=True),
         "COUNT FILTER": agg(COUNT, case((call("gt", v["i"], 0), v["i"]), otherwise=never), v["b"]),
     }
-    return {name: aggregate for name, aggregate in found.items() if aggregate.function.value != "CORR"}
+    # Sorted: the order of enum members in a set differs between processes.
+    return {name: found[name] for name in sorted(found) if found[name].function.value != "CORR"}
 
 
 FORM = forms()

@@ -63,7 +63,7 @@ def _statistic(aggregate: Aggregate, args: Sequence[str]) -> str:
     In Spark they make NaN, but for a sample of one value, which is NULL.
     """
     name, some = aggregate.function.value, f"{each(aggregate)}CAST({args[0]} AS DOUBLE)"
-    finite = f"isfinite(CAST({args[0]} AS DOUBLE))"
+    finite = f"ISFINITE(CAST({args[0]} AS DOUBLE))"
     enough = 1 if name.endswith("SAMP") else 0
     calculated = f"{name}({some}) FILTER (WHERE {finite})"
     broken = f"COUNT(*) FILTER (WHERE NOT {finite}) > 0 AND COUNT({some}) > {enough}"
@@ -75,7 +75,7 @@ def _statistic(aggregate: Aggregate, args: Sequence[str]) -> str:
 def _paired(aggregate: Aggregate, args: Sequence[str]) -> str:
     """A statistic of pairs: of one pair CORR is NULL in Spark, and it fails where one side never changes."""
     x, y = (f"CAST({arg} AS DOUBLE)" for arg in args)
-    pairs, finite = f"regr_count({y}, {x})", f"isfinite({x}) AND isfinite({y})"
+    pairs, finite = f"REGR_COUNT({y}, {x})", f"ISFINITE({x}) AND ISFINITE({y})"
     enough = 0 if aggregate.function is AggregateFunction.COVAR_POP else 1
     broken = f"COUNT(*) FILTER (WHERE NOT ({finite})) > 0"
     result = f"{aggregate.function.value}({x}, {y}) FILTER (WHERE {finite})"
@@ -118,7 +118,7 @@ def _percentile(aggregate: Aggregate, args: Sequence[str]) -> str:
     at = f"(CAST({fraction} AS DOUBLE) * (COUNT({each(aggregate)}{value}) - 1))"
     below, above = f"floor({at})", f"ceil({at})"
     low, high = (
-        f"CAST(list_extract({values}, 1 + CAST({place} AS BIGINT)) AS DOUBLE)" for place in (below, above)
+        f"CAST(LIST_EXTRACT({values}, 1 + CAST({place} AS BIGINT)) AS DOUBLE)" for place in (below, above)
     )
     mixed = f"({above} - {at}) * {low} + ({at} - {below}) * {high}"
     return f"(CASE WHEN {low} IS NOT DISTINCT FROM {high} THEN {low} ELSE {mixed} END)"
@@ -145,6 +145,13 @@ def _by_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
     keys = ", ".join(f"{key} {'DESC NULLS LAST' if down else 'ASC NULLS FIRST'}" for key in order)
     some = f" FILTER (WHERE {order[0]} IS NOT NULL)" if len(order) == 1 else ""
     return f"(array_agg({value} ORDER BY {keys}){some})[1]"
+
+
+def _list_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
+    once = "DISTINCT " if aggregate.function is AggregateFunction.COLLECT_SET else each(aggregate)
+    value, order = args[0], "ASC" if constant(aggregate, 0) else "DESC"
+    collected = f"array_agg({once}{value} ORDER BY {value} {order}) FILTER (WHERE {value} IS NOT NULL)"
+    return f"coalesce({collected}, '{{}}')"
 
 
 def _texts_in_postgres(aggregate: Aggregate, args: Sequence[str]) -> str:
@@ -188,6 +195,7 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
         **PLAIN,
         **dict.fromkeys(STATISTICS | PAIRED - {AggregateFunction.CORR}, _call_in_postgres),
         **dict.fromkeys(EXTREMES_BY, _by_in_postgres),
+        **dict.fromkeys(LISTS, _list_in_postgres),
         AggregateFunction.COUNT: _count_in_postgres,
         AggregateFunction.LISTAGG: _texts_in_postgres,
         AggregateFunction.PERCENTILE: _percentile_in_postgres,
@@ -195,6 +203,6 @@ FORMS: Mapping[Dialect, Mapping[AggregateFunction, Form]] = {
 }
 """The texts by dialect.
 
-pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and a
-CORR of its own where one side never changes; our queries have no arrays there.
+pg_ivm maintains none of them (`engines.pg_ivm_gaps`). PostgreSQL has no percentile of DISTINCT values, and
+its CORR does not fail where one side never changes.
 """

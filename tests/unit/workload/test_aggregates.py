@@ -96,6 +96,6 @@ def test_an_estimate_is_a_double_to_engines_and_has_its_own_name() -> None:
     assert "AS DOUBLE)" in render_query(cast, Dialect.SPARK)
 
 
-def test_postgres_has_no_text_for_a_form() -> None:
-    with pytest.raises(WorkloadError, match="COLLECT_SET has no text in postgres"):
-        render_query(over(agg("COLLECT_SET", r["v"], True)), Dialect.POSTGRES)
+def test_postgres_has_no_text_for_corr() -> None:
+    with pytest.raises(WorkloadError, match="CORR has no text in postgres"):
+        render_query(over(agg("CORR", r["v"], r["k"])), Dialect.POSTGRES)
