@@ -1,0 +1,185 @@
+"""One definition verified in all worlds of a universe, by every road on which a refresh computes changes.
+
+Roads: the registered rules; and for groupings and first rows the table's own contents, there and back: what a
+refresh has stored must also do for the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+from campaign.verify.counterexample import contradiction, counterexample
+from campaign.verify.definitions import Definition
+from campaign.verify.engine import Engine
+from campaign.verify.from_contents import BACK, FromContents
+from campaign.verify.universe import EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, Universe
+from dynamic_tables.differentiate.differentiation import CONTENTS
+from dynamic_tables.differentiate.limit import is_on_top
+from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan
+from oracle.errors import OracleError
+from oracle.worlds import (
+    Broken,
+    Compared,
+    End,
+    amplification,
+    check_changes,
+    check_contents,
+    number_rows,
+    quoted,
+)
+from workload.results import Check
+
+STATE = "state"
+TRUTH = "truth"
+CHANGES = "changes"
+
+OF_CHANGES = 4
+"""Checks of every world: the invariants 1 to 4, the row ids of a fresh initialization among them."""
+
+OF_CONTENTS = 2
+"""Checks of contents: the rows are the oracle's, and the row ids are unique."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A check that fails. `road`: how the changes were computed. `worlds`: in how many. `world`: the least."""
+
+    road: str
+    check: Check
+    message: str
+    worlds: int
+    world: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What was verified for one definition. `changes`: rows of all change sets. `roads`: how they came about."""
+
+    definition: Definition
+    way: str
+    roads: tuple[str, ...] = ()
+    worlds: int
+    changes: int = 0
+    checks: int = 0
+    amplification: int = 0
+    seconds: float = 0.0
+    failures: tuple[Failure, ...] = ()
+
+
+def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified:
+    """Verifies one definition in every world. Raises DynamicTablesError: the engine refuses the query."""
+    start = time.perf_counter()
+    engine = Engine.of(definition, universe, rules)
+    run = _Run(engine, rules)
+    try:
+        run.all_roads()
+    except OracleError as error:
+        text = str(error).splitlines()[0]
+        run.failures.append(
+            Failure(
+                road="the engine's query",
+                check=Check.REFRESH_ERROR,
+                message=text,
+                worlds=universe.worlds,
+                world="",
+            )
+        )
+    return Verified(
+        definition=definition,
+        way=engine.way.value,
+        roads=tuple(run.roads),
+        worlds=universe.worlds,
+        changes=run.changes,
+        checks=run.checks,
+        amplification=run.amplification,
+        seconds=time.perf_counter() - start,
+        failures=tuple(run.failures),
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """The roads of one definition, and what was counted on them."""
+
+    engine: Engine
+    rules: Rules
+    roads: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    changes: int = 0
+    checks: int = 0
+    amplification: int = 0
+
+    def all_roads(self) -> None:
+        """Goes every road that the engine has for the query."""
+        engine = self.engine
+        initial = engine.plans.initial(engine.bound, True)
+        engine.compute(STATE, initial, engine.leaves(after=SNAPSHOT), every=EVERY_SNAPSHOT)
+        engine.compute_truth(TRUTH)
+        self.contents(STATE, TRUTH)
+        ends = (End(STATE, "before"), End(STATE, "after"))
+        compared = Compared(
+            worlds=EVERY_WORLD, before=ends[0], after=ends[1], changes=CHANGES, columns=engine.columns
+        )
+        number_rows(engine.universe.relations, compared)
+        first_rows = is_on_top(engine.bound.plan)
+        rules = engine.plans.rules
+        engine.compute(CHANGES, change_plan(engine.bound, _registered(rules)), engine.leaves())
+        self.road("by the rules", compared)
+        if first_rows and rules.operators["limit"] is OPERATORS["limit"]:
+            engine.universe.relations.make(CONTENTS, rows_before(compared))
+            engine.compute(CHANGES, change_plan(engine.bound, rules), {**engine.leaves(), CONTENTS: CONTENTS})
+            self.road("from the contents", compared)
+        known = engine.plans_of_worlds.algebra(engine.bound)
+        if known is not None:
+            roads = FromContents(engine, known)
+            self.contents(*roads.compute_ends())
+            for road, compared in roads:
+                self.road(road, compared)
+
+    def contents(self, state: str, truth: str) -> None:
+        """Checks the rows of every snapshot, or world, against the oracle's."""
+        engine = self.engine
+        relations = engine.universe.relations
+        self.checks += OF_CONTENTS * (engine.universe.snapshots if state == STATE else engine.universe.worlds)
+        for broken in check_contents(relations, state, truth, engine.columns):
+            if broken is not None:
+                world = contradiction(engine, broken.world, state, truth)
+                self.failures.append(_failure("first contents", broken, world))
+
+    def road(self, name: str, compared: Compared) -> None:
+        """Checks the changes that a road has computed."""
+        universe = self.engine.universe
+        relations = universe.relations
+        ((worlds, unchanged),) = relations.rows(
+            f"SELECT count(*), count(*) FILTER (NOT changed) FROM {quoted(compared.worlds)}"
+        )
+        ((rows,),) = relations.rows(f"SELECT count(*) FROM {quoted(compared.changes)}")
+        assert isinstance(worlds, int)
+        assert isinstance(unchanged, int)
+        assert isinstance(rows, int)
+        self.roads.append(name)
+        self.checks += OF_CHANGES * worlds + unchanged
+        self.changes += rows
+        for broken in check_changes(relations, compared):
+            back = compared.worlds == BACK
+            world = counterexample(self.engine.definition, universe, compared, broken.world, back=back)
+            self.failures.append(_failure(name, broken, world))
+        self.amplification += amplification(relations, compared)
+
+
+def _failure(road: str, broken: Broken, world: str) -> Failure:
+    return Failure(road=road, check=broken.check, message=broken.message, worlds=broken.worlds, world=world)
+
+
+def _registered(rules: Rules) -> Rules:
+    """The rules, so that first rows are maintained by the registered rule, not from the table's contents."""
+    return replace(rules, operators={**rules.operators, "limit": replace(rules.operators["limit"])})
+
+
+def rows_before(compared: Compared) -> str:
+    """Returns the query of the rows that are stored in every world before the change."""
+    return (
+        f"SELECT s.* REPLACE (w.world AS world) FROM {quoted(compared.worlds)} AS w "
+        f"JOIN {quoted(compared.before.relation)} AS s ON s.world = w.{compared.before.by}"
+    )
