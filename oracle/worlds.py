@@ -88,6 +88,12 @@ class Compared:
 
 KNOWN = "known rows"
 COUNTED = "counted rows"
+CHANGES = "numbered changes"
+CHANGED_IDS = "changed ids"
+
+NUMBERS = "CAST(4000000000 AS BIGINT)"
+"""More than there are rows: a world and a row make one number."""
+
 ID = '"$ROW_ID"'
 
 
@@ -107,9 +113,9 @@ def number_rows(tables: Tables, compared: Compared) -> None:
         f"JOIN ids AS i ON a.{ID} IS NOT DISTINCT FROM i.{ID} "
         f"JOIN contents AS b ON {_same(compared.columns, 'a', 'b')}",
     )
-    for number, end in enumerate(ends):
+    for end in ends:
         tables.make(
-            f"{KNOWN} {number}",
+            f"{KNOWN} of {end}",
             f'SELECT a.world, b."row", b.id FROM {quoted(end)} AS a JOIN {quoted(KNOWN)} AS b '
             f"ON {_same((*compared.columns, '$ROW_ID'), 'a', 'b')}",
         )
@@ -123,10 +129,10 @@ def check_contents(
     tables: Tables, state: str, truth: str, columns: Sequence[str]
 ) -> tuple[Broken | None, ...]:
     """Checks the rows of every snapshot (or world): they are the oracle's, in `truth`, and their ids are unique."""
-    names = ", ".join(map(quoted, columns))
+    names, weight = ", ".join(map(quoted, columns)), quoted("$WEIGHT")
     differing = (
-        f"SELECT world FROM (SELECT world, {names}, 1 AS n FROM {quoted(state)} "
-        f"UNION ALL SELECT world, {names}, -1 FROM {quoted(truth)}) GROUP BY world, {names} HAVING sum(n) <> 0"
+        f"SELECT world FROM (SELECT world, {names}, 1 AS {weight} FROM {quoted(state)} "
+        f"UNION ALL SELECT world, {names}, -1 FROM {quoted(truth)}) GROUP BY world, {names} HAVING sum({weight}) <> 0"
     )
     shared = f"SELECT world FROM {quoted(state)} GROUP BY world, {ID} HAVING count(*) > 1 OR {ID} IS NULL"
     return (
@@ -137,74 +143,103 @@ def check_contents(
 
 def check_changes(tables: Tables, compared: Compared) -> list[Broken]:
     """Checks the change set of every world by the invariants 1 to 6, after `number_rows`."""
-    worlds, counted = quoted(compared.worlds), quoted(COUNTED)
+    _number_changes(tables, compared)
     _count(tables, compared)
-    of_ids = (
-        "SELECT world, sum(came) AS came, sum(went) AS went, sum(before) AS before "
-        f"FROM {counted} GROUP BY world, id HAVING sum(came) + sum(went) > 0"
-    )
-    tables.make("counted ids", of_ids)
-    checks = (
-        (
+    worlds, stored = quoted(compared.worlds), quoted(f"{KNOWN} of {compared.before.relation}")
+    found = (
+        _broken(
+            tables,
             Check.INVARIANT_1,
             "two changes have one row id and action",
-            'FROM "counted ids" WHERE came > 1 OR went > 1',
+            f"SELECT world FROM {quoted(CHANGED_IDS)} WHERE came > 1 OR went > 1",
         ),
-        (Check.INVARIANT_2, "a row is deleted that is not stored so", f"FROM {counted} WHERE went > before"),
-        (
+        _broken(
+            tables,
+            Check.INVARIANT_2,
+            "a row is deleted that is not stored so",
+            f"SELECT world FROM {quoted(COUNTED)} WHERE went > before",
+        ),
+        _broken(
+            tables,
             Check.INVARIANT_3,
             "a row is inserted under an id that is stored and not deleted",
-            'FROM "counted ids" WHERE came > 0 AND went = 0 AND before > 0',
+            f"SELECT c.world FROM (SELECT * FROM {quoted(CHANGED_IDS)} WHERE came > 0 AND went = 0) AS c "
+            f"JOIN {worlds} AS w ON w.world = c.world "
+            f"SEMI JOIN {stored} AS s ON s.world = w.{compared.before.by} AND s.id = c.id",
         ),
-        (
+        _broken(
+            tables,
             Check.EQUALITY,
             "the change set does not lead to the new contents and their row ids",
-            f'FROM {counted} WHERE before - went + came <> after OR "row" = 0',
+            f'SELECT world FROM {quoted(COUNTED)} WHERE before - went + came <> after OR "row" = 0',
         ),
-        (
+        _broken(
+            tables,
             Check.INVARIANT_6,
             "there are changes, though no source has changed",
-            f"FROM {worlds} WHERE NOT changed AND world IN (SELECT world FROM {quoted(compared.changes)})",
+            f"SELECT c.world FROM {quoted(CHANGES)} AS c JOIN {worlds} AS w ON w.world = c.world AND NOT w.changed",
         ),
     )
-    found = (_broken(tables, check, message, f"SELECT world {where}") for check, message, where in checks)
     return [broken for broken in found if broken is not None]
 
 
 def amplification(tables: Tables, compared: Compared) -> int:
     """Returns the number of pairs of a DELETE and an INSERT of identical rows, after `check_changes`."""
     ((pairs,),) = tables.rows(
-        "SELECT coalesce(sum(least(came, went)), 0)::BIGINT FROM (SELECT sum(came) AS came, sum(went) AS went "
-        f'FROM {quoted(COUNTED)} JOIN {quoted(KNOWN)} USING ("row") WHERE came + went > 0 GROUP BY world, content)'
+        "SELECT coalesce(sum(least(came, went)), 0)::BIGINT FROM (SELECT count(*) FILTER (came) AS came, "
+        f'count(*) FILTER (NOT came) AS went FROM {quoted(CHANGES)} WHERE "row" > 0 GROUP BY world, content)'
     )
     assert isinstance(pairs, int)
     return pairs
 
 
-def _count(tables: Tables, compared: Compared) -> None:
-    """Counts how often each world has each row before, after, and among the changes; row 0: no end has it."""
-    second = 0 if compared.before.relation == compared.after.relation else 1
+def _number_changes(tables: Tables, compared: Compared) -> None:
+    """Numbers the rows of the change sets; row 0: a row that neither end has in any world."""
+    tables.make(
+        CHANGES,
+        'SELECT c.world, coalesce(k."row", 0) AS "row", coalesce(k.id, 0) AS id, k.content, '
+        f"c.\"$ACTION\" = 'INSERT' AS came FROM {quoted(compared.changes)} AS c "
+        f"LEFT JOIN {quoted(KNOWN)} AS k ON {_same((*compared.columns, '$ROW_ID'), 'c', 'k')}",
+    )
+    tables.make(
+        CHANGED_IDS,
+        "SELECT world, id, count(*) FILTER (came) AS came, count(*) FILTER (NOT came) AS went "
+        f"FROM {quoted(CHANGES)} GROUP BY world, id",
+    )
 
-    def rows_at(end: End, number: int, counts: str) -> str:
+
+PLACE = 1_000
+"""Four counts are one number with four digits to this base: one sum is several times faster than four."""
+
+
+def _count(tables: Tables, compared: Compared) -> None:
+    """Counts how often each world has each row before, after, and among the changes.
+
+    Rows that stay and are not among the changes are left out.
+    """
+
+    def rows_at(end: End, code: int) -> str:
         return (
-            f'SELECT w.world, s."row", s.id, {counts}, 0 AS came, 0 AS went FROM {quoted(compared.worlds)} AS w '
-            f"JOIN {quoted(f'{KNOWN} {number}')} AS s ON s.world = w.{end.by}"
+            f'SELECT w.world * {NUMBERS} + s."row" AS place, CAST({code} AS DOUBLE) AS code '
+            f"FROM {quoted(compared.worlds)} AS w "
+            f"JOIN {quoted(f'{KNOWN} of {end.relation}')} AS s ON s.world = w.{end.by}"
         )
 
-    action = "CASE WHEN c.\"$ACTION\" = '{}' THEN 1 ELSE 0 END"
     changes = (
-        'SELECT c.world, coalesce(k."row", 0), coalesce(k.id, 0), 0, 0, '
-        f"{action.format('INSERT')}, {action.format('DELETE')} FROM {quoted(compared.changes)} AS c "
-        f"LEFT JOIN {quoted(KNOWN)} AS k ON {_same((*compared.columns, '$ROW_ID'), 'c', 'k')}"
+        f'SELECT world * {NUMBERS} + "row", CASE WHEN came THEN {PLACE**2} ELSE {PLACE**3} END '
+        f"FROM {quoted(CHANGES)}"
     )
-    parts = (
-        rows_at(compared.before, 0, "1 AS before, 0 AS after"),
-        rows_at(compared.after, second, "0, 1"),
-        changes,
+    parts = (rows_at(compared.before, 1), rows_at(compared.after, PLACE), changes)
+    counts = ", ".join(
+        f"code // {PLACE**digit} % {PLACE} AS {name}"
+        for digit, name in enumerate(("before", "after", "came", "went"))
     )
-    sums = ", ".join(f"sum({name}) AS {name}" for name in ("before", "after", "came", "went"))
-    every = " UNION ALL ".join(parts)
-    tables.make(COUNTED, f'SELECT world, "row", id, {sums} FROM ({every}) GROUP BY world, "row", id')
+    tables.make(
+        COUNTED,
+        f'SELECT CAST(place // {NUMBERS} AS INTEGER) AS world, place % {NUMBERS} AS "row", {counts} FROM '
+        f"(SELECT place, CAST(sum(code) AS BIGINT) AS code FROM ({' UNION ALL '.join(parts)}) GROUP BY place) "
+        f"WHERE code <> {1 + PLACE}",
+    )
 
 
 def _broken(tables: Tables, check: Check, message: str, worlds: str) -> Broken | None:

@@ -7,13 +7,16 @@ queries that cannot be lifted, or whose lifted form has other operators.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
+from typing import assert_never
 
 from campaign.verify.definitions import Definition
 from campaign.verify.universe import DELTA, EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, T0, T1, Universe
+from dynamic_tables.definition import BaseTable
 from dynamic_tables.differentiate.differentiation import At, leaf_name, operator_of
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.differentiate.row_id import RowIds
@@ -22,6 +25,7 @@ from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Col, Expr
 from dynamic_tables.plan.expressions import walk as walk_expression
 from dynamic_tables.plan.nodes import BoundQuery, Plan, walk
+from dynamic_tables.plan.relations import Relations
 from dynamic_tables.plan.render import render
 from dynamic_tables.refresh.plans import Plans
 from oracle.worlds import quoted
@@ -35,7 +39,10 @@ MARK = "\0"
 """Stands around the names of leaves in a text; no SQL text contains it."""
 
 APART_UP_TO = 20_000
-"""Most worlds for which a query that can be lifted is evaluated apart: the time grows with the square."""
+"""Most worlds for which a query that can be lifted is evaluated apart."""
+
+AT_ONCE = 1_500
+"""Worlds that are evaluated apart in one statement: its time grows with the square of their number."""
 
 
 class Way(Enum):
@@ -47,7 +54,10 @@ class Way(Enum):
 
 @dataclass(frozen=True)
 class Engine:
-    """The engine's plans for one definition. `bound`: the query as the engine read it."""
+    """The engine's plans for one definition. `bound`: the query as the engine read it.
+
+    `other_operators`: which operators the lifted query has instead of those of the definition, if it has others.
+    """
 
     definition: Definition
     universe: Universe
@@ -55,6 +65,7 @@ class Engine:
     query: Query
     bound: BoundQuery
     rules: Rules
+    other_operators: str = ""
 
     @staticmethod
     def of(definition: Definition, universe: Universe, rules: Rules) -> Engine:
@@ -65,9 +76,11 @@ class Engine:
         except WorkloadError:
             return Engine(definition, universe, Way.APART, definition.query, plain, rules)
         lifted = bound_query(query, lifted_tables(definition.tables), rules)
-        if operators(plain) != operators(lifted) and universe.worlds <= APART_UP_TO:
+        lost, new = difference(operators(plain), operators(lifted))
+        if lost and universe.worlds <= APART_UP_TO:
             return Engine(definition, universe, Way.APART, definition.query, plain, rules)
-        return Engine(definition, universe, Way.LIFTED, query, lifted, rules)
+        note = f"{' and '.join(lost)} lifted as {' and '.join(new)}" if lost else ""
+        return Engine(definition, universe, Way.LIFTED, query, lifted, rules, note)
 
     @cached_property
     def plans(self) -> Plans:
@@ -102,36 +115,54 @@ class Engine:
         """Computes a plan for every world, or every snapshot, into a relation with the column `world`."""
         marked = {leaf: f"{MARK}{relation}{MARK}" for leaf, relation in leaves.items()}
         text = render(plan, DUCKDB, marked).text().replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
-        self.universe.relations.make(into, self._of_every_world(text, every))
+        self._compute(into, text, every)
 
     def compute_truth(self, into: str) -> None:
         """Computes the query by the oracle's text for every snapshot; the engine takes no part."""
         names = {source: f"{MARK}{source}@{SNAPSHOT}{MARK}" for source in self.sources}
         text = render_query(with_sources(self.query, names), Dialect.DUCKDB)
         text = text.replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
-        self.universe.relations.make(into, self._of_every_world(text, EVERY_SNAPSHOT))
+        self._compute(into, text, EVERY_SNAPSHOT)
 
-    def _of_every_world(self, text: str, every: str) -> str:
-        pieces = text.split(MARK)
+    def _compute(self, into: str, text: str, every: str) -> None:
+        pieces, relations = text.split(MARK), self.universe.relations
         match self.way:
             case Way.LIFTED:
-                return "".join(quoted(piece) if number % 2 else piece for number, piece in enumerate(pieces))
+                relations.make(into, _around(pieces, quoted))
             case Way.APART:
-                of_world = "".join(
-                    _rows_of_world(piece, every) if number % 2 else piece
-                    for number, piece in enumerate(pieces)
-                )
-                return f"SELECT q.*, {quoted(every)}.world FROM {quoted(every)}, LATERAL ({of_world}) AS q"
+                ((last,),) = relations.rows(f"SELECT coalesce(max(world), 0) FROM {quoted(every)}")
+                assert isinstance(last, int)
+                for first in range(0, last + 1, AT_ONCE):
+                    part = f"BETWEEN {first} AND {first + AT_ONCE - 1}"
+                    of_world = _around(pieces, partial(_rows_of_world, part=part))
+                    worlds = f"(SELECT world FROM {quoted(every)} WHERE world {part}) AS every"
+                    query = f"SELECT q.*, every.world FROM {worlds}, LATERAL ({of_world}) AS q"
+                    if first:
+                        relations.run(f"INSERT INTO {quoted(into)} {query}")
+                    else:
+                        relations.make(into, query)
+            case _:
+                assert_never(self.way)
 
 
-def _rows_of_world(relation: str, every: str) -> str:
-    return f"(SELECT * EXCLUDE (world) FROM {quoted(relation)} AS w WHERE w.world = {quoted(every)}.world)"
+def _around(pieces: Sequence[str], leaf: Callable[[str], str]) -> str:
+    """A text in pieces, every second of which is the name of a leaf."""
+    return "".join(leaf(piece) if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+def _rows_of_world(relation: str, part: str) -> str:
+    rows = f"(SELECT * FROM {quoted(relation)} WHERE world {part}) AS w"
+    return f"(SELECT * EXCLUDE (world) FROM {rows} WHERE w.world = every.world)"
 
 
 def bound_query(query: Query, tables: tuple[Table, ...], rules: Rules) -> BoundQuery:
     """Returns a query as the engine reads its text."""
-    declared = [f"{t.name}({', '.join(f'{c.name} {c.type}' for c in t.columns)})" for t in tables]
-    return rules.bind(render_query(query, Dialect.SPARK), declare(declared), None)
+    return rules.bind(render_query(query, Dialect.SPARK), declared(tables), None)
+
+
+def declared(tables: tuple[Table, ...]) -> Relations:
+    """Returns the tables as the engine knows them."""
+    return declare(f"{t.name}({', '.join(f'{c.name} {c.type}' for c in t.columns)})" for t in tables)
 
 
 def lifted_tables(tables: tuple[Table, ...]) -> tuple[Table, ...]:
@@ -140,8 +171,15 @@ def lifted_tables(tables: tuple[Table, ...]) -> tuple[Table, ...]:
 
 
 def without_worlds(row_ids: RowIds) -> RowIds:
-    """Returns row ids whose keys leave out the column of the world: then equal snapshots have equal ids."""
-    return replace(row_ids, key=lambda keys: row_ids.key([key for key in keys if not is_world(key)]))
+    """Returns row ids made without the column of the world: then equal snapshots have equal ids."""
+
+    def key(values: Sequence[Expr]) -> Expr:
+        return row_ids.key([value for value in values if not is_world(value)])
+
+    def occurrence(values: Sequence[Expr], number: Expr) -> Expr:
+        return row_ids.occurrence([value for value in values if not is_world(value)], number)
+
+    return replace(row_ids, key=key, occurrence=occurrence)
 
 
 def is_world(key: Expr) -> bool:
@@ -150,16 +188,22 @@ def is_world(key: Expr) -> bool:
     return bool(names) and all(name.split("_")[0] == WORLD.name for name in names)
 
 
-def operators(query: BoundQuery) -> list[str]:
-    """Returns the operators of a plan that have rules of their own, without projections."""
-    return sorted(name for name in map(operator_of, walk(query.plan)) if name not in ("projection", "scan"))
+def operators(query: BoundQuery) -> Counter[str]:
+    """Returns the operators of a plan, without projections, which lifting adds and which change nothing."""
+    return Counter(name for name in map(operator_of, walk(query.plan)) if name not in ("projection", "scan"))
+
+
+def difference(plain: Counter[str], lifted: Counter[str]) -> tuple[list[str], list[str]]:
+    """Returns the operators that lifting has taken away, and those that it has put in their place."""
+    return sorted(plain - lifted), sorted(lifted - plain)
 
 
 def capture(universe: Universe, rules: Rules) -> None:
     """Computes the changes of every table by the engine's own rule for changes of a stored relation."""
     plans = Plans(rules)
     for table in lifted_tables(universe.tables)[:-1]:
-        bound = declare([f"{table.name}({', '.join(f'{c.name} {c.type}' for c in table.columns)})"])
-        plan = plans.of(rules.capture, table.name, bound[table.name].columns)
+        known = declared((table,))[table.name]
+        assert isinstance(known, BaseTable)
+        plan = plans.of(rules.capture, table.name, known.columns)
         names = {leaf_name(table.name, at): f"{table.name}@{at.value}" for at in At}
         universe.relations.make(f"{table.name}@{DELTA}", render(plan, DUCKDB, names).text())

@@ -19,7 +19,6 @@ BEFORE = "stored before"
 AFTER = "stored after"
 CHANGES = "changes of groups"
 BACK = "every world back"
-QUIET = "worlds without groups computed anew"
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,8 @@ class FromContents:
         )
         number_rows(relations, there)
         relations.make(CONTENTS, f"SELECT * FROM {quoted(BEFORE)}")
-        yield from self._one_way("from the contents", there, self.engine.leaves())
-        if self.known.has_extremum:
-            self._change(self.engine.leaves(), again=True)
+        self._one_way(self.engine.leaves())
+        yield "from the contents", there
         relations.make(CONTENTS, self._applied())
         relations.make(
             BACK, f"SELECT world, after AS before, before AS after, changed FROM {quoted(EVERY_WORLD)}"
@@ -67,56 +65,40 @@ class FromContents:
                 f'SELECT * REPLACE ({other} AS "$ACTION") FROM {quoted(f"{source}@{DELTA}")}',
             )
         back = replace(there, worlds=BACK, before=there.after, after=there.before)
-        number_rows(relations, back)
-        yield from self._one_way("back, from the contents", back, self.engine.leaves(T1, T0, "back"))
+        self._one_way(self.engine.leaves(T1, T0, "back"))
+        yield "back, from the contents", back
 
-    def _one_way(
-        self, road: str, compared: Compared, leaves: dict[str, str]
-    ) -> Iterator[tuple[str, Compared]]:
-        self._groups(leaves)
-        self._change(leaves, again=self.known.has_extremum)
-        yield road, compared
-        if self.known.has_extremum:
-            quiet = (
-                f"SELECT * FROM {quoted(compared.worlds)} WHERE world NOT IN "
-                f"(SELECT world FROM {quoted(GROUPS)} WHERE {quoted(AGAIN.name)})"
-            )
-            self.engine.universe.relations.make(QUIET, quiet)
-            self._change(leaves, again=False)
-            yield f"{road}, no group computed anew", replace(compared, worlds=QUIET)
-
-    def _groups(self, leaves: dict[str, str]) -> None:
-        engine, known = self.engine, self.known
-        engine.compute(NET_CHANGES, engine.plans_of_worlds.net(known), leaves)
-        read = {NET_CHANGES: NET_CHANGES, CONTENTS: CONTENTS}
-        engine.compute(GROUPS, engine.plans_of_worlds.groups(known), read)
-        if known.has_extremum:
-            plan = engine.plans_of_worlds.group_parts(known)
-            engine.compute(PARTS, plan, {**leaves, GROUPS: GROUPS})
-
-    def _change(self, leaves: dict[str, str], *, again: bool) -> None:
-        engine = self.engine
-        plan = engine.plans_of_worlds.group_changes(self.known, again=again)
-        read = {GROUPS: GROUPS} if again else {GROUPS: QUIET_GROUPS}
-        if not again:
-            worlds = QUIET if self.known.has_extremum else EVERY_WORLD
-            engine.universe.relations.make(
-                QUIET_GROUPS,
-                f"SELECT * FROM {quoted(GROUPS)} WHERE world IN (SELECT world FROM {quoted(worlds)})",
-            )
-        engine.compute(CHANGES, plan, {**leaves, **read, PARTS: PARTS})
+    def _one_way(self, leaves: dict[str, str]) -> None:
+        """Computes the changes of every world as a refresh does: with groups computed anew if it has any."""
+        engine, known, plans = self.engine, self.known, self.engine.plans_of_worlds
+        engine.compute(NET_CHANGES, plans.net(known), leaves)
+        engine.compute(GROUPS, plans.groups(known), {NET_CHANGES: NET_CHANGES, CONTENTS: CONTENTS})
+        if not known.has_extremum:
+            engine.compute(CHANGES, plans.group_changes(known, again=False), {GROUPS: GROUPS})
+            return
+        again = f"IN (SELECT world FROM {quoted(GROUPS)} WHERE {quoted(AGAIN.name)})"
+        relations = engine.universe.relations
+        for word, some in (("anew", again), ("by changes", f"NOT {again}")):
+            relations.make(f"worlds {word}", f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE world {some}")
+            relations.make(f"groups {word}", f"SELECT * FROM {quoted(GROUPS)} WHERE world {some}")
+        read = {**leaves, GROUPS: "groups anew", PARTS: PARTS}
+        engine.compute(PARTS, plans.group_parts(known), read, every="worlds anew")
+        engine.compute("changes anew", plans.group_changes(known, again=True), read, every="worlds anew")
+        read = {GROUPS: "groups by changes"}
+        engine.compute(CHANGES, plans.group_changes(known, again=False), read, every="worlds by changes")
+        relations.run(f'INSERT INTO {quoted(CHANGES)} BY NAME SELECT * FROM "changes anew"')
 
     def _applied(self) -> str:
         """The contents after the way there, with what it has stored in the hidden columns."""
-        names = ", ".join(quoted(name) for name in (*self._stored(), "$ROW_ID", "world"))
+        names = [*self._stored(), "$ROW_ID", "world"]
+        kept = ", ".join(f"c.{quoted(name)}" for name in names)
+        came = ", ".join(map(quoted, names))
+        changes = f'SELECT "$ROW_ID", world FROM {quoted(CHANGES)} WHERE "$ACTION" = \'DELETE\''
         return (
-            f"SELECT {names} FROM {quoted(CONTENTS)} AS c WHERE NOT EXISTS (SELECT 1 FROM {quoted(CHANGES)} AS d "
-            'WHERE d."$ACTION" = \'DELETE\' AND d."$ROW_ID" = c."$ROW_ID" AND d.world = c.world) '
-            f"UNION ALL SELECT {names} FROM {quoted(CHANGES)} WHERE \"$ACTION\" = 'INSERT'"
+            f"SELECT {kept} FROM {quoted(CONTENTS)} AS c ANTI JOIN ({changes}) AS d "
+            f'ON d.world = c.world AND d."$ROW_ID" = c."$ROW_ID" '
+            f"UNION ALL SELECT {came} FROM {quoted(CHANGES)} WHERE \"$ACTION\" = 'INSERT'"
         )
 
     def _stored(self) -> tuple[str, ...]:
         return (*self.engine.columns, *(name for name, _ in self.known.state))
-
-
-QUIET_GROUPS = "groups of these worlds"

@@ -16,7 +16,8 @@ from campaign.verify.from_contents import BACK, FromContents
 from campaign.verify.universe import EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, Universe
 from dynamic_tables.differentiate.differentiation import CONTENTS
 from dynamic_tables.differentiate.limit import is_on_top
-from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan
+from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
+from dynamic_tables.errors import DynamicTablesError
 from oracle.errors import OracleError
 from oracle.worlds import (
     Broken,
@@ -54,10 +55,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What was verified for one definition. `changes`: rows of all change sets. `roads`: how they came about."""
+    """What was verified for one definition. `changes`: rows of all change sets. `roads`: how they came about.
+
+    `way`: how all worlds were evaluated at once; `note`: which operators were lifted as other ones.
+    """
 
     definition: Definition
     way: str
+    note: str = ""
     roads: tuple[str, ...] = ()
     worlds: int
     changes: int = 0
@@ -68,10 +73,21 @@ class Verified:
 
 
 def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified:
-    """Verifies one definition in every world. Raises DynamicTablesError: the engine refuses the query."""
+    """Verifies one definition in every world."""
     start = time.perf_counter()
-    engine = Engine.of(definition, universe, rules)
-    run = _Run(engine, rules)
+    try:
+        engine = Engine.of(definition, universe, rules)
+        ensure_supported(engine.bound, rules)
+    except DynamicTablesError as error:
+        refused = Failure(
+            road="the engine refuses the query",
+            check=Check.REFRESH_MODE,
+            message=str(error),
+            worlds=universe.worlds,
+            world="",
+        )
+        return Verified(definition=definition, way="", worlds=universe.worlds, failures=(refused,))
+    run = _Run(engine)
     try:
         run.all_roads()
     except OracleError as error:
@@ -88,6 +104,7 @@ def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified
     return Verified(
         definition=definition,
         way=engine.way.value,
+        note=engine.other_operators,
         roads=tuple(run.roads),
         worlds=universe.worlds,
         changes=run.changes,
@@ -103,7 +120,6 @@ class _Run:
     """The roads of one definition, and what was counted on them."""
 
     engine: Engine
-    rules: Rules
     roads: list[str] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     changes: int = 0
