@@ -74,7 +74,7 @@ class Verified:
 
 def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified:
     """Verifies one definition in every world."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         engine = Engine.of(definition, universe, rules)
         ensure_supported(engine.bound, rules)
@@ -110,7 +110,7 @@ def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified
         changes=run.changes,
         checks=run.checks,
         amplification=run.amplification,
-        seconds=time.perf_counter() - start,
+        seconds=time.process_time() - start,
         failures=tuple(run.failures),
     )
 
