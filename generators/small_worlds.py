@@ -1,7 +1,7 @@
 """Every small history of one table: its rows before and after a change, up to a bound. Nothing is drawn.
 
-A world is one such history for each table (`worlds` of a scenario, as lifting has them). A row keeps its place,
-which gives it its row id: an update keeps the place, a row that is replaced by an equal one gets another.
+A world is one such history for each table. A row keeps its place, which gives it its row id: an update keeps
+the place, a row that is replaced by an equal one gets another.
 """
 
 from __future__ import annotations

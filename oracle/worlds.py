@@ -1,4 +1,4 @@
-"""Relations that hold many worlds at once, in DuckDB, and the invariants of change sets checked for all of them.
+"""Relations that hold many worlds at once, in DuckDB, and the invariants of change sets checked for all.
 
 Every relation has a column `world`. What is checked, and in which words, is as in `invariants`; here it is
 done by SQL over sets, because there are hundreds of thousands of worlds.
@@ -60,10 +60,10 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The rows of a definition at one end of a change, with `$ROW_ID`, as a fresh initialization gives them.
+    """The rows of a definition at one end of a change, with the `$ROW_ID` of a fresh initialization.
 
-    `relation`: where they are. `by`: the column of the worlds that its column `world` stands for: the number of
-    the world itself, or of the snapshot of the sources at that end, which many worlds share.
+    `relation`: where they are. `by`: the column of the worlds that its column `world` stands for: the number
+    of the world itself, or of the snapshot of the sources at that end, which many worlds share.
     """
 
     relation: str
@@ -101,7 +101,9 @@ def number_rows(tables: Tables, compared: Compared) -> None:
     """Numbers the different rows, ids and contents of both ends, so that worlds are compared by numbers."""
     names = ", ".join(map(quoted, compared.columns))
     ends = dict.fromkeys((compared.before.relation, compared.after.relation))
-    tables.make("all rows", " UNION ".join(f"SELECT {names}, {ID} FROM {quoted(end)}" for end in ends))
+    tables.make(
+        "all rows", " UNION ".join(f"SELECT DISTINCT {names}, {ID} FROM {quoted(end)}" for end in ends)
+    )
     tables.make("ids", f'SELECT {ID}, row_number() OVER () AS id FROM (SELECT DISTINCT {ID} FROM "all rows")')
     numbered = (
         f'SELECT {names}, row_number() OVER () AS content FROM (SELECT DISTINCT {names} FROM "all rows")'
@@ -109,7 +111,7 @@ def number_rows(tables: Tables, compared: Compared) -> None:
     tables.make("contents", numbered)
     tables.make(
         KNOWN,
-        f'SELECT row_number() OVER () AS "row", i.id, b.content, a.* FROM (SELECT DISTINCT * FROM "all rows") AS a '
+        'SELECT row_number() OVER () AS "row", i.id, b.content, a.* FROM "all rows" AS a '
         f"JOIN ids AS i ON a.{ID} IS NOT DISTINCT FROM i.{ID} "
         f"JOIN contents AS b ON {_same(compared.columns, 'a', 'b')}",
     )
@@ -128,11 +130,12 @@ def _same(columns: Sequence[str], left: str, right: str) -> str:
 def check_contents(
     tables: Tables, state: str, truth: str, columns: Sequence[str]
 ) -> tuple[Broken | None, ...]:
-    """Checks the rows of every snapshot (or world): they are the oracle's, in `truth`, and their ids are unique."""
+    """Checks every snapshot (or world): its rows are the oracle's, in `truth`, and their ids are unique."""
     names, weight = ", ".join(map(quoted, columns)), quoted("$WEIGHT")
     differing = (
         f"SELECT world FROM (SELECT world, {names}, 1 AS {weight} FROM {quoted(state)} "
-        f"UNION ALL SELECT world, {names}, -1 FROM {quoted(truth)}) GROUP BY world, {names} HAVING sum({weight}) <> 0"
+        f"UNION ALL SELECT world, {names}, -1 FROM {quoted(truth)}) "
+        f"GROUP BY world, {names} HAVING sum({weight}) <> 0"
     )
     shared = f"SELECT world FROM {quoted(state)} GROUP BY world, {ID} HAVING count(*) > 1 OR {ID} IS NULL"
     return (
@@ -177,7 +180,8 @@ def check_changes(tables: Tables, compared: Compared) -> list[Broken]:
             tables,
             Check.INVARIANT_6,
             "there are changes, though no source has changed",
-            f"SELECT c.world FROM {quoted(CHANGES)} AS c JOIN {worlds} AS w ON w.world = c.world AND NOT w.changed",
+            f"SELECT c.world FROM {quoted(CHANGES)} AS c JOIN {worlds} AS w "
+            "ON w.world = c.world AND NOT w.changed",
         ),
     )
     return [broken for broken in found if broken is not None]
@@ -236,7 +240,8 @@ def _count(tables: Tables, compared: Compared) -> None:
     )
     tables.make(
         COUNTED,
-        f'SELECT CAST(place // {NUMBERS} AS INTEGER) AS world, place % {NUMBERS} AS "row", {counts} FROM '
+        f'SELECT CAST(place // {NUMBERS} AS INTEGER) AS world, place % {NUMBERS} AS "row", {counts} '
+        "FROM "
         f"(SELECT place, CAST(sum(code) AS BIGINT) AS code FROM ({' UNION ALL '.join(parts)}) GROUP BY place) "
         f"WHERE code <> {1 + PLACE}",
     )

@@ -1,4 +1,4 @@
-"""`dvs verify`: the theorems of the DVS paper checked on many histories; the rules of the engine in small worlds."""
+"""`dvs verify`: the theorems of the DVS paper on many histories; the rules of the engine in small worlds."""
 
 from __future__ import annotations
 

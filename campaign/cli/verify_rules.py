@@ -26,7 +26,10 @@ FIGURES = ("definitions", "worlds", "changes", "checks", "amplification", "secon
 @click.command()
 @click.option("--quick", is_flag=True, help="Less than a minute: smaller bounds, which are printed.")
 @click.option(
-    "--operator", "chosen", multiple=True, help="Only this operator, alone and in pairs; may be repeated."
+    "--operator",
+    "chosen",
+    multiple=True,
+    help="Only this operator, alone and in pairs; may be repeated.",
 )
 @options.fault
 @click.option("--workers", type=click.IntRange(1), default=2, help="Worker processes.")

@@ -79,7 +79,7 @@ def layouts(inputs: int, *, quick: bool) -> Iterator[tuple[tuple[int, ...], Boun
 
 
 def chosen_definitions(definitions: Iterable[Definition], chosen: Sequence[str]) -> tuple[Definition, ...]:
-    """Returns those with one of the operators; all if none is named. Raises CampaignError: unknown operator."""
+    """Returns those with a chosen operator; all if none is chosen. Raises CampaignError: an unknown one."""
     known = {operator.value for operator in operators()}
     for name in chosen:
         if name not in known:

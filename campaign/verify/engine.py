@@ -56,7 +56,7 @@ class Way(Enum):
 class Engine:
     """The engine's plans for one definition. `bound`: the query as the engine read it.
 
-    `other_operators`: which operators the lifted query has instead of those of the definition, if it has others.
+    `other_operators`: which operators the lifted query has instead of the definition's, if it has others.
     """
 
     definition: Definition
@@ -84,12 +84,12 @@ class Engine:
 
     @cached_property
     def plans(self) -> Plans:
-        """The plans that refreshes run; their row ids are told apart within a world only, in either way."""
+        """The plans that refreshes run; row ids are told apart within a world only."""
         return Plans(replace(self.rules, row_ids=without_worlds(self.rules.row_ids)))
 
     @cached_property
     def plans_of_worlds(self) -> Plans:
-        """The same, where a lifted group has the world in its id: for plans that look stored rows up by id."""
+        """The same with the world in the id of a lifted group: for plans that look stored rows up by id."""
         return Plans(self.rules)
 
     @property

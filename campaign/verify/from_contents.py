@@ -29,13 +29,14 @@ class FromContents:
     known: Algebra
 
     def compute_ends(self) -> tuple[str, str]:
-        """Computes the first contents at both ends, with their hidden columns; returns the later and its truth."""
+        """Computes first contents with hidden columns at both ends; returns the later ones and their truth."""
         plan = self.engine.plans_of_worlds.state(self.engine.bound)
         for end, at in ((BEFORE, T0), (AFTER, T1)):
             self.engine.compute(end, plan, self.engine.leaves(after=at))
         self.engine.universe.relations.make(
             "truth after",
-            f"SELECT t.* REPLACE (w.world AS world) FROM {quoted(EVERY_WORLD)} AS w JOIN truth AS t ON t.world = w.after",
+            f"SELECT t.* REPLACE (w.world AS world) FROM {quoted(EVERY_WORLD)} AS w "
+            "JOIN truth AS t ON t.world = w.after",
         )
         return AFTER, "truth after"
 

@@ -27,14 +27,15 @@ def verify_all(
     workers: int = 1,
     progress: Callable[[Verified], None] = lambda result: None,
 ) -> tuple[Verified, ...]:
-    """Verifies all definitions; the results are in their order. Raises CampaignError: a fault is in no rule."""
+    """Verifies all definitions; the results are in their order.
+
+    Raises CampaignError: a fault is unknown, or is in no rule.
+    """
     rules_with(faults)
     # Definitions over one universe one after another.
-    order = sorted(
-        range(len(definitions)), key=lambda i: (str(definitions[i].bound), str(definitions[i].tables))
-    )
+    tasks = sorted(enumerate(definitions), key=lambda task: (str(task[1].bound), str(task[1].tables)))
     results: dict[int, Verified] = {}
-    for number, result in _run([(number, definitions[number]) for number in order], faults, workers):
+    for number, result in _run(tasks, faults, workers):
         results[number] = result
         progress(result)
     return tuple(results[number] for number in range(len(definitions)))

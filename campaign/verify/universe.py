@@ -105,7 +105,10 @@ def _fill(relations: Tables, name: str, columns: Sequence[str], rows: Sequence[S
 
 
 def _make_worlds(relations: Tables, tables: Sequence[Table], bound: Bound) -> None:
-    """Every combination of one history for each table, by the numbers of its snapshots."""
+    """Every combination of one history for each table, by the numbers of its snapshots.
+
+    `tables_changed`: the sum of 1 for the first table, 2 for the second, 4 for the third, if it changes.
+    """
     source = ""
     for number, table in enumerate(tables):
         so_far = " + ".join(f"h{i}.changes" for i in range(number + 1))
@@ -114,10 +117,11 @@ def _make_worlds(relations: Tables, tables: Sequence[Table], bound: Bound) -> No
     ends = [f"h{i}.{end} AS {end}{i}" for i in range(len(tables)) for end in ("before", "after")]
     size = " + ".join(f"h{i}.size" for i in range(len(tables)))
     changes = " + ".join(f"h{i}.changes" for i in range(len(tables)))
+    which = " + ".join(f"CASE WHEN h{i}.changes > 0 THEN {2**i} ELSE 0 END" for i in range(len(tables)))
     relations.make(
         "combined",
         f"SELECT CAST(row_number() OVER (ORDER BY {size}, {changes}) - 1 AS INTEGER) AS world, "
-        f"{', '.join(ends)}, {changes} > 0 AS changed FROM {source}",
+        f"{', '.join(ends)}, {changes} > 0 AS changed, {which} AS tables_changed FROM {source}",
     )
     at = {end: ", ".join(f"{end}{i} AS n{i}" for i in range(len(tables))) for end in ("before", "after")}
     relations.make(
@@ -167,5 +171,6 @@ def _make_lifted_worlds(relations: Tables) -> None:
         relations.make(f"{WORLDS.name}@{end}", f"SELECT {row} FROM {quoted(every)}")
     relations.make(
         f"{WORLDS.name}@{DELTA}",
-        f'SELECT {WORLD.name}, \'INSERT\' AS "$ACTION", "$ROW_ID" FROM {quoted(f"{WORLDS.name}@{T0}")} LIMIT 0',
+        f'SELECT {WORLD.name}, \'INSERT\' AS "$ACTION", "$ROW_ID" '
+        f"FROM {quoted(f'{WORLDS.name}@{T0}')} LIMIT 0",
     )

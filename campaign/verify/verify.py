@@ -29,11 +29,14 @@ from oracle.worlds import (
     number_rows,
     quoted,
 )
+from workload.lift import WORLDS
 from workload.results import Check
 
 STATE = "state"
 TRUTH = "truth"
 CHANGES = "changes"
+ALL_CHANGES = "changes of all worlds"
+SOME_WORLDS = "some worlds"
 
 OF_CHANGES = 4
 """Checks of every world: the invariants 1 to 4, the row ids of a fresh initialization among them."""
@@ -44,7 +47,7 @@ OF_CONTENTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A check that fails. `road`: how the changes were computed. `worlds`: in how many. `world`: the least."""
+    """A check that fails. `road`: how the changes were computed. `worlds`: in how many; `world`: the least."""
 
     road: str
     check: Check
@@ -55,9 +58,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What was verified for one definition. `changes`: rows of all change sets. `roads`: how they came about.
+    """What was verified for one definition. `way`: how all worlds were evaluated at once.
 
-    `way`: how all worlds were evaluated at once; `note`: which operators were lifted as other ones.
+    `note`: which operators were lifted as other ones. `roads`: how change sets were computed; `changes`: all
+    their rows. `amplification`: pairs of changes without effect. `seconds`: CPU time.
     """
 
     definition: Definition
@@ -138,20 +142,43 @@ class _Run:
             worlds=EVERY_WORLD, before=ends[0], after=ends[1], changes=CHANGES, columns=engine.columns
         )
         number_rows(engine.universe.relations, compared)
-        first_rows = is_on_top(engine.bound.plan)
-        rules = engine.plans.rules
-        engine.compute(CHANGES, change_plan(engine.bound, _registered(rules)), engine.leaves())
-        self.road("by the rules", compared)
-        if first_rows and rules.operators["limit"] is OPERATORS["limit"]:
-            engine.universe.relations.make(CONTENTS, rows_before(compared))
-            engine.compute(CHANGES, change_plan(engine.bound, rules), {**engine.leaves(), CONTENTS: CONTENTS})
-            self.road("from the contents", compared)
+        self.by_rules(compared)
+        if engine.definition.inner is None:
+            self.with_unchanged_sources(compared)
         known = engine.plans_of_worlds.algebra(engine.bound)
         if known is not None:
             roads = FromContents(engine, known)
             self.contents(*roads.compute_ends())
-            for road, compared in roads:
-                self.road(road, compared)
+            for road, of_road in roads:
+                self.road(road, of_road)
+
+    def by_rules(self, compared: Compared) -> None:
+        """Computes the changes by the registered rules, and those of first rows also from the contents."""
+        engine, rules = self.engine, self.engine.plans.rules
+        engine.compute(CHANGES, change_plan(engine.bound, _registered(rules)), engine.leaves())
+        self.road("by the rules", compared)
+        if is_on_top(engine.bound.plan) and rules.operators["limit"] is OPERATORS["limit"]:
+            engine.universe.relations.make(CONTENTS, rows_before(compared))
+            engine.compute(CHANGES, change_plan(engine.bound, rules), {**engine.leaves(), CONTENTS: CONTENTS})
+            self.road("from the contents", compared)
+
+    def with_unchanged_sources(self, compared: Compared) -> None:
+        """Computes the changes of worlds with unchanged tables by plans without these, as a refresh does."""
+        engine, relations = self.engine, self.engine.universe.relations
+        names = [table.name for table in engine.definition.tables]
+        for mask in range(1, 2 ** len(names) - 1):
+            some = f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE tables_changed = {mask}"
+            relations.make(SOME_WORLDS, some)
+            unchanged = [name for number, name in enumerate(names) if not mask >> number & 1]
+            plan = engine.plans.changes(engine.bound, (*unchanged, WORLDS.name))
+            engine.compute(ALL_CHANGES, plan, engine.leaves())
+            relations.make(
+                CHANGES,
+                f"SELECT c.* FROM {quoted(ALL_CHANGES)} AS c SEMI JOIN {quoted(SOME_WORLDS)} USING (world)",
+            )
+            self.road(
+                f"by the rules, {' and '.join(unchanged)} unchanged", replace(compared, worlds=SOME_WORLDS)
+            )
 
     def contents(self, state: str, truth: str) -> None:
         """Checks the rows of every snapshot, or world, against the oracle's."""
