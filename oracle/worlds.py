@@ -238,11 +238,12 @@ def _count(tables: Tables, compared: Compared) -> None:
         f"code // {PLACE**digit} % {PLACE} AS {name}"
         for digit, name in enumerate(("before", "after", "came", "went"))
     )
+    every = " UNION ALL ".join(parts)
     tables.make(
         COUNTED,
         f'SELECT CAST(place // {NUMBERS} AS INTEGER) AS world, place % {NUMBERS} AS "row", {counts} '
         "FROM "
-        f"(SELECT place, CAST(sum(code) AS BIGINT) AS code FROM ({' UNION ALL '.join(parts)}) GROUP BY place) "
+        f"(SELECT place, CAST(sum(code) AS BIGINT) AS code FROM ({every}) GROUP BY place) "
         f"WHERE code <> {1 + PLACE}",
     )
 

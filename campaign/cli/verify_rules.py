@@ -39,9 +39,9 @@ def rules(
 ) -> ExitCode:
     """Every operator and every pair of nested operators, in all small worlds up to the bounds printed.
 
-    A world is contents of all tables and a change of them. The changes by the engine's rules are compared with
-    recomputation by the engine and by the oracle, row ids included. Exit status 0: all hold; 1: one does not,
-    and its least world is shown.
+    A world is contents of all tables and a change of them. The changes by the engine's rules are compared
+    with recomputation by the engine and by the oracle, row ids included. Exit status 0: all hold; 1: one does
+    not, and its least world is shown.
     """
     # Imported here, so that `dvs verify --help` loads neither sqlglot nor DuckDB.
     from campaign.verify.definitions import FULL_PAIRS, QUICK_PAIRS, chosen_definitions, pairs, singles

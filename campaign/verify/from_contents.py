@@ -29,7 +29,7 @@ class FromContents:
     known: Algebra
 
     def compute_ends(self) -> tuple[str, str]:
-        """Computes first contents with hidden columns at both ends; returns the later ones and their truth."""
+        """Computes first contents with hidden columns at both ends; returns the later and their truth."""
         plan = self.engine.plans_of_worlds.state(self.engine.bound)
         for end, at in ((BEFORE, T0), (AFTER, T1)):
             self.engine.compute(end, plan, self.engine.leaves(after=at))

@@ -145,7 +145,8 @@ def _make_ends(relations: Tables, table: Table) -> None:
     """The rows of a table in every world at both ends, and in every snapshot."""
     number = table_number(table)
     names = ", ".join(f"r.{quoted(column.name)}" for column in table.columns)
-    row_id = f"'{table.name}' || CAST(r.place AS VARCHAR)"
+    # Rows of different tables share ids, as they may on Delta, where each table numbers its own.
+    row_id = "CAST(r.place AS VARCHAR)"
     over = {
         T0: (EVERY_WORLD, f"before{number}"),
         T1: (EVERY_WORLD, f"after{number}"),

@@ -47,7 +47,7 @@ OF_CONTENTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A check that fails. `road`: how the changes were computed. `worlds`: in how many; `world`: the least."""
+    """A check that fails on a `road` to the changes. `worlds`: in how many; `world`: the least, as text."""
 
     road: str
     check: Check
