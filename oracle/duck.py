@@ -33,6 +33,9 @@ SETTINGS: Mapping[str, str] = {
 The time zone is not among them: both timestamp types are DuckDB's TIMESTAMP, which depends on none.
 """
 
+NO_PROGRESS_BAR = "PRAGMA disable_progress_bar"
+"""DuckDB would print one to stdout, where JSON may be expected, for each statement that takes two seconds."""
+
 
 def open_duckdb(memory_limit: str = "1GB") -> duckdb.DuckDBPyConnection:
     """A new in-memory database with `SETTINGS`, its configuration locked. Costs about 20 ms: reuse it.
@@ -44,7 +47,7 @@ def open_duckdb(memory_limit: str = "1GB") -> duckdb.DuckDBPyConnection:
     """
     settings: dict[str, str | bool | int | float | list[str]] = {**SETTINGS, "memory_limit": memory_limit}
     connection = duckdb.connect(":memory:", config=settings)
-    for statement in ("PRAGMA disable_optimizer", "SET lock_configuration = true"):
+    for statement in ("PRAGMA disable_optimizer", NO_PROGRESS_BAR, "SET lock_configuration = true"):
         connection.execute(statement).fetchall()
     return connection
 

@@ -1,4 +1,4 @@
-"""`dvs verify`: the theorems of the DVS paper checked on many histories."""
+"""`dvs verify`: the theorems of the DVS paper on many histories; the rules of the engine in small worlds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import product
 
 import click
 
+from campaign.cli.verify_rules import rules
 from campaign.exit_codes import ExitCode
 from dvs_model import enumeration
 from dvs_model.enumeration import small_histories
@@ -21,7 +22,10 @@ LARGER = HistoryShape(transactions=(3, 7), operations=(2, 6), base=(2, 3), deriv
 
 @click.group()
 def command() -> None:
-    """Check theorems on every small history and on random larger ones."""
+    """Check theorems on every small history, and the rules of the engine in every small world."""
+
+
+command.add_command(rules)
 
 
 @command.command()

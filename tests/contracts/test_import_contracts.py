@@ -88,6 +88,7 @@ ROOMS = (
     {"failures"},
     {"runs"},
     {"compare"},
+    {"verify"},
     {"mutants"},
     {"gate"},
     {"cli", "pytest_plugin"},

@@ -1,0 +1,85 @@
+"""The least world in which a check fails, as text: the definition, its tables, and both change sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from campaign.verify.definitions import Definition
+from campaign.verify.engine import Engine
+from campaign.verify.from_contents import AFTER as END
+from campaign.verify.universe import SNAPSHOT, T0, T1, Universe
+from oracle.worlds import Compared, End, quoted
+from workload.lift import WORLD
+from workload.sql import Dialect, render_query
+from workload.types import Row
+
+ID = "$ROW_ID"
+ACTION = "$ACTION"
+
+SHOWN = 12
+"""Rows of a block that are shown; only a fault has more in so small a world."""
+
+
+def counterexample(
+    definition: Definition, universe: Universe, compared: Compared, world: int, *, back: bool = False
+) -> str:
+    """Returns one world as text. `back`: the change is undone, so that the tables go from t1 to t0."""
+    lines = [render_query(definition.query, Dialect.SPARK)]
+    ends = ((T1, "before"), (T0, "after")) if back else ((T0, "before"), (T1, "after"))
+    for table in definition.tables:
+        names = [column.name for column in table.columns]
+        for end, word in ends:
+            rows = _rows(universe, f"{table.name}@{end}", world, (*names, ID))
+            lines += _block(f"{table.name} {word}", (*names, ID), rows)
+    columns = (*compared.columns, ID)
+    before, after = (_contents(universe, compared, world, end) for end in (compared.before, compared.after))
+    lines += _block("contents before", columns, before)
+    lines += _block("contents after", columns, after)
+    expected = [(*row, "DELETE") for row in before if row not in after]
+    expected += [(*row, "INSERT") for row in after if row not in before]
+    lines += _block("changes expected", (*columns, ACTION), expected)
+    actual = _rows(universe, compared.changes, world, (*columns, ACTION))
+    return "\n".join([*lines, *_block("changes computed", (*columns, ACTION), actual)])
+
+
+def contradiction(engine: Engine, number: int, state: str, truth: str) -> str:
+    """Returns the rows by the engine and by the oracle at one end; `number`: as in their column `world`."""
+    universe, of_worlds = engine.universe, state == END
+    lines = [render_query(engine.definition.query, Dialect.SPARK)]
+    for table in engine.definition.tables:
+        shown = (*(column.name for column in table.columns), ID)
+        end = T1 if of_worlds else SNAPSHOT
+        lines += _block(table.name, shown, _rows(universe, f"{table.name}@{end}", number, shown))
+    lines += _block("by the oracle", engine.columns, _rows(universe, truth, number, engine.columns))
+    shown = (*engine.columns, ID)
+    return "\n".join([*lines, *_block("by the engine", shown, _rows(universe, state, number, shown))])
+
+
+def _contents(universe: Universe, compared: Compared, world: int, end: End) -> Sequence[Row]:
+    names = ", ".join(f"s.{quoted(name)}" for name in (*compared.columns, ID))
+    return universe.relations.rows(
+        f"SELECT {names} FROM {quoted(end.relation)} AS s JOIN {quoted(compared.worlds)} AS w "
+        f"ON s.world = w.{end.by} WHERE w.world = {world} ORDER BY ALL"
+    )
+
+
+def _rows(universe: Universe, relation: str, world: int, columns: Sequence[str]) -> Sequence[Row]:
+    names = ", ".join(map(quoted, columns))
+    return universe.relations.rows(
+        f"SELECT {names} FROM {quoted(relation)} WHERE {WORLD.name} = {world} ORDER BY ALL"
+    )
+
+
+def _block(title: str, columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """A title with the names of the columns, then the rows, aligned."""
+    cells = [[*columns], *(["NULL" if value is None else str(value) for value in row] for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
+    texts = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    ]
+    yield f"{title}:" + ("" if rows else " no rows")
+    if rows:
+        yield from (f"    {text}" for text in texts[: SHOWN + 1])
+    if len(rows) > SHOWN:
+        yield f"    and {len(rows) - SHOWN} more"

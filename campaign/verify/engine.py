@@ -1,0 +1,209 @@
+"""The engine's own plans for one definition, each evaluated once for all worlds.
+
+Lifted: the query has a column `world`, and the engine binds and differentiates the lifted text. Apart: the
+engine's plan of the query as it is, evaluated for each world by a LATERAL join over its rows; this is for
+queries that cannot be lifted, or whose lifted form has other operators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property, partial
+from typing import assert_never
+
+from campaign.verify.definitions import Definition
+from campaign.verify.universe import DELTA, EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, T0, T1, Universe
+from dynamic_tables.definition import BaseTable
+from dynamic_tables.differentiate.differentiation import At, leaf_name, operator_of
+from dynamic_tables.differentiate.registry import Rules
+from dynamic_tables.differentiate.row_id import RowIds
+from dynamic_tables.explain import declare
+from dynamic_tables.plan.dialects import DUCKDB
+from dynamic_tables.plan.expressions import Col, Expr
+from dynamic_tables.plan.expressions import walk as walk_expression
+from dynamic_tables.plan.nodes import BoundQuery, Plan, walk
+from dynamic_tables.plan.relations import Relations
+from dynamic_tables.plan.render import render
+from dynamic_tables.refresh.plans import Plans
+from oracle.worlds import quoted
+from workload.errors import WorkloadError
+from workload.lift import WORLD, WORLDS, lifted_query
+from workload.query import Query, names_read, with_sources
+from workload.schema import Table
+from workload.sql import Dialect, render_query
+
+MARK = "\0"
+"""Stands around the names of leaves in a text; no SQL text contains it."""
+
+APART_UP_TO = 20_000
+"""Most worlds for which a query that can be lifted is evaluated apart."""
+
+AT_ONCE = 1_500
+"""Worlds that are evaluated apart in one statement: its time grows with the square of their number."""
+
+
+class Way(Enum):
+    """How all worlds are evaluated at once."""
+
+    LIFTED = "lifted"
+    APART = "world by world"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engine's plans for one definition. `bound`: the query as the engine read it.
+
+    `other_operators`: which operators the lifted query has instead of the definition's, if it has others.
+    """
+
+    definition: Definition
+    universe: Universe
+    way: Way
+    query: Query
+    bound: BoundQuery
+    rules: Rules
+    other_operators: str = ""
+
+    @staticmethod
+    def of(definition: Definition, universe: Universe, rules: Rules) -> Engine:
+        """Binds the text of a definition, lifted where that leaves its operators as they are."""
+        plain = bound_query(definition.query, definition.tables, rules)
+        try:
+            query = lifted_query(definition.query)
+        except WorkloadError:
+            return Engine(definition, universe, Way.APART, definition.query, plain, rules)
+        lifted = bound_query(query, lifted_tables(definition.tables), rules)
+        lost, new = difference(operators(plain), operators(lifted))
+        if lost and universe.worlds <= APART_UP_TO:
+            return Engine(definition, universe, Way.APART, definition.query, plain, rules)
+        note = f"{' and '.join(lost)} lifted as {' and '.join(new)}" if lost else ""
+        return Engine(definition, universe, Way.LIFTED, query, lifted, rules, note)
+
+    @cached_property
+    def plans(self) -> Plans:
+        """The plans that refreshes run; row ids are told apart within a world only."""
+        return Plans(replace(self.rules, row_ids=without_worlds(self.rules.row_ids)))
+
+    @cached_property
+    def plans_of_worlds(self) -> Plans:
+        """The same with the world in the id of a lifted group: for plans that look stored rows up by id."""
+        return Plans(self.rules)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the definition, without the one of the world."""
+        return tuple(name for name, _ in self.bound.schema if name != WORLD.name)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What the query reads."""
+        return names_read(self.query)
+
+    def leaves(self, before: str = T0, after: str = T1, changes: str = DELTA) -> dict[str, str]:
+        """Returns the relations of the sources' leaves."""
+        ends: dict[str, str] = {}
+        for source in self.sources:
+            ends[leaf_name(source, At.T0)] = f"{source}@{before}"
+            ends[leaf_name(source, At.T1)] = f"{source}@{after}"
+            ends[leaf_name(source, None)] = f"{source}@{changes}"
+        return ends
+
+    def compute(self, into: str, plan: Plan, leaves: Mapping[str, str], *, every: str = EVERY_WORLD) -> None:
+        """Computes a plan for every world, or every snapshot, into a relation with the column `world`."""
+        marked = {leaf: f"{MARK}{relation}{MARK}" for leaf, relation in leaves.items()}
+        text = render(plan, DUCKDB, marked).text().replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
+        self._compute(into, text, every)
+
+    def compute_truth(self, into: str) -> None:
+        """Computes the query by the oracle's text for every snapshot; the engine takes no part."""
+        names = {source: f"{MARK}{source}@{SNAPSHOT}{MARK}" for source in self.sources}
+        text = render_query(with_sources(self.query, names), Dialect.DUCKDB)
+        text = text.replace(f'"{MARK}', MARK).replace(f'{MARK}"', MARK)
+        self._compute(into, text, EVERY_SNAPSHOT)
+
+    def _compute(self, into: str, text: str, every: str) -> None:
+        pieces, relations = text.split(MARK), self.universe.relations
+        match self.way:
+            case Way.LIFTED:
+                relations.make(into, _around(pieces, quoted))
+            case Way.APART:
+                ((last,),) = relations.rows(f"SELECT coalesce(max(world), 0) FROM {quoted(every)}")
+                assert isinstance(last, int)
+                for first in range(0, last + 1, AT_ONCE):
+                    part = f"BETWEEN {first} AND {first + AT_ONCE - 1}"
+                    of_world = _around(pieces, partial(_rows_of_world, part=part))
+                    worlds = f"(SELECT world FROM {quoted(every)} WHERE world {part}) AS every"
+                    query = f"SELECT q.*, every.world FROM {worlds}, LATERAL ({of_world}) AS q"
+                    if first:
+                        relations.run(f"INSERT INTO {quoted(into)} {query}")
+                    else:
+                        relations.make(into, query)
+            case _:
+                assert_never(self.way)
+
+
+def _around(pieces: Sequence[str], leaf: Callable[[str], str]) -> str:
+    """A text in pieces, every second of which is the name of a leaf."""
+    return "".join(leaf(piece) if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+def _rows_of_world(relation: str, part: str) -> str:
+    rows = f"(SELECT * FROM {quoted(relation)} WHERE world {part}) AS w"
+    return f"(SELECT * EXCLUDE (world) FROM {rows} WHERE w.world = every.world)"
+
+
+def bound_query(query: Query, tables: tuple[Table, ...], rules: Rules) -> BoundQuery:
+    """Returns a query as the engine reads its text."""
+    return rules.bind(render_query(query, Dialect.SPARK), declared(tables), None)
+
+
+def declared(tables: tuple[Table, ...]) -> Relations:
+    """Returns the tables as the engine knows them."""
+    return declare(f"{t.name}({', '.join(f'{c.name} {c.type}' for c in t.columns)})" for t in tables)
+
+
+def lifted_tables(tables: tuple[Table, ...]) -> tuple[Table, ...]:
+    """Returns the tables with the column of the world, and the table of all worlds."""
+    return (*(Table(table.name, (*table.columns, WORLD)) for table in tables), WORLDS)
+
+
+def without_worlds(row_ids: RowIds) -> RowIds:
+    """Returns row ids made without the column of the world: then equal snapshots have equal ids."""
+
+    def key(values: Sequence[Expr]) -> Expr:
+        return row_ids.key([value for value in values if not is_world(value)])
+
+    def occurrence(values: Sequence[Expr], number: Expr) -> Expr:
+        return row_ids.occurrence([value for value in values if not is_world(value)], number)
+
+    return replace(row_ids, key=key, occurrence=occurrence)
+
+
+def is_world(key: Expr) -> bool:
+    """Tells whether a key is the world of a row: the binder may have numbered its columns."""
+    names = [part.name for part in walk_expression(key) if isinstance(part, Col)]
+    return bool(names) and all(name.split("_")[0] == WORLD.name for name in names)
+
+
+def operators(query: BoundQuery) -> Counter[str]:
+    """Returns the operators of a plan, without projections, which lifting adds and which change nothing."""
+    return Counter(name for name in map(operator_of, walk(query.plan)) if name not in ("projection", "scan"))
+
+
+def difference(plain: Counter[str], lifted: Counter[str]) -> tuple[list[str], list[str]]:
+    """Returns the operators that lifting has taken away, and those that it has put in their place."""
+    return sorted(plain - lifted), sorted(lifted - plain)
+
+
+def capture(universe: Universe, rules: Rules) -> None:
+    """Computes the changes of every table by the engine's own rule for changes of a stored relation."""
+    plans = Plans(rules)
+    for table in lifted_tables(universe.tables)[:-1]:
+        known = declared((table,))[table.name]
+        assert isinstance(known, BaseTable)
+        plan = plans.of(rules.capture, table.name, known.columns)
+        names = {leaf_name(table.name, at): f"{table.name}@{at.value}" for at in At}
+        universe.relations.make(f"{table.name}@{DELTA}", render(plan, DUCKDB, names).text())

@@ -1,0 +1,82 @@
+"""Definitions verified by worker processes, each of which keeps the universe that it used last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+
+from campaign.errors import CampaignError
+from campaign.faults import plant
+from campaign.faults.fault import Subject
+from campaign.lanes.spec import LaneSpec
+from campaign.lanes.workers import Worker, pool_for
+from campaign.verify.definitions import Definition
+from campaign.verify.engine import capture
+from campaign.verify.universe import Universe
+from campaign.verify.verify import Verified, verify
+from dynamic_tables.differentiate.registry import RULES, Rules
+
+_kept: list[tuple[object, Universe]] = []
+"""The universe that this process used last, with what it was made of."""
+
+
+def verify_all(
+    definitions: Sequence[Definition],
+    *,
+    faults: tuple[str, ...] = (),
+    workers: int = 1,
+    progress: Callable[[Verified], None] = lambda result: None,
+) -> tuple[Verified, ...]:
+    """Verifies all definitions; the results are in their order.
+
+    Raises CampaignError: a fault is unknown, or is in no rule.
+    """
+    rules_with(faults)
+    # Definitions over one universe one after another.
+    tasks = sorted(enumerate(definitions), key=lambda task: (str(task[1].bound), str(task[1].tables)))
+    results: dict[int, Verified] = {}
+    for number, result in _run(tasks, faults, workers):
+        results[number] = result
+        progress(result)
+    return tuple(results[number] for number in range(len(definitions)))
+
+
+def _run(
+    tasks: Sequence[tuple[int, Definition]], faults: tuple[str, ...], workers: int
+) -> Iterator[tuple[int, Verified]]:
+    if workers == 1:
+        for number, definition in tasks:
+            yield number, verify_one(definition, faults)
+        return
+    with pool_for(LaneSpec(tier="rules"), workers, dies_by_interrupt=True) as pool:
+        numbers = {pool.submit(_in_worker, definition, faults): number for number, definition in tasks}
+        for done in as_completed(numbers):
+            yield numbers[done], done.result()
+
+
+def _in_worker(_: Worker, definition: Definition, faults: tuple[str, ...]) -> Verified:
+    return verify_one(definition, faults)
+
+
+def verify_one(definition: Definition, faults: tuple[str, ...] = ()) -> Verified:
+    """Verifies one definition in this process."""
+    rules = rules_with(faults)
+    made_of = (definition.tables, definition.bound, faults)
+    if not _kept or _kept[0][0] != made_of:
+        if _kept:
+            _kept.pop()[1].relations.close()
+        universe = Universe.of(definition.tables, definition.bound)
+        capture(universe, rules)
+        _kept.append((made_of, universe))
+    return verify(definition, _kept[0][1], rules)
+
+
+def rules_with(faults: tuple[str, ...]) -> Rules:
+    """Returns the rules with planted faults. Raises CampaignError: a fault is unknown, or is in no rule."""
+    subject = Subject()
+    for name in faults:
+        before = subject.variant.rules
+        subject = plant(name, subject)
+        if subject.variant.rules == before:
+            raise CampaignError(f"the fault {name!r} is in no rule; `dvs mutants --fault {name}` hunts it")
+    return subject.variant.rules if faults else RULES

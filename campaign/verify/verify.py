@@ -1,0 +1,228 @@
+"""One definition verified in all worlds of a universe, by every road on which a refresh computes changes.
+
+Roads: the registered rules; and for groupings and first rows the table's own contents, there and back: what a
+refresh has stored must also do for the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+from campaign.verify.counterexample import contradiction, counterexample
+from campaign.verify.definitions import Definition
+from campaign.verify.engine import Engine
+from campaign.verify.from_contents import BACK, FromContents
+from campaign.verify.universe import EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, Universe
+from dynamic_tables.differentiate.differentiation import CONTENTS
+from dynamic_tables.differentiate.limit import is_on_top
+from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
+from dynamic_tables.errors import DynamicTablesError
+from oracle.errors import OracleError
+from oracle.worlds import (
+    Broken,
+    Compared,
+    End,
+    amplification,
+    check_changes,
+    check_contents,
+    number_rows,
+    quoted,
+)
+from workload.lift import WORLDS
+from workload.results import Check
+
+STATE = "state"
+TRUTH = "truth"
+CHANGES = "changes"
+ALL_CHANGES = "changes of all worlds"
+SOME_WORLDS = "some worlds"
+
+OF_CHANGES = 4
+"""Checks of every world: the invariants 1 to 4, the row ids of a fresh initialization among them."""
+
+OF_CONTENTS = 2
+"""Checks of contents: the rows are the oracle's, and the row ids are unique."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A check that fails on a `road` to the changes. `worlds`: in how many; `world`: the least, as text."""
+
+    road: str
+    check: Check
+    message: str
+    worlds: int
+    world: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What was verified for one definition. `way`: how all worlds were evaluated at once.
+
+    `note`: which operators were lifted as other ones. `roads`: how change sets were computed; `changes`: all
+    their rows. `amplification`: pairs of changes without effect. `seconds`: CPU time.
+    """
+
+    definition: Definition
+    way: str
+    note: str = ""
+    roads: tuple[str, ...] = ()
+    worlds: int
+    changes: int = 0
+    checks: int = 0
+    amplification: int = 0
+    seconds: float = 0.0
+    failures: tuple[Failure, ...] = ()
+
+
+def verify(definition: Definition, universe: Universe, rules: Rules) -> Verified:
+    """Verifies one definition in every world."""
+    start = time.process_time()
+    try:
+        engine = Engine.of(definition, universe, rules)
+        ensure_supported(engine.bound, rules)
+    except DynamicTablesError as error:
+        refused = Failure(
+            road="the engine refuses the query",
+            check=Check.REFRESH_MODE,
+            message=str(error),
+            worlds=universe.worlds,
+            world="",
+        )
+        return Verified(definition=definition, way="", worlds=universe.worlds, failures=(refused,))
+    run = _Run(engine)
+    try:
+        run.all_roads()
+    except OracleError as error:
+        text = str(error).splitlines()[0]
+        run.failures.append(
+            Failure(
+                road="the engine's query",
+                check=Check.REFRESH_ERROR,
+                message=text,
+                worlds=universe.worlds,
+                world="",
+            )
+        )
+    return Verified(
+        definition=definition,
+        way=engine.way.value,
+        note=engine.other_operators,
+        roads=tuple(run.roads),
+        worlds=universe.worlds,
+        changes=run.changes,
+        checks=run.checks,
+        amplification=run.amplification,
+        seconds=time.process_time() - start,
+        failures=tuple(run.failures),
+    )
+
+
+@dataclass(slots=True)
+class _Run:
+    """The roads of one definition, and what was counted on them."""
+
+    engine: Engine
+    roads: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    changes: int = 0
+    checks: int = 0
+    amplification: int = 0
+
+    def all_roads(self) -> None:
+        """Goes every road that the engine has for the query."""
+        engine = self.engine
+        initial = engine.plans.initial(engine.bound, True)
+        engine.compute(STATE, initial, engine.leaves(after=SNAPSHOT), every=EVERY_SNAPSHOT)
+        engine.compute_truth(TRUTH)
+        self.contents(STATE, TRUTH)
+        ends = (End(STATE, "before"), End(STATE, "after"))
+        compared = Compared(
+            worlds=EVERY_WORLD, before=ends[0], after=ends[1], changes=CHANGES, columns=engine.columns
+        )
+        number_rows(engine.universe.relations, compared)
+        self.by_rules(compared)
+        if engine.definition.inner is None:
+            self.with_unchanged_sources(compared)
+        known = engine.plans_of_worlds.algebra(engine.bound)
+        if known is not None:
+            roads = FromContents(engine, known)
+            self.contents(*roads.compute_ends())
+            for road, of_road in roads:
+                self.road(road, of_road)
+
+    def by_rules(self, compared: Compared) -> None:
+        """Computes the changes by the registered rules, and those of first rows also from the contents."""
+        engine, rules = self.engine, self.engine.plans.rules
+        engine.compute(CHANGES, change_plan(engine.bound, _registered(rules)), engine.leaves())
+        self.road("by the rules", compared)
+        if is_on_top(engine.bound.plan) and rules.operators["limit"] is OPERATORS["limit"]:
+            engine.universe.relations.make(CONTENTS, rows_before(compared))
+            engine.compute(CHANGES, change_plan(engine.bound, rules), {**engine.leaves(), CONTENTS: CONTENTS})
+            self.road("from the contents", compared)
+
+    def with_unchanged_sources(self, compared: Compared) -> None:
+        """Computes the changes of worlds with unchanged tables by plans without these, as a refresh does."""
+        engine, relations = self.engine, self.engine.universe.relations
+        names = [table.name for table in engine.definition.tables]
+        for mask in range(1, 2 ** len(names) - 1):
+            some = f"SELECT * FROM {quoted(EVERY_WORLD)} WHERE tables_changed = {mask}"
+            relations.make(SOME_WORLDS, some)
+            unchanged = [name for number, name in enumerate(names) if not mask >> number & 1]
+            plan = engine.plans.changes(engine.bound, (*unchanged, WORLDS.name))
+            engine.compute(ALL_CHANGES, plan, engine.leaves())
+            relations.make(
+                CHANGES,
+                f"SELECT c.* FROM {quoted(ALL_CHANGES)} AS c SEMI JOIN {quoted(SOME_WORLDS)} USING (world)",
+            )
+            self.road(
+                f"by the rules, {' and '.join(unchanged)} unchanged", replace(compared, worlds=SOME_WORLDS)
+            )
+
+    def contents(self, state: str, truth: str) -> None:
+        """Checks the rows of every snapshot, or world, against the oracle's."""
+        engine = self.engine
+        relations = engine.universe.relations
+        self.checks += OF_CONTENTS * (engine.universe.snapshots if state == STATE else engine.universe.worlds)
+        for broken in check_contents(relations, state, truth, engine.columns):
+            if broken is not None:
+                world = contradiction(engine, broken.world, state, truth)
+                self.failures.append(_failure("first contents", broken, world))
+
+    def road(self, name: str, compared: Compared) -> None:
+        """Checks the changes that a road has computed."""
+        universe = self.engine.universe
+        relations = universe.relations
+        ((worlds, unchanged),) = relations.rows(
+            f"SELECT count(*), count(*) FILTER (NOT changed) FROM {quoted(compared.worlds)}"
+        )
+        ((rows,),) = relations.rows(f"SELECT count(*) FROM {quoted(compared.changes)}")
+        assert isinstance(worlds, int)
+        assert isinstance(unchanged, int)
+        assert isinstance(rows, int)
+        self.roads.append(name)
+        self.checks += OF_CHANGES * worlds + unchanged
+        self.changes += rows
+        for broken in check_changes(relations, compared):
+            back = compared.worlds == BACK
+            world = counterexample(self.engine.definition, universe, compared, broken.world, back=back)
+            self.failures.append(_failure(name, broken, world))
+        self.amplification += amplification(relations, compared)
+
+
+def _failure(road: str, broken: Broken, world: str) -> Failure:
+    return Failure(road=road, check=broken.check, message=broken.message, worlds=broken.worlds, world=world)
+
+
+def _registered(rules: Rules) -> Rules:
+    """The rules, so that first rows are maintained by the registered rule, not from the table's contents."""
+    return replace(rules, operators={**rules.operators, "limit": replace(rules.operators["limit"])})
+
+
+def rows_before(compared: Compared) -> str:
+    """Returns the query of the rows that are stored in every world before the change."""
+    return (
+        f"SELECT s.* REPLACE (w.world AS world) FROM {quoted(compared.worlds)} AS w "
+        f"JOIN {quoted(compared.before.relation)} AS s ON s.world = w.{compared.before.by}"
+    )
