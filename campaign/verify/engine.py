@@ -22,8 +22,7 @@ from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.explain import declare
 from dynamic_tables.plan.dialects import DUCKDB
-from dynamic_tables.plan.expressions import Col, Expr
-from dynamic_tables.plan.expressions import walk as walk_expression
+from dynamic_tables.plan.expressions import Col, Expr, walk as walk_expression
 from dynamic_tables.plan.nodes import BoundQuery, Plan, walk
 from dynamic_tables.plan.relations import Relations
 from dynamic_tables.plan.render import render

@@ -14,7 +14,7 @@ from workload.operators import Operator
 from workload.query import AggregateFunction as Function
 from workload.schema import Column
 from workload.scope import Catalog, output_columns
-from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, SqlType
+from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, TINYINT, SqlType, array_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +181,64 @@ def _set_operation(node: type[ir.SetOperation]) -> Build:
     return build
 
 
+def _plainly(inputs: Sequence[Rows]) -> tuple[ir.Derived, ir.Expr, ir.Expr]:
+    """The rows in a sub-select, whose columns are no expressions: what windows are ordered by is a column."""
+    rows = ir.Derived(inputs[0].read("x").select(), "w")
+    return rows, ir.ColumnRef("w", "k", INT), ir.ColumnRef("w", "v", INT)
+
+
+def _window(
+    function: ir.WindowFunction | Function,
+    type_: SqlType,
+    frame: ir.Frame | None = None,
+    *,
+    qualify: bool = False,
+) -> Build:
+    """A function of the rows of one key, in the order of their values; `qualify`: rows where it is 1."""
+
+    def build(inputs: Sequence[Rows]) -> ir.Query:
+        rows, key, value = _plainly(inputs)
+        ranks = (ir.WindowFunction.RANK, ir.WindowFunction.ROW_NUMBER)
+        args = () if function in ranks else (value,)
+        window = ir.Window(function, args, (key,), (ir.OrderKey(value),), frame, type_)
+        kept = _test("eq", window, _lit(1, type_)) if qualify else None
+        return ir.Select(_items({"k": value, "v": window, "p": key}), rows, qualify=kept)
+
+    return build
+
+
+def _window_of_all(inputs: Sequence[Rows]) -> ir.Query:
+    """The number of rows up to a value, NULL last: one partition."""
+    rows, key, value = _plainly(inputs)
+    counted = ir.Window(Function.COUNT_STAR, (), (), (ir.OrderKey(value, descending=True),), None, BIGINT)
+    return ir.Select(_items({"k": key, "v": counted}), rows)
+
+
+def _sets_of_keys(*sets: tuple[int, ...]) -> Build:
+    def build(inputs: Sequence[Rows]) -> ir.Query:
+        rows, key, value = _plainly(inputs)
+        added = ir.Aggregate(Function.COUNT_STAR, None, False, BIGINT)
+        items = _items({"k": key, "v": added, "p": value, "left_out": ir.Grouping(value, TINYINT)})
+        return ir.Select(items, rows, group_by=(key, value), sets=sets)
+
+    return build
+
+
+def _explode(*, outer: bool) -> Build:
+    """The elements of the array of key and value, which is NULL where the value is not 1 or 0."""
+
+    def build(inputs: Sequence[Rows]) -> ir.Query:
+        rows = inputs[0].read("x")
+        array = ir.Call("array", (rows.key, rows.value), array_of(INT))
+        some = ir.Call(
+            "case", (_test("ge", rows.value, _lit(0)), array, _lit(None, array_of(INT))), array_of(INT)
+        )
+        exploded = ir.Exploded(rows.relation, some, "e", outer)
+        return ir.Select(_items({"k": rows.key, "v": ir.ColumnRef("e", "col", INT)}), exploded)
+
+    return build
+
+
 def _joins(kind: ir.JoinKind, *more: Shape) -> tuple[Shape, ...]:
     return (Shape(2, _join(kind, _equal), "="), *more, Shape(2, _join(kind, _at_most), "<="))
 
@@ -223,5 +281,18 @@ SHAPES: Mapping[Operator, tuple[Shape, ...]] = {
         Shape(1, _limit(2, 0, descending=False), "2"),
         Shape(1, _limit(1, 0, descending=True), "1"),
     ),
+    Operator.WINDOW: (
+        Shape(1, _window(ir.WindowFunction.ROW_NUMBER, INT), "ROW_NUMBER"),
+        Shape(1, _window(ir.WindowFunction.ROW_NUMBER, INT, qualify=True), "QUALIFY"),
+        Shape(1, _window(ir.WindowFunction.LAG, INT), "LAG"),
+        Shape(1, _window(Function.SUM, BIGINT, ir.Frame(ir.FrameUnit.ROWS, -1, 0)), "ROWS"),
+        Shape(1, _window_of_all, "without partitions"),
+        Shape(1, _window(ir.WindowFunction.RANK, INT), "RANK"),
+    ),
+    Operator.GROUPING_SETS: (
+        Shape(1, _sets_of_keys((0, 1), (0,), ()), "ROLLUP"),
+        Shape(1, _sets_of_keys((0,), (1,)), "two sets"),
+    ),
+    Operator.EXPLODE: (Shape(1, _explode(outer=True), "OUTER"), Shape(1, _explode(outer=False))),
 }
 """The forms of each operator. In a pair the first stands outside and the last inside."""

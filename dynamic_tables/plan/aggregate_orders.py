@@ -11,8 +11,9 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_parts import Bind, Form, number, only, value_of
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CASE
+from dynamic_tables.plan.nested_types import array_type
 from dynamic_tables.plan.parse import function_name
-from dynamic_tables.plan.types import BOOLEAN, DOUBLE, FLOATING, NUMERIC, STRING, Kind, Type
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE, FLOATING, NUMERIC, STRING
 
 STRUCT_ORDER = "_STRUCT"
 """How the name of MAX_BY or MIN_BY in the order of a struct ends."""
@@ -77,7 +78,7 @@ def sorted_list(node: exp.ArraySort, bind: Bind) -> Agg:
     if value.type.kind in FLOATING or not value.type.identifies:
         raise UnsupportedError(f"a sorted list of {value.type}", "equal values of this type may differ")
     name = "COLLECT_SET" if isinstance(collected, exp.ArrayUniqueAgg) else "COLLECT_LIST"
-    type_ = Type(Kind.OTHER, name=f"array<{str(value.type).lower()}>")
+    type_ = array_type(value.type)
     sorted_ = Lit(ascending is None or bool(ascending.this), BOOLEAN)
     result, filtered = Agg(name, value, distinct, type_, (sorted_,)), node.this
     while not isinstance(filtered, LISTS):

@@ -10,6 +10,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CAST, CASTS, FUNCTIONS
 from dynamic_tables.plan.literals import beside_dates, beside_decimal, folded, parsed, suffixed
+from dynamic_tables.plan.nested_types import array_type
 from dynamic_tables.plan.spark_text import SparkText
 from dynamic_tables.plan.types import (
     BIGINT,
@@ -67,6 +68,8 @@ def to_type(node: exp.DataType) -> Type:
         type_ = decimal(precision, scale)
         if type_ is not None:
             return type_
+    if name == "ARRAY" and len(node.expressions) == 1 and isinstance(node.expressions[0], exp.DataType):
+        return array_type(to_type(node.expressions[0]))
     if name in TYPES:
         return TYPES[name]
     raise DefinitionError(f"type {node.sql(SparkText)} is not supported; use {HELD}")

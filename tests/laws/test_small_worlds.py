@@ -14,8 +14,7 @@ from campaign.verify.engine import MARK, Engine, Way, bound_query, capture, lift
 from campaign.verify.running import verify_one
 from campaign.verify.shapes import SHAPES
 from campaign.verify.universe import Universe
-from dynamic_tables.differentiate.registry import OPERATORS as RULES_OF_ENGINE
-from dynamic_tables.differentiate.registry import RULES
+from dynamic_tables.differentiate.registry import OPERATORS as RULES_OF_ENGINE, RULES
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.render import render
 from generators.small_worlds import Bound, Place, TableHistory, all_rows, table_histories
