@@ -11,12 +11,12 @@ import click
 from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
-from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS
+from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS, PAGES
 from dynamic_tables.plan.aggregate_forms import NAMES
 from dynamic_tables.plan.aggregates import AGGREGATES
 from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
 
-HEADINGS = ("operator", "incremental", "row id", "change set", "source")
+HEADINGS = ("operator", "incremental", "row id", "change set", "source", "page")
 
 
 PASSED = "every other function, operator and cast of Spark whose result depends on its arguments alone"
@@ -25,19 +25,24 @@ FULL_ONLY = "functions that yield rows but for explode and its like, other aggre
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One operator. `reason`: why it is not maintained incrementally; empty where it is."""
+    """One operator. `reason`: why it is not maintained incrementally; empty where it is.
+
+    `page`: its page in docs/operators.
+    """
 
     operator: str
     incremental: bool
     row_id: str = ""
     change_set: str = ""
     source: str = ""
+    page: str = ""
     reason: str = ""
 
     def cells(self) -> Sequence[str]:
         """The operator as a row of the Markdown table."""
         incremental = "yes" if self.incremental else f"no: {self.reason}"
-        return (self.operator, incremental, self.row_id, self.change_set, self.source)
+        link = f"[{self.page.removesuffix('.md')}](operators/{self.page})" if self.page else ""
+        return (self.operator, incremental, self.row_id, self.change_set, self.source, link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +66,8 @@ class Matrix:
 
 def matrix() -> Matrix:
     """The matrix, read from the registries of the engine."""
-    supported = (Support(r.operator, True, r.row_id, r.algebra, r.source) for r in OPERATORS.values())
+    rules = OPERATORS.values()
+    supported = (Support(r.operator, True, r.row_id, r.algebra, r.source, PAGES[r.operator]) for r in rules)
     unsupported = (Support(name, False, reason=reason) for name, reason in NOT_YET.items())
     return Matrix(
         operators=(*supported, *unsupported),
@@ -110,3 +116,4 @@ def show(support: Matrix) -> None:
             click.echo(f"  {operator.operator}: {operator.reason}")
     for heading, text in support.lists():
         click.echo(f"\n{heading}: {text}")
+    click.echo("\nEach operator has a page with its algebra and an example: docs/operators")
