@@ -192,7 +192,7 @@ def test_a_sample_of_the_pairs_holds(definition: Definition) -> None:
         ("union all", "union-branch-not-in-id"),
         ("filter", "filter-drops-old-half"),
         ("projection", "unchanged-rows-listed"),
-        ("limit", "limit-pushed-out-rows-stay"),
+        ("limit", "topn-evicted-row-kept"),
     ],
 )
 def test_a_planted_fault_is_found(operator: str, fault: str) -> None:
