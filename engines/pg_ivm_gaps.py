@@ -14,6 +14,7 @@ from workload.limits import Limits, Timestamps
 from workload.operators import OPERATORS, SET_OPERATIONS, Operator
 from workload.query import (
     Aggregate,
+    AggregateFunction,
     Call,
     ColumnRef,
     Derived,
@@ -79,6 +80,9 @@ def _aggregation_gap(select: Select) -> str | None:
                 return f"{aggregate.function.value}{' of several columns' * bool(aggregate.extra)}"
         if any(aggregate.distinct for aggregate in aggregates):
             return "an aggregate of DISTINCT values"
+        averages = (aggregate for aggregate in aggregates if aggregate.function is AggregateFunction.AVG)
+        if any(average.type.kind is Kind.DECIMAL for average in averages):
+            return "AVG of DECIMAL, whose text rounds the average"
         for kind in (Kind.BOOLEAN, Kind.BINARY):
             if any(aggregate.type.kind is kind for aggregate in aggregates):
                 return f"MIN or MAX of {kind.value}"
@@ -191,7 +195,8 @@ def _with(items: list[Item], wanted: Iterator[ColumnRef] | tuple[Expr, ...], pre
 LIMITS = Limits(
     operators=OPERATORS
     - SET_OPERATIONS
-    - {Operator.SEMI_JOIN, Operator.ANTI_JOIN, Operator.LIMIT, Operator.EXPLODE},
+    - {Operator.SEMI_JOIN, Operator.ANTI_JOIN, Operator.LIMIT, Operator.EXPLODE}
+    - {Operator.WINDOW, Operator.GROUPING_SETS},
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,

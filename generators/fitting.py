@@ -46,7 +46,7 @@ def fitted(profile: Profile, limits: Limits) -> Profile:
         query=replace(profile.query, joins=joins or profile.query.joins),
         view_percent=profile.view_percent if limits.views else 0,
         stale_percent=profile.stale_percent if limits.timestamps is Timestamps.ANY else 0,
-        floors={f"operator: {operator}": 3 for operator in sorted(limits.operators)},
+        floors={f"operator: {operator}": 3 for operator in sorted(limits.reachable)},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workload.dml import Dml, WithRows, statement_expressions
 from workload.limits import Limits
-from workload.query import Aggregate, Call, ColumnRef, Literal, Node, Window, walk
+from workload.query import Expr, Literal, Node, walk
 from workload.schema import Table
 from workload.types import Kind, SqlType, Value
 
@@ -41,13 +41,10 @@ def _stores(limits: Limits, value: Value, type_: SqlType) -> bool:
 def query_gap(node: Node, limits: Limits) -> str | None:
     """Why the engine cannot run a query or evaluate an expression; None where it can."""
     for part in walk(node):
-        match part:
-            case ColumnRef() | Call() | Aggregate() | Window() | Literal() if not _has(limits, part.type):
-                return f"it calculates with type {part.type.kind.value}"
-            case Literal(value, type_) if not _stores(limits, value, type_):
-                return f"it has the value {value!r} of type {type_.kind.value}"
-            case _:
-                pass
+        if isinstance(part, Expr) and not _has(limits, part.type):
+            return f"it calculates with type {part.type.kind.value}"
+        if isinstance(part, Literal) and not _stores(limits, part.value, part.type):
+            return f"it has the value {part.value!r} of type {part.type.kind.value}"
     return None
 
 

@@ -49,21 +49,42 @@ def changed_block(select: ir.Select, change: Change) -> ir.Select:
         new = change(node)
         return node if new is None and isinstance(node, ir.Derived) else new
 
-    block = substituted(select, without_sub_selects)
-    keys = None if block.group_by is None else tuple(dict.fromkeys(block.group_by))
-    return regrouped(replace(block, group_by=keys))
+    return regrouped(substituted(select, without_sub_selects))
 
 
 def regrouped(select: ir.Select) -> ir.Select:
     """The block without keys that read no column; ungrouped if nothing is left to group or aggregate."""
     if select.group_by is None:
         return replace(select, having=None)
-    keys = tuple(
-        key for key in select.group_by if any(isinstance(p, ir.ColumnRef) for p in subexpressions(key))
-    )
-    if not keys and not aggregates(item.expr for item in select.items):
+    select = _with_sure_keys(select, select.group_by)
+    if not select.group_by and not aggregates(item.expr for item in select.items):
         return replace(select, group_by=None, having=None)
-    return replace(select, group_by=keys)
+    return select
+
+
+def _with_sure_keys(select: ir.Select, keys: tuple[ir.Expr, ...]) -> ir.Select:
+    """The block grouped by each key once that reads a column, and by sets of these."""
+    sure = tuple(
+        dict.fromkeys(key for key in keys if any(isinstance(p, ir.ColumnRef) for p in subexpressions(key)))
+    )
+    sets = None
+    if sure and select.sets is not None:
+        named = ([keys[place] for place in places] for places in select.sets)
+        sets = tuple(tuple(dict.fromkeys(sure.index(k) for k in each if k in sure)) for each in named)
+    return without_groupings(replace(select, group_by=sure, sets=sets), sure if sets is not None else ())
+
+
+def without_groupings(select: ir.Select, keys: Iterable[ir.Expr] = ()) -> ir.Select:
+    """The block with 0 for GROUPING of all but some keys, as it is where no key is left out."""
+    known = set(keys)
+
+    def zero(node: ir.Node) -> ir.Node | None:
+        if isinstance(node, ir.Derived):
+            return node
+        gone = isinstance(node, ir.Grouping) and node.key not in known
+        return ir.Literal(0, node.type) if isinstance(node, ir.Grouping) and gone else None
+
+    return changed(select, zero)
 
 
 def aggregates(exprs: Iterable[ir.Expr]) -> list[ir.Aggregate]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from shrink.clauses import ungrouped
 from shrink.reduction import Reduction
 from shrink.rewrite import blocks, expressions, put_at
+from shrink.substitute import without_groupings
 from workload.query import (
     AggregateFunction,
     Call,
     ColumnRef,
     Frame,
-    Grouping,
     Literal,
     Node,
     Select,
@@ -86,15 +86,6 @@ def simplify_sets(scenario: Scenario) -> Iterator[Scenario]:
             yield site.put(without_unnamed(replace(select, sets=put_at(select.sets, number))))
 
 
-def without_groupings(select: Select) -> Select:
-    """The block with 0 for GROUPING, as it is where no key is left out."""
-
-    def zero(node: Node) -> Node | None:
-        return Literal(0, node.type) if isinstance(node, Grouping) else None
-
-    return changed(select, zero)
-
-
 def without_unnamed(select: Select) -> Select:
     """The block without the keys that no grouping set names; an output that shows one shows NULL instead."""
     keys = select.group_by or ()
@@ -107,7 +98,8 @@ def without_unnamed(select: Select) -> Select:
         return Literal(None, node.type) if isinstance(node, ColumnRef | Call) and node in gone else None
 
     items = tuple(changed(item, null) for item in select.items)
-    return replace(select, items=items, group_by=tuple(keys[place] for place in named), sets=sets)
+    kept = tuple(keys[place] for place in named)
+    return without_groupings(replace(select, items=items, group_by=kept, sets=sets), kept)
 
 
 REDUCTIONS = (

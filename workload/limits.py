@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from workload.operators import OPERATORS
+from workload.operators import OPERATORS, Operator
 from workload.query import Query
 from workload.types import SCALAR, Kind, SqlType, Value
 
@@ -67,6 +67,11 @@ class Limits:
     drops: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
+
+    @property
+    def reachable(self) -> frozenset[str]:
+        """The supported operators that a query of the supported types can have: `explode` needs arrays."""
+        return self.operators if Kind.ARRAY in self.types else self.operators - {Operator.EXPLODE}
 
 
 NO_LIMITS = Limits(

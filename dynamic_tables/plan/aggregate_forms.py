@@ -194,3 +194,12 @@ NAMES = (
     "sort_array(COLLECT_SET)",
 )
 """The aggregates by the names that users know."""
+
+
+def is_over_a_group(node: exp.Expr) -> bool:
+    """Tells whether an expression is an aggregate of a group, not one before OVER."""
+    above = node.parent
+    while isinstance(above, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        above = above.parent
+    before_over = isinstance(above, exp.Window) and node in (above.this, *above.this.walk())
+    return isinstance(node, AGGREGATE_SYNTAX) and not before_over

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.aggregate_forms import is_over_a_group
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import Ctes, Queries
@@ -54,7 +55,7 @@ def with_scalars(
         return plan, scope, node
     node = node.copy()
     parts, group, values = _parts(node), node.args.get("group"), Scalars(queries, scope, ctes)
-    grouped = group is not None or any(map(_groups, _outside_queries(parts)))
+    grouped = group is not None or any(map(is_over_a_group, _outside_queries(parts)))
     plan = values.marked(plan, parts, grouped=grouped)
     plan, names = values.joined(plan, parts, correlated=not grouped)
     if grouped and names:
@@ -80,16 +81,6 @@ def _parts(node: exp.Select) -> list[exp.Expr]:
     """Returns the select list, and HAVING where there is one."""
     having = node.args.get("having")
     return [*node.expressions, *([] if having is None else [having])]
-
-
-def _groups(node: exp.Expr) -> bool:
-    """Tells whether an expression is an aggregate over a group, not one before OVER."""
-    above = node.parent
-    while isinstance(above, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
-        above = above.parent
-    return isinstance(node, exp.AggFunc) and not (
-        isinstance(above, exp.Window) and above.this.find(type(node))
-    )
 
 
 def _outside_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:

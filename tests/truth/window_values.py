@@ -130,19 +130,17 @@ class _Partition:
         here = self.value(key.expr, self.rows[n])
         if here is None:
             return range(first if start is None else start, last + 1 if end is None else end)
-        near = [m for m in range(len(self.rows)) if self.is_near(m, here, key, frame)]
-        lowest = (near[0] if near else 0) if start is None else start
-        highest = (near[-1] + 1 if near else 0) if end is None else end
-        return range(lowest, highest)
+        before = [self.is_before(m, here, key, frame.start, last=False) for m in range(len(self.rows))]
+        until = [self.is_before(m, here, key, frame.end, last=True) for m in range(len(self.rows))]
+        return range(sum(before) if start is None else start, sum(until) if end is None else end)
 
-    def is_near(self, m: int, here: Value, key: OrderKey, frame: Frame) -> bool:
-        """Whether a row lies between the distances of a frame that are given, NULL nowhere."""
+    def is_before(self, m: int, here: Value, key: OrderKey, bound: int | None, *, last: bool) -> bool:
+        """Whether a row stands before a bound, or `last` at it; NULL is first, if descending last."""
         there = self.value(key.expr, self.rows[m])
-        if there is None:
-            return False
+        if there is None or bound is None:
+            return not key.descending
         distance = _distance(there, here) * (-1 if key.descending else 1)
-        after_start = frame.start is None or distance >= frame.start
-        return after_start and (frame.end is None or distance <= frame.end)
+        return distance <= bound if last else distance < bound
 
 
 def _distance(there: Value, here: Value) -> int:

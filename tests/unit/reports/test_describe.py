@@ -107,6 +107,9 @@ def parsed(sql: str, dialect: Dialect) -> str:
     tree = sqlglot.parse_one(sql, read=dialect.value)
     for parentheses in list(tree.find_all(sqlglot.exp.Paren)):
         parentheses.replace(parentheses.this)
+    for called in tree.find_all(sqlglot.exp.Anonymous):
+        # The names of functions that sqlglot does not know are written in capitals.
+        called.set("this", called.name.lower())
     return repr(tree)
 
 
