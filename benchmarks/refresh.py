@@ -33,6 +33,16 @@ QUERIES: Mapping[str, str] = {
     "sum over join": "SELECT d.name, SUM(f.v) AS s FROM fact AS f JOIN dim AS d ON f.k = d.k GROUP BY d.name",
     "least": "SELECT f.k, MIN(f.v) AS least FROM fact AS f GROUP BY f.k",
     "distinct": "SELECT DISTINCT f.k, f.v FROM fact AS f",
+    "running sum": "SELECT f.id, f.k, SUM(f.v) OVER (PARTITION BY f.k ORDER BY f.id) AS s FROM fact AS f",
+    "last of a key": (
+        "SELECT f.id, f.k, f.v FROM fact AS f "
+        "QUALIFY ROW_NUMBER() OVER (PARTITION BY f.k ORDER BY f.id DESC) = 1"
+    ),
+    "rollup": "SELECT f.k % 9 AS g, f.k, COUNT(*) AS n, SUM(f.v) AS s FROM fact f GROUP BY ROLLUP (1, f.k)",
+    "exists or": (
+        "SELECT f.id, f.v FROM fact AS f "
+        "WHERE f.v > 900 OR EXISTS (SELECT 1 FROM dim AS d WHERE d.k = f.k AND d.name LIKE '%7')"
+    ),
     "union": "SELECT f.k, f.v FROM fact AS f UNION ALL SELECT d.k, CAST(d.k AS BIGINT) AS v FROM dim AS d",
     "three levels": "SELECT n, COUNT(*) AS groups FROM {below} WHERE s > 0 GROUP BY n",
 }
