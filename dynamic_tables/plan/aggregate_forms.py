@@ -201,5 +201,5 @@ def is_over_a_group(node: exp.Expr) -> bool:
     above = node.parent
     while isinstance(above, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         above = above.parent
-    before_over = isinstance(above, exp.Window) and node in (above.this, *above.this.walk())
+    before_over = isinstance(above, exp.Window) and any(node is part for part in above.this.walk())
     return isinstance(node, AGGREGATE_SYNTAX) and not before_over

@@ -136,6 +136,8 @@ class ExpressionBinder:
             raise UnsupportedError(f"{name} of several columns")
         _only(node, "this")
         inner = node.this
+        if inner is None:
+            raise DefinitionError(f"{name}() has no argument; write COUNT(*) to count rows")
         if isinstance(inner, exp.Star) and name == "COUNT" and not any(parts(inner)):
             return Agg("COUNT", None, False, BIGINT)
         if inner.is_star:

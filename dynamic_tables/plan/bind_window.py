@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -88,7 +90,7 @@ def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Ag
         if ignores_nulls or aggregate_of(node) is None:
             raise UnsupportedError(f"window function {name}")
         aggregate = bind_aggregate(node)
-        if not isinstance(aggregate, Agg) or aggregate.name not in BEFORE_OVER:
+        if not isinstance(aggregate, Agg) or aggregate.name not in BEFORE_OVER or aggregate.extra:
             raise UnsupportedError(f"{name} before OVER")
         if aggregate.distinct:
             raise DefinitionError(
@@ -156,9 +158,23 @@ def _frame(spec: exp.Expr, bind: Bind, order: Sequence[SortKey]) -> Frame:
         value = spec.args.get(end, "CURRENT ROW" if end == "end" else None)
         side = str(spec.args.get(f"{end}_side") or "").upper()
         ends.append(_end(value, side, unit, bind, order))
+    if unit == "RANGE" and not order and not all(end.is_unbounded for end in ends):
+        raise DefinitionError("a RANGE frame needs an order; write ORDER BY in OVER")
+    first, last = map(_place_of, ends)
+    if first > last or first == math.inf or last == -math.inf:
+        raise DefinitionError(f"a frame that begins {ends[0].side} and ends {ends[1].side} has no rows")
     if unit == "RANGE" and any(end.offset is not None for end in ends) and len(order) != 1:
         raise DefinitionError(f"a RANGE frame with a distance needs one key in ORDER BY, not {len(order)}")
     return Frame(unit, *ends)
+
+
+def _place_of(end: FrameEnd) -> float:
+    """Returns where a frame ends, from the current row, which is 0."""
+    distance = math.inf if end.is_unbounded else 0.0
+    if end.offset is not None:
+        assert isinstance(end.offset.value, int | float | Decimal)
+        distance = float(end.offset.value)
+    return -distance if end.side.endswith("PRECEDING") else distance
 
 
 def _end(value: object, side: str, unit: str, bind: Bind, order: Sequence[SortKey]) -> FrameEnd:

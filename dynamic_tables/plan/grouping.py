@@ -11,7 +11,7 @@ from dynamic_tables.plan.aggregate_forms import ensure_determined_by, ensure_spa
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped, walk
 from dynamic_tables.plan.functions import GROUPING, PASSED
-from dynamic_tables.plan.grouping_sets import is_list_of_sets, places_in, sets_of, union_of_sets
+from dynamic_tables.plan.grouping_sets import keys_as_written, places_in, sets_of, union_of_sets
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
@@ -72,10 +72,12 @@ def _grouping(
         names.refuse_keys([key for _, key in keys], "GROUP BY")
         return Grouping(names, keys, scope)
     bound = [[_key(names, key, node, items, scope) for key in each] for each in sets]
-    listed = [_key(names, key, node, items, scope) for key in group.expressions if not is_list_of_sets(key)]
-    # Keys in the order in which they are written: GROUPING_ID counts them so.
+    # Keys in the order in which they are written first: GROUPING_ID counts them so.
     known: dict[Expr, str] = {}
-    for name, key in [*listed, *(pair for each in sorted(bound, key=len, reverse=True) for pair in each)]:
+    for written in keys_as_written(group):
+        name, key = _key(names, written, node, items, scope)
+        known.setdefault(key, name)
+    for name, key in (pair for each in bound for pair in each):
         known.setdefault(key, name)
     names.refuse_keys(known, "GROUP BY")
     exprs = list(known)
@@ -153,7 +155,10 @@ def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, sc
     if group.args.get("all"):
         if group.expressions:
             raise UnsupportedError("GROUP BY ALL with keys", "write either ALL or the keys")
-        return [(name, expr) for name, expr in items if not _has_aggregate(expr)]
+        keys = [(name, expr) for name, expr in items if not _has_aggregate(expr)]
+        if any(has_window(expr) for _, expr in keys):
+            raise DefinitionError("GROUP BY ALL beside a window function without an aggregate; list the keys")
+        return keys
     return [_key(names, key, node, items, scope) for key in group.expressions]
 
 

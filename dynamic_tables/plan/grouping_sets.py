@@ -50,6 +50,20 @@ def sets_of(group: exp.Expr) -> list[Set] | None:
     return [[key for part in parts for key in part] for parts in product(*alternatives)]
 
 
+def keys_as_written(group: exp.Expr) -> Iterator[exp.Expr]:
+    """Yields the keys of a GROUP BY from left to right, those of lists of sets one by one."""
+    for node in group.expressions:
+        yield from _flat(node)
+
+
+def _flat(node: exp.Expr) -> Iterator[exp.Expr]:
+    if is_list_of_sets(node) or isinstance(node, exp.Tuple):
+        for each in node.expressions:
+            yield from _flat(each)
+    else:
+        yield node.unnest()
+
+
 def is_list_of_sets(node: exp.Expr) -> bool:
     """Tells whether an element of GROUP BY stands for several sets of keys."""
     return isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets)

@@ -83,7 +83,7 @@ class _Lateral:
         """Returns the join with the rows of a query."""
         if not isinstance(query, exp.Select):
             raise UnsupportedError("LATERAL of a set operation", "write one SELECT")
-        if is_cut(query) or any(query.args.get(name) for name in ("group", "having", "distinct")):
+        if is_cut(query) or any(query.args.get(name) for name in ("group", "having", "qualify", "distinct")):
             raise UnsupportedError("GROUP BY, DISTINCT or LIMIT inside LATERAL", "one for each row")
         if query.args.get("from_") is None:
             plan, outputs = self._without_from(query)

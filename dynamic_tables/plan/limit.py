@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import is_over_a_group
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.exploding import output_names
 from dynamic_tables.plan.expressions import Col, SortKey
@@ -105,10 +106,13 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
     if not named and outputs.intersection(names):
         # Spark takes the output, and only where there is none the input.
         raise UnsupportedError("an expression over an output in ORDER BY with LIMIT", "select it")
-    if key.find(exp.Column) is None and key.find(exp.AggFunc) is None:
+    of_group = any(map(is_over_a_group, key.walk()))
+    if key.find(exp.Column) is None and not of_group:
         raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")
-    grouped = group is not None or any(item.find(exp.AggFunc) for item in query.expressions)
-    if key.find(exp.AggFunc) is not None and not grouped:
+    grouped = group is not None or any(
+        is_over_a_group(part) for item in query.expressions for part in item.walk()
+    )
+    if of_group and not grouped:
         raise UnsupportedError("an aggregate in ORDER BY with LIMIT over rows", "group them")
     if names and any(join.args.get("using") or join.args.get("method") for join in _own_joins(query)):
         # A merged column and those that it stands for have one name; an output may be either.

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
-from dynamic_tables.plan.expressions import Col, Expr, Lit, conjunction
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, conjunction, walk
 from dynamic_tables.plan.grouping import without_excepted
 from dynamic_tables.plan.nodes import Distinct, Filter, Mark, Plan, Project, SemiJoin
 from dynamic_tables.plan.scope import Scope
@@ -30,6 +31,11 @@ class Membership:
     anti: bool
 
 
+def is_exists(node: exp.Expr) -> bool:
+    """Tells whether an expression is EXISTS (query), and not the function `exists` over an array."""
+    return isinstance(node, exp.Exists) and isinstance(node.this, exp.Query)
+
+
 def membership(condition: exp.Expr, *, anti: bool = False) -> Membership | None:
     """Returns a condition of WHERE as a membership; None for a condition of another kind."""
     match condition:
@@ -37,7 +43,7 @@ def membership(condition: exp.Expr, *, anti: bool = False) -> Membership | None:
             return membership(condition.this, anti=anti)
         case exp.Not():
             return membership(condition.this, anti=not anti)
-        case exp.Exists():
+        case exp.Exists() if is_exists(condition):
             return Membership(condition.this, (), anti)
         case exp.In() if condition.args.get("query") is not None:
             value = condition.this.unnest()
@@ -113,6 +119,8 @@ class Members:
         else:
             right, values = self._apart(query)
             ties = ()
+        if any(isinstance(part, Agg) for value in values for part in walk(value)):
+            raise UnsupportedError("IN or EXISTS over an aggregate of this form", "put it into a sub-select")
         pairs = self._pairs(member, values) if member.values else []
         sides = Sides(right, tuple(ties), tuple(pairs))
         self.queries.names.refuse_float_comparison(sides.on, "IN or EXISTS")
@@ -178,5 +186,5 @@ class Members:
 def _grouped(query: exp.Select) -> bool:
     """Tells whether a row of a block depends on several of its FROM clause: by groups or window functions."""
     return any(query.args.get(name) for name in ("group", "having", "qualify")) or any(
-        item.find(exp.AggFunc, exp.Window) for item in query.expressions
+        item.find(*AGGREGATE_SYNTAX, exp.Window) for item in query.expressions
     )

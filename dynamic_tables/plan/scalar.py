@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, walk
 from dynamic_tables.plan.grouping import Grouping
-from dynamic_tables.plan.membership import Members, membership
+from dynamic_tables.plan.membership import Members, is_exists, membership
 from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Plan, Project, columns
 from dynamic_tables.plan.scope import Outputs, Scope
 from dynamic_tables.plan.typed import call
@@ -33,14 +34,14 @@ def scalars(node: exp.Expr) -> Iterator[exp.Subquery]:
         yield node
     elif isinstance(node, exp.In) and node.args.get("query") is not None:
         yield from scalars(node.this)
-    elif not isinstance(node, exp.Query | exp.Exists | exp.Any | exp.All):
+    elif not isinstance(node, exp.Query | exp.Any | exp.All) and not is_exists(node):
         for child in node.iter_expressions():
             yield from scalars(child)
 
 
 def marks(node: exp.Expr) -> Iterator[exp.Expr]:
     """Yields EXISTS and IN with a query in an expression, but not those inside other queries."""
-    if isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None):
+    if is_exists(node) or (isinstance(node, exp.In) and node.args.get("query") is not None):
         yield node
     elif not isinstance(node, exp.Query | exp.Any | exp.All):
         for child in node.iter_expressions():
@@ -82,7 +83,7 @@ class Scalars:
         part is a condition of WHERE.
         """
         for node in [found for part in parts for found in marks(part)]:
-            if grouped and node.find_ancestor(exp.AggFunc) is None:
+            if grouped and node.find_ancestor(*AGGREGATE_SYNTAX) is None:
                 raise UnsupportedError("EXISTS or IN (subquery) beside aggregates")
             if isinstance(node, exp.In) and not (filters and _only_filters(node)):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.

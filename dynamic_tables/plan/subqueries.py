@@ -12,6 +12,7 @@ from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Expr, conjunction
+from dynamic_tables.plan.grouping_sets import sets_of
 from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Filter, Plan
 from dynamic_tables.plan.scalar import Scalars, marks, scalars
@@ -58,6 +59,8 @@ def with_scalars(
     grouped = group is not None or any(map(is_over_a_group, _outside_queries(parts)))
     plan = values.marked(plan, parts, grouped=grouped)
     plan, names = values.joined(plan, parts, correlated=not grouped)
+    if grouped and names and group is not None and sets_of(group) is not None:
+        raise UnsupportedError("scalar subquery beside grouping sets", "put the groups into a sub-select")
     if grouped and names:
         if group is None or not group.expressions:
             raise UnsupportedError("scalar subquery beside aggregates without GROUP BY keys")

@@ -74,8 +74,9 @@ def ties_can_be_broken(call: Win) -> bool:
         return True
     if _is_whole(call) or (call.frame is not None and call.frame.unit == "ROWS"):
         return True
-    from_start = call.frame is None or call.frame.start.is_unbounded
-    return call.function.name == "first_value" and from_start
+    from_start = call.frame is None or (call.frame.start.is_unbounded and call.frame.end.offset is None)
+    # Of the rows that are equal to the current one, the first may be NULL and another not.
+    return call.function.name == "first_value" and from_start and not call.ignores_nulls
 
 
 def ordered_also_by(call: Win, key: SortKey) -> Win:

@@ -9,6 +9,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Win, mapped, wal
 from dynamic_tables.plan.nodes import Plan, Window
 from dynamic_tables.plan.scope import Names
 from dynamic_tables.plan.total_order import are_alike, are_one
+from dynamic_tables.plan.types import FLOATING
 from dynamic_tables.plan.window_functions import depends_on_places, ties_can_be_broken
 
 
@@ -97,5 +98,7 @@ def _is_free(plan: Plan, call: Win, used: frozenset[str], orders: int) -> bool:
         return False
     keys = (*call.partition, *(key.expr for key in call.order))
     known = frozenset(key.name for key in keys if isinstance(key, Col))
-    alike = used <= known or are_alike(plan, known)
+    # -0.0 and 0.0 are equal in an order, and yet two values.
+    same = frozenset(k.name for k in keys if isinstance(k, Col) and k.type.kind not in FLOATING)
+    alike = used <= same or are_alike(plan, same)
     return not (are_one(plan, known) or (orders == 1 and alike))

@@ -59,7 +59,7 @@ VALUES: Mapping[Kind, Sequence[str]] = {
 def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Mapping[str, Definition]) -> str:
     """Returns how the plan `query` differs from what Spark makes of its text; empty if no difference shows.
 
-    A text that fails on the made-up rows, in either reading, tells nothing.
+    A text that fails on the made-up rows tells nothing; a plan that fails where its text does not, differs.
     Raises DefinitionError: Spark refuses the text.
     """
     try:
@@ -81,16 +81,25 @@ def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Map
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
     try:
         with for_few_rows(workspace.session):
-            plan = initial_plan(query, RULES, ids=False)
-            rendered = render(plan, SPARK, view_names(leaves)).text()
-            mine = rows_of(workspace.query(rendered).frame)
-            if mine == rows_of(by_spark):
-                return ""
-    except StoreError:
-        return ""
+            return _other_rows(workspace, query, leaves, by_spark)
     finally:
         workspace.release(list(sources.values()), ())
-    return "on made-up rows, its rows are not those of the text"
+
+
+def _other_rows(
+    workspace: Workspace, query: BoundQuery, leaves: Mapping[str, SparkRelation], by_spark: DataFrame
+) -> str:
+    """Returns how the rows of the plan differ from those of the text; empty if they do not."""
+    try:
+        theirs = rows_of(by_spark)
+    except StoreError:
+        return ""
+    try:
+        plan = initial_plan(query, RULES, ids=False)
+        mine = rows_of(workspace.query(render(plan, SPARK, view_names(leaves)).text()).frame)
+    except StoreError as error:
+        return f"on made-up rows, it fails where the text does not: {error}"
+    return "" if mine == theirs else "on made-up rows, its rows are not those of the text"
 
 
 def other_columns(theirs: Sequence[tuple[str, Type | str]], mine: Columns) -> str:

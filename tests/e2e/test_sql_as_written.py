@@ -70,8 +70,8 @@ FULL = {
     "SELECT l, COUNT(*) AS n FROM r GROUP BY l": "GROUP BY by a value of type array<int>",
     "SELECT DISTINCT l FROM r": "DISTINCT by a value of type array<int>",
     "SELECT percentile(k, 0.5, 2) AS y FROM r": "unsupported: function percentile: ",
-    "SELECT k, explode(l) + 1 AS e FROM r": "unsupported: function explode: ",
-    "SELECT stddev(k) OVER () AS n FROM r": "unsupported: stddev before OVER: ",
+    "SELECT k, explode(l) AS e, e + 1 AS f FROM r": "unsupported: ",
+    "SELECT stddev(k) OVER () AS n FROM r": "unsupported: window function stddev: ",
     "SELECT skewness(ceil(k)) AS y FROM r": "unsupported: function skewness: ",
     # A variable may have the name of a column, or be written in other capitals.
     "SELECT k, transform(l, v -> v + r.k) AS y FROM r": "unsupported: function transform: ",

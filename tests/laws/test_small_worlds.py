@@ -207,4 +207,5 @@ def test_an_operator_without_a_rule_is_refused() -> None:
         "union",
         "except",
         "intersect",
+        "grouping sets",
     }

@@ -27,7 +27,8 @@ pytestmark = pytest.mark.spark
 
 WORLD = {"r": BaseTable("r", (("a", INT),))}
 
-ROWS = "explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack"
+ROWS = "inline inline_outer json_tuple posexplode posexplode_outer stack"
+"""Functions that yield rows of several columns, which one alias does not name, or without a rule."""
 TYPES = (
     "is_valid_variant is_variant_null make_dt_interval make_interval make_time make_ym_interval "
     "schema_of_variant time_diff time_from_micros time_from_millis time_from_seconds time_to_micros "

@@ -25,6 +25,20 @@ QUERIES = {
         "last_value over an order that may not be total",
         "add keys to ORDER BY until no two rows of a partition can be equal in them",
     ),
+    "SELECT first_value(x) IGNORE NULLS OVER (ORDER BY b) AS n FROM r": (
+        "first_value over an order that may not be total",
+        "add keys to ORDER BY until no two rows of a partition can be equal in them",
+    ),
+    "SELECT a FROM r WHERE exists(array(a), e -> e > 1)": ("EXISTS", NO_RULE),
+    "SELECT COUNT(a, b) OVER () AS n FROM r": ("count before OVER", NO_RULE),
+    "SELECT a, COUNT(*) + (SELECT MAX(a) FROM s) AS n FROM r GROUP BY ROLLUP (a)": (
+        "scalar subquery beside grouping sets",
+        "put the groups into a sub-select",
+    ),
+    "SELECT r.a, q.n FROM r, LATERAL (SELECT s.a AS n FROM s QUALIFY rank() OVER (ORDER BY s.a) = 1) q": (
+        "GROUP BY, DISTINCT or LIMIT inside LATERAL",
+        "one for each row",
+    ),
     "SELECT SUM(a) OVER (ORDER BY d RANGE BETWEEN INTERVAL 1 DAY PRECEDING AND CURRENT ROW) AS n FROM r": (
         "a frame with a computed distance or an INTERVAL",
         "write a plain number",
