@@ -149,8 +149,9 @@ def _decode_union(data: Any, expected: Any, where: str) -> Any:
     rest = [member for member in members if member is not type(None) and member not in classes]
     known = [each for each in rest if isinstance(each, type) and issubclass(each, Enum)]
     if len(known) == len(rest) > 1:
-        # Of several enums the one that has the name.
-        return decode(data, next((each for each in known if data in each.__members__), known[0]), where)
+        # Of several enums the one that has the name; `data` may be of any kind, also one that has no hash.
+        named = [each for each in known if data in list(each.__members__)]
+        return decode(data, (named or known)[0], where)
     if len(rest) == 1:
         return decode(data, rest[0], where)
     names = " or ".join(str(getattr(c, "__name__", c)) for c in classes)

@@ -136,6 +136,7 @@ def place(text: str) -> Path:
 TABLE = "scenario.tables[0]"
 TYPE = "scenario.tables[0].columns[0].type"
 DEFINITION = "scenario.definitions[1]"
+FUNCTION = "scenario.definitions[6].query.items[3].expr.function"
 VALUE = "scenario.steps[0].statements[0].rows[0][0]"
 
 
@@ -167,6 +168,8 @@ VALUE = "scenario.steps[0].statements[0].rows[0][0]"
             "expected Commit or Create or Drop or Refresh or Read, found 'Literal'",
         ),
         ("scenario.steps[0].at", 1.0, "expected int, found float"),
+        (FUNCTION, [], "expected one of "),
+        (FUNCTION, {"is": "x"}, "expected one of "),
         (VALUE, 1.5, "no value: 1.5"),
         (VALUE, {"decimal": "one"}, "no value"),
         (VALUE, {"date": "2024-02-30"}, "no value"),
