@@ -67,6 +67,20 @@ def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Map
     except StoreError:
         return ""
     try:
+        return _difference(workspace, text, query, sources, definitions)
+    finally:
+        workspace.release(list(sources.values()), ())
+
+
+def _difference(
+    workspace: Workspace,
+    text: str,
+    query: BoundQuery,
+    sources: Mapping[str, SparkRelation],
+    definitions: Mapping[str, Definition],
+) -> str:
+    """Returns how columns or rows of the plan differ from those of the text; empty if they do not."""
+    try:
         with store_errors():
             frames = {name: relation.frame for name, relation in sources.items()}
             by_spark = text_frame(workspace.session, text, frames, definitions)
@@ -79,11 +93,8 @@ def misread(workspace: Workspace, text: str, query: BoundQuery, definitions: Map
         # Which of equal rows come first is for each reader to choose.
         return ""
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
-    try:
-        with for_few_rows(workspace.session):
-            return _other_rows(workspace, query, leaves, by_spark)
-    finally:
-        workspace.release(list(sources.values()), ())
+    with for_few_rows(workspace.session):
+        return _other_rows(workspace, query, leaves, by_spark)
 
 
 def _other_rows(

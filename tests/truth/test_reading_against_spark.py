@@ -266,6 +266,11 @@ def test_another_reading_is_seen(
         ("SELECT a FROM u", "SELECT a, h FROM u", "to Spark it has 1 columns, not 2"),
         ("SELECT MAX(a) AS m FROM u", "SELECT MIN(a) AS m FROM u", "on made-up rows"),
         ("SELECT DISTINCT a FROM u", "SELECT a FROM u", "on made-up rows"),
+        (
+            "SELECT a FROM u",
+            "SELECT a * 2147483647 AS a FROM u",
+            "on made-up rows, it fails where the text does not: ",
+        ),
         ("SELECT u.a FROM u JOIN s ON u.a = s.a", "SELECT u.a FROM u JOIN s ON u.a <=> s.a", "on made-up"),
         ("SELECT a FROM u WHERE z LIKE ' %'", "SELECT a FROM u WHERE z LIKE '%'", "on made-up rows"),
     ],

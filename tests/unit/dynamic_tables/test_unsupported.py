@@ -30,6 +30,10 @@ QUERIES = {
         "add keys to ORDER BY until no two rows of a partition can be equal in them",
     ),
     "SELECT a FROM r WHERE exists(array(a), e -> e > 1)": ("EXISTS", NO_RULE),
+    "SELECT SUM(a) OVER () AS n FROM r ORDER BY MAX(a) LIMIT 1": (
+        "an aggregate in ORDER BY with LIMIT over rows",
+        "group them",
+    ),
     "SELECT COUNT(a, b) OVER () AS n FROM r": ("count before OVER", NO_RULE),
     "SELECT a, COUNT(*) + (SELECT MAX(a) FROM s) AS n FROM r GROUP BY ROLLUP (a)": (
         "scalar subquery beside grouping sets",
