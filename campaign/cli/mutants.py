@@ -89,6 +89,11 @@ def history_files(results: Sequence[HistoryHuntResult]) -> dict[str, str]:
 @options.workers
 @options.profile
 @click.option(
+    "--scenarios",
+    type=click.IntRange(1),
+    help="Most scenarios (histories) for one fault: one that lives longer has survived.  [default: no limit]",
+)
+@click.option(
     "--attempts", type=click.IntRange(0), default=300, help="How many runs shrinking one kill may take."
 )
 @click.option(
@@ -106,6 +111,7 @@ def command(
     seed: int,
     workers: int,
     profile: str,
+    scenarios: int | None,
     attempts: int,
     validations: bool,
     out: Path | None,
@@ -126,6 +132,7 @@ def command(
             seed=seed,
             budget=budget,
             attempts=attempts,
+            most=scenarios,
             progress=lambda result: print_line(history_score(result), unit),
         )
         scores, files = [history_score(result) for result in histories], history_files(histories)
@@ -138,6 +145,7 @@ def command(
             budget=budget,
             workers=workers,
             attempts=attempts,
+            most=scenarios,
             validations=validations,
             progress=lambda result: print_line(engine_score(result), unit),
         )

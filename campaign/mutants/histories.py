@@ -55,18 +55,20 @@ def hunt_histories(
     seed: int,
     budget: float,
     attempts: int,
+    most: int | None = None,
     progress: Callable[[HistoryHuntResult], None] = lambda result: None,
     checker: Checker = check,
 ) -> list[HistoryHuntResult]:
     """Checks random histories with each fault planted, until all are killed or the budget (seconds) is spent.
 
-    `attempts`: smaller histories tried for each kill. Raises CampaignError where the correct `checker`
+    `attempts`: smaller histories tried for each kill. `most`: histories after which a fault counts as
+    survived; None: as many as the budget allows. Raises CampaignError where the correct `checker`
     contradicts the definitions itself: a kill would prove nothing.
     """
     start = time.monotonic()
     killed: dict[str, HistoryHuntResult] = {}
     index = 0
-    while len(killed) < len(names) and time.monotonic() - start < budget:
+    while len(killed) < len(names) and index != most and time.monotonic() - start < budget:
         history = history_at(seed, SHAPES[index % len(SHAPES)], index)
         expected = Reference(history).verdicts()
         if (wrong := first_difference(history, checker, expected)) is not None:

@@ -61,7 +61,8 @@ class HuntResult:
 class Hunt:
     """The task of one worker: hunt one fault, or shrink its `kill` within `attempts` runs.
 
-    `first`: index of the first scenario. `seconds`: how long to hunt. `deadline`: end by the clock `now`.
+    `first`: index of the first scenario. `most`: index at which the hunt gives up; None: no such limit.
+    `seconds`: how long to hunt. `deadline`: end by the clock `now`.
     """
 
     fault: str
@@ -70,6 +71,7 @@ class Hunt:
     profile: Profile
     validations: bool
     first: int = 0
+    most: int | None = None
     seconds: float
     deadline: float
     attempts: int = 0
@@ -97,7 +99,11 @@ def hunt(worker: Worker, task: Hunt) -> HuntResult:
     faulty, control = worker.lifted_lane(task.faulty_spec), worker.lane(task.control_spec)
     start = time.perf_counter()
     index, note, kill = task.first, "", None
-    while kill is None and time.perf_counter() - start < min(task.seconds, task.left):
+    while (
+        kill is None
+        and index != task.most
+        and time.perf_counter() - start < min(task.seconds, task.left)
+    ):
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
         outcome = faulty.judge_as_run(scenario).outcome
@@ -146,12 +152,14 @@ def hunt_all(
     budget: float,
     workers: int,
     attempts: int,
+    most: int | None = None,
     validations: bool = False,
     progress: Callable[[HuntResult], None] = lambda result: None,
     now: Callable[[], float] = time.time,
 ) -> list[HuntResult]:
     """Hunts every fault within a total budget (seconds), then shrinks the kills; results in order of `names`.
 
+    `most`: scenarios after which a fault counts as survived; None: as many as the budget allows.
     Raises CampaignError: a worker died.
     """
     start = now()
@@ -161,6 +169,7 @@ def hunt_all(
         seed=seed,
         profile=profile,
         validations=validations,
+        most=most,
         seconds=budget * HUNTING * workers / (2 * max(1, len(names))),
         deadline=start + budget * (HUNTING if attempts else 1.0),
         now=now,
@@ -191,13 +200,18 @@ def hunt_in_rounds(
     for result in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
         results[result.fault] = result
         progress(result)
-    while (left := task.left) > WORTHWHILE and (alive := [r for r in results.values() if r.kill is None]):
+    while (left := task.left) > WORTHWHILE and (alive := alive_of(results, task.most)):
         longer = left * workers / len(alive)
         again = [replace(task, fault=r.fault, first=r.scenarios, seconds=longer) for r in alive]
         for result in in_order(pool, hunt, again):
             results[result.fault] = joined(results[result.fault], result)
             progress(results[result.fault])
     return results
+
+
+def alive_of(results: dict[str, HuntResult], most: int | None) -> list[HuntResult]:
+    """The faults that survived so far and have scenarios left."""
+    return [r for r in results.values() if r.kill is None and (most is None or r.scenarios < most)]
 
 
 def joined(before: HuntResult, after: HuntResult) -> HuntResult:

@@ -43,7 +43,9 @@ class Hunter:
         kill = KILL if task.first + 2 >= self.needed else None
         return HuntResult(fault=task.fault, scenarios=2, seconds=SECONDS_PER_HUNT, kill=kill)
 
-    def hunt_one_fault(self, monkeypatch: pytest.MonkeyPatch, budget: float) -> HuntResult:
+    def hunt_one_fault(
+        self, monkeypatch: pytest.MonkeyPatch, budget: float, most: int | None = None
+    ) -> HuntResult:
         monkeypatch.setattr(hunting, "pool_for", one_thread)
         monkeypatch.setattr(hunting, "hunt", self.hunt)
         (result,) = hunt_all(
@@ -54,6 +56,7 @@ class Hunter:
             budget=budget,
             workers=1,
             attempts=0,
+            most=most,
             now=lambda: self.clock,
         )
         return result
@@ -85,3 +88,26 @@ def test_each_hunt_has_the_time_that_is_left_of_the_budget(monkeypatch: pytest.M
     # The first share is half of what hunting may take at all; a survivor then gets all that is left.
     assert [task.seconds for task in hunter.tasks] == [3.0, 9.75, 9.5]
     assert hunter.tasks[-1].left == 1010.0 - hunter.clock
+
+
+def test_a_hunt_ends_after_the_most_scenarios_for_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    hunter = Hunter(needed=1_000)
+    result = hunter.hunt_one_fault(monkeypatch, budget=60, most=6)
+    assert [task.most for task in hunter.tasks] == [6] * 3
+    assert result.kill is None
+    assert result.scenarios == 6
+
+
+def test_a_worker_judges_no_scenario_after_the_most() -> None:
+    hunt = Hunt(
+        fault="empty-group-kept",
+        tier="rules",
+        seed=1,
+        profile=SMOKE,
+        validations=False,
+        first=3,
+        most=3,
+        seconds=60.0,
+        deadline=float("inf"),
+    )
+    assert hunting.hunt(Worker(), hunt).scenarios == 0
