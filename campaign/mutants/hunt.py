@@ -99,11 +99,7 @@ def hunt(worker: Worker, task: Hunt) -> HuntResult:
     faulty, control = worker.lifted_lane(task.faulty_spec), worker.lane(task.control_spec)
     start = time.perf_counter()
     index, note, kill = task.first, "", None
-    while (
-        kill is None
-        and index != task.most
-        and time.perf_counter() - start < min(task.seconds, task.left)
-    ):
+    while kill is None and index != task.most and time.perf_counter() - start < min(task.seconds, task.left):
         scenario = scenario_at(task.seed, task.profile, index)
         index += 1
         outcome = faulty.judge_as_run(scenario).outcome

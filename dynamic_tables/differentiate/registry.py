@@ -115,9 +115,9 @@ NOT_YET: Mapping[str, str] = {
         NO_RULE,
     ),
     "explode beside groups or windows": "put one of them into a sub-select",
-    "GROUP BY, DISTINCT or LIMIT inside LATERAL": "one for each row; aggregates alone are maintained",
-    "scalar subquery": "in GROUP BY, or of several rows; one aggregate is a join with its groups",
-    "EXISTS, IN (subquery)": "in HAVING and in ON, and beside aggregates",
+    "an aggregate without GROUP BY inside LATERAL, EXISTS or IN": "with HAVING: it has a row of nothing, too",
+    "scalar subquery": "in GROUP BY; in a grouped query, where it reads a column outside",
+    "EXISTS, IN (subquery)": "in ON of outer joins; in HAVING, where it reads more than the keys",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",
 }
 """Constructs for which AUTO resolves to FULL, with the reason."""

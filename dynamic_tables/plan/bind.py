@@ -292,6 +292,10 @@ class QueryBinder:
             if kind is not JoinKind.INNER and kind is not JoinKind.CROSS:
                 raise DefinitionError(f"{kind.value} without ON; write the condition of the join")
             return Join(JoinKind.CROSS, left, right, None), both
+        if on.find(exp.Query) is not None and kind in (JoinKind.INNER, JoinKind.CROSS):
+            # ON of an inner join means what WHERE does, and there queries are covered.
+            cross = Join(JoinKind.CROSS, left, right, None)
+            return self.restricted(cross, both, list(conjuncts(on)), ctes), both
         condition = predicate(ExpressionBinder(both.resolve, type_of=self.names.type_of).bind(on), "ON")
         self.names.refuse_float_comparison(condition, "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both

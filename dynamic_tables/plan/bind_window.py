@@ -13,7 +13,7 @@ from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Frame, FrameEnd, Lit, SortKey, Win
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.typed import cast
-from dynamic_tables.plan.types import INT, INTEGRAL, NUMERIC, Kind
+from dynamic_tables.plan.types import INT, INTEGRAL, NUMERIC, TEMPORAL, Kind
 from dynamic_tables.plan.window_functions import WINDOW_FUNCTIONS
 
 Bind = Callable[[exp.Expr], Expr]
@@ -31,6 +31,21 @@ UNDER_NAMES: Mapping[type[exp.Expr], tuple[str, ...]] = {
 
 BEFORE_OVER = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
 """The aggregates that are maintained before OVER; COUNT_IF, BOOL_AND and BOOL_OR are among them."""
+
+
+SECONDS: Mapping[str, int] = {
+    "SECOND": 1,
+    "MINUTE": 60,
+    "HOUR": 3600,
+    "DAY": 86_400,
+    "WEEK": 7 * 86_400,
+    "MONTH": 30 * 86_400,
+    "YEAR": 365 * 86_400,
+}
+"""Seconds in the units of INTERVAL; roughly, for they only tell whether a frame ends before it begins."""
+
+MOST_DIGITS = 6
+"""Most digits of the number of an INTERVAL: with more, times beyond those of either engine are reached."""
 
 
 def bind_window(node: exp.Window, bind: Bind, bind_aggregate: Bind) -> Win:
@@ -173,7 +188,7 @@ def _place_of(end: FrameEnd) -> float:
     distance = math.inf if end.is_unbounded else 0.0
     if end.offset is not None:
         assert isinstance(end.offset.value, int | float | Decimal)
-        distance = float(end.offset.value)
+        distance = float(end.offset.value) * SECONDS.get(end.unit, 1)
     return -distance if end.side.endswith("PRECEDING") else distance
 
 
@@ -188,8 +203,26 @@ def _end(value: object, side: str, unit: str, bind: Bind, order: Sequence[SortKe
             assert isinstance(distance, Lit)
             _ensure_a_distance(distance, unit, order)
             return FrameEnd(side, distance)
+        case exp.Interval():
+            return _interval(value, side, unit, order)
         case _:
-            raise UnsupportedError("a frame with a computed distance or an INTERVAL", "write a plain number")
+            raise UnsupportedError("a frame with a computed distance", "write a plain number or INTERVAL")
+
+
+def _interval(node: exp.Interval, side: str, unit: str, order: Sequence[SortKey]) -> FrameEnd:
+    """Returns an end of a RANGE frame that is an INTERVAL of one unit before or after a date or time."""
+    number, span = node.this, node.args.get("unit")
+    name = span.name.upper().removesuffix("S") if isinstance(span, exp.Var) else ""
+    digits = number.name if isinstance(number, exp.Literal) else ""
+    if name not in SECONDS or not digits.isdecimal() or len(digits) > MOST_DIGITS:
+        raise UnsupportedError("this INTERVAL in a frame", "write one whole number and one unit, say DAY")
+    key = order[0].expr.type if order else None
+    if unit != "RANGE" or key is None or key.kind not in TEMPORAL:
+        raise DefinitionError("INTERVAL in a frame needs RANGE, and a date or timestamp in ORDER BY")
+    if key.kind is Kind.DATE and SECONDS[name] < SECONDS["DAY"]:
+        raise DefinitionError(f"INTERVAL of a {name} in a frame over a DATE; write days, months or years")
+    weeks = name == "WEEK"
+    return FrameEnd(side, Lit(int(digits) * (7 if weeks else 1), INT), "DAY" if weeks else name)
 
 
 def _ensure_a_distance(distance: Lit, unit: str, order: Sequence[SortKey]) -> None:

@@ -93,11 +93,13 @@ class SortKey:
 class FrameEnd:
     """One end of a window frame. `side`: `UNBOUNDED PRECEDING`, `CURRENT ROW`, `PRECEDING` and so on.
 
-    `offset`: a constant before PRECEDING and FOLLOWING, else None.
+    `offset`: a constant before PRECEDING and FOLLOWING, else None. `unit`: that of an INTERVAL, say HOUR;
+    empty for a plain number.
     """
 
     side: str
     offset: Lit | None = None
+    unit: str = ""
 
     @property
     def is_unbounded(self) -> bool:

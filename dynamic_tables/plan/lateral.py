@@ -14,6 +14,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
+from dynamic_tables.plan.dependent import dependent
 from dynamic_tables.plan.exploding import beside, exploded, exploding, with_exploded_items
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, conjunction, walk
 from dynamic_tables.plan.grouping import UNNAMED, without_excepted
@@ -84,7 +85,7 @@ class _Lateral:
         if not isinstance(query, exp.Select):
             raise UnsupportedError("LATERAL of a set operation", "write one SELECT")
         if is_cut(query) or any(query.args.get(name) for name in ("group", "having", "qualify", "distinct")):
-            raise UnsupportedError("GROUP BY, DISTINCT or LIMIT inside LATERAL", "one for each row")
+            return self._of_each(query, lateral, on)
         if query.args.get("from_") is None:
             plan, outputs = self._without_from(query)
             return self.restricted(plan, listed(outputs, lateral.args.get("alias")), lateral, on)
@@ -92,6 +93,13 @@ class _Lateral:
             plan, outputs = self._aggregated(query)
             return self.restricted(plan, listed(outputs, lateral.args.get("alias")), lateral, on)
         return self._joined(query, lateral, on)
+
+    def _of_each(self, query: exp.Select, lateral: exp.Expr, on: exp.Expr | None) -> tuple[Plan, Scope]:
+        """Returns the join with the groups, the different or the first rows that each row has."""
+        found = dependent(query, self.left, self.queries, self.scope, self.ctes, "LATERAL")
+        both = beside(self.scope, lateral.alias, listed(found.outputs, lateral.args.get("alias")))
+        ties = [*found.rows.ties, *([] if on is None else [self.condition(on, both)])]
+        return self._tied(found.rows.plan, ties), both
 
     def _without_from(self, query: exp.Select) -> tuple[Plan, Outputs]:
         """Returns the rows of a query that has no FROM: expressions over the row, and its arrays exploded."""

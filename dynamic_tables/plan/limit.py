@@ -29,12 +29,32 @@ def is_cut(node: exp.Expr) -> bool:
     return any(node.args.get(name) is not None for name in ("limit", "offset"))
 
 
-def first_rows(queries: Queries, node: exp.Expr, ctes: Ctes) -> Bound:
-    """Returns a query with LIMIT or OFFSET.
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A query with LIMIT or OFFSET: the query without them, and what they keep of its rows.
 
-    Where rows are equal in all keys of ORDER BY, the query has several right answers; the rows that are first
-    by their other columns, left to right, are taken. Raises DefinitionError for a key that is no column;
-    UnsupportedError for a query without ORDER BY, and for keys and bounds that cannot be bound.
+    The last `hidden` outputs of `query` are keys of ORDER BY. `count` None: all rows after the offset.
+    """
+
+    query: exp.Expr
+    order: tuple[tuple[int | str | Hidden, exp.Expr], ...]
+    hidden: int
+    count: int | None
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order of rows. `free`: the query itself does not say which of equal rows are first."""
+
+    keys: tuple[SortKey, ...]
+    free: bool
+
+
+def cut_of(node: exp.Expr) -> Cut:
+    """Returns the parts of a query with LIMIT or OFFSET.
+
+    Raises UnsupportedError for a query without ORDER BY, and for keys and bounds that cannot be bound.
     """
     count, offset = _number(node, "limit"), _number(node, "offset") or 0
     order = node.args.get("order")
@@ -47,18 +67,33 @@ def first_rows(queries: Queries, node: exp.Expr, ctes: Ctes) -> Bound:
     places = [_place(inner, ordered, hidden) for ordered in order.expressions]
     for number, key in enumerate(hidden):
         inner.append("expressions", exp.alias_(key.copy(), f"$ORDER{number}", quoted=True))
-    bound = queries.query(inner, ctes)
-    shown = len(bound.outputs) - len(hidden)
-    outputs, extra = bound.outputs[:shown], bound.outputs[shown:]
+    return Cut(inner, tuple(zip(places, order.expressions, strict=True)), len(hidden), count, offset)
+
+
+def order_of(names: Names, cut: Cut, outputs: Outputs, extra: Outputs) -> Order:
+    """Returns the order of a query's rows; `extra`: its hidden outputs.
+
+    Where rows are equal in all keys of ORDER BY, the query has several right answers; the rows that are first
+    by their other columns, left to right, are taken. Raises DefinitionError for a key that is no column.
+    """
     keys = [
         SortKey(_column(outputs, extra, place), bool(o.args.get("desc")), bool(o.args.get("nulls_first")))
-        for place, o in zip(places, order.expressions, strict=True)
+        for place, o in cut.order
     ]
-    queries.names.refuse_keys((key.expr for key in keys), "ORDER BY with LIMIT")
+    names.refuse_keys((key.expr for key in keys), "ORDER BY with LIMIT")
     known = {key.expr for key in keys}
-    rest = [SortKey(column) for column in _sure(queries.names, outputs) if column not in known]
-    free = any(column not in known for _, column in outputs)
-    rows = Limit(bound.plan, (*keys, *rest), count, offset, free)
+    rest = [SortKey(column) for column in _sure(names, outputs) if column not in known]
+    return Order((*keys, *rest), any(column not in known for _, column in outputs))
+
+
+def first_rows(queries: Queries, node: exp.Expr, ctes: Ctes) -> Bound:
+    """Returns a query with LIMIT or OFFSET. Raises as `cut_of` and `order_of`."""
+    cut = cut_of(node)
+    bound = queries.query(cut.query, ctes)
+    shown = len(bound.outputs) - cut.hidden
+    outputs, extra = bound.outputs[:shown], bound.outputs[shown:]
+    order = order_of(queries.names, cut, outputs, extra)
+    rows = Limit(bound.plan, order.keys, cut.count, cut.offset, order.free)
     return Bound(Project(rows, tuple((column.name, column) for _, column in outputs)), outputs)
 
 

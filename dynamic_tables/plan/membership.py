@@ -14,8 +14,10 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
+from dynamic_tables.plan.dependent import dependent
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, conjunction, walk
 from dynamic_tables.plan.grouping import without_excepted
+from dynamic_tables.plan.limit import is_cut
 from dynamic_tables.plan.nodes import Distinct, Filter, Mark, Plan, Project, SemiJoin
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.typed import call
@@ -89,7 +91,7 @@ class Members:
 
         Raises DefinitionError: a condition that is none. Raises UnsupportedError: a query without a rule.
         """
-        sides = self._sides(member)
+        sides = self._sides(plan, member)
         if member.anti and len(sides.pairs) == 1 and not sides.ties:
             return self._not_in(plan, sides.right, *sides.pairs[0])
         condition = sides.on
@@ -99,26 +101,26 @@ class Members:
 
     def mark(self, plan: Plan, member: Membership) -> tuple[Plan, Col]:
         """Returns the rows of a plan with a column that tells whether a membership holds. Raises as `of`."""
-        sides = self._sides(member)
+        sides = self._sides(plan, member)
         column = Col(self.queries.names.fresh("mark"), BOOLEAN)
         perhaps = sides.perhaps if sides.pairs else None
         return Mark(plan, sides.right, column.name, sides.on, perhaps), column
 
-    def _sides(self, member: Membership) -> Sides:
+    def _sides(self, plan: Plan, member: Membership) -> Sides:
         query = plain_query(member.query, "IN or EXISTS")
         doubled = isinstance(member.query, exp.Subquery) and isinstance(member.query.this, exp.Subquery)
         if doubled and isinstance(query, exp.Select):
             # Spark takes the inner parentheses for a scalar subquery.
             raise UnsupportedError("a query in doubled parentheses after IN", "write them once")
         values: tuple[Expr, ...]
-        if isinstance(query, exp.Select) and not _grouped(query):
+        ties: tuple[Expr, ...]
+        if isinstance(query, exp.Select) and not _grouped(query) and not is_cut(query):
             block = bind_block(query, self.queries, self.scope, self.ctes, "IN or EXISTS")
             right, ties = block.plan, block.ties
             values = self._values(query, block)
             values = values if member.values else ()
         else:
-            right, values = self._apart(query)
-            ties = ()
+            right, values, ties = self._apart(plan, query)
         if any(isinstance(part, Agg) for value in values for part in walk(value)):
             raise UnsupportedError("IN or EXISTS over an aggregate of this form", "put it into a sub-select")
         pairs = self._pairs(member, values) if member.values else []
@@ -140,16 +142,21 @@ class Members:
         without = SemiJoin(rest, any_of(Filter(right, call("is null", other))), Lit(True, BOOLEAN), anti=True)
         return SemiJoin(without, any_of(right), call("is null", value), anti=True)
 
-    def _apart(self, query: exp.Expr) -> tuple[Plan, tuple[Expr, ...]]:
-        """Returns a query that is computed as a whole, before anything is compared with it."""
+    def _apart(self, plan: Plan, query: exp.Expr) -> tuple[Plan, tuple[Expr, ...], tuple[Expr, ...]]:
+        """Returns a query computed as a whole, its outputs, and what ties its rows to those outside."""
         try:
             bound = self.queries.query(query, self.ctes)
+            return bound.plan, tuple(column for _, column in bound.outputs), ()
         except DefinitionError as error:
             # What it does not know may be a column outside.
-            raise UnsupportedError(
-                f"IN or EXISTS over a query with groups or a set operation ({error})"
-            ) from error
-        return bound.plan, tuple(column for _, column in bound.outputs)
+            if not isinstance(query, exp.Select):
+                raise UnsupportedError(f"IN or EXISTS over a set operation ({error})") from error
+        try:
+            found = dependent(query, plan, self.queries, self.scope, self.ctes, "IN or EXISTS")
+        except DefinitionError as error:
+            # What it does not know may be a column two levels outside.
+            raise UnsupportedError(f"IN or EXISTS over a query with groups ({error})") from error
+        return found.rows.plan, tuple(column for _, column in found.outputs), found.rows.ties
 
     def _values(self, query: exp.Select, block: Block) -> tuple[Expr, ...]:
         """Returns the select list. Whatever is no value of one row of FROM is refused, for EXISTS too."""

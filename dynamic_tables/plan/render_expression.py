@@ -89,6 +89,8 @@ class ExpressionRenderer:
     def _frame_end(self, end: FrameEnd, window: Win) -> str:
         if end.offset is None:
             return end.side
+        if end.unit:
+            return f"INTERVAL '{end.offset.value!s}' {end.unit} {end.side}"
         by_days = window.frame is not None and window.frame.unit == "RANGE" and window.order
         if by_days and window.order[0].expr.type.kind is Kind.DATE:
             return f"{self.dialect.days(end.offset)} {end.side}"

@@ -1,31 +1,38 @@
-"""Scalar subqueries over an aggregate: a join with the one row, or the one row per group, that they give.
+"""Scalar subqueries: a join with the one row, or the one row per group, that they give.
 
 `(SELECT MAX(s.x) FROM s WHERE s.k = r.k)` is the MAX of the group of r.k, NULL where there is no such group:
-a LEFT JOIN with the groups of s by k. Without a condition that reads r, there is one row: a CROSS JOIN.
+a LEFT JOIN with the groups of s by k. Without a condition that reads r, there is one row: a CROSS JOIN. A
+query that is no aggregate is grouped all the same: a group of several rows makes the query fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, is_over_a_group
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, walk
+from dynamic_tables.plan.dependent import Tied, columns_outside, dependent, tied_by_keys, tied_by_values
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, text, walk
+from dynamic_tables.plan.functions import CASE, FAIL
 from dynamic_tables.plan.grouping import Grouping
 from dynamic_tables.plan.membership import Members, is_exists, membership
-from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Plan, Project, columns
+from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Mark, Plan, Project, columns
 from dynamic_tables.plan.scope import Outputs, Scope
+from dynamic_tables.plan.total_order import are_one
 from dynamic_tables.plan.typed import call
-from dynamic_tables.plan.types import INTEGRAL, Kind, Type
+from dynamic_tables.plan.types import BIGINT, NUMERIC, TEMPORAL, Kind
 
 SCALARS = "$scalars"
 """The relation in whose name the values of scalar subqueries are in scope."""
 
-EQUALITIES = ("=", "is not distinct from")
+WHAT = "a scalar subquery"
+
+COMPARED = frozenset({*NUMERIC, *TEMPORAL, Kind.STRING, Kind.BOOLEAN})
+"""The kinds of values that MAX takes."""
 
 
 def scalars(node: exp.Expr) -> Iterator[exp.Subquery]:
@@ -75,61 +82,126 @@ class Scalars:
         return plan, names
 
     def marked(
-        self, plan: Plan, parts: list[exp.Expr], *, grouped: bool = False, filters: bool = False
-    ) -> Plan:
+        self,
+        plan: Plan,
+        parts: list[exp.Expr],
+        *,
+        keys: Collection[Col] | None = None,
+        filters: bool = False,
+    ) -> tuple[Plan, list[exp.Column]]:
         """Returns a plan with a mark for each EXISTS and IN in `parts`, whose syntax then names the marks.
 
-        `grouped`: the parts are computed over groups, but for the arguments of aggregates. `filters`: each
-        part is a condition of WHERE.
+        `keys`: the parts are computed over groups with these keys, but for the arguments of aggregates; the
+        names of the marks that are computed over groups are returned. `filters`: each part is a condition of
+        WHERE.
         """
+        grouped = []
         for node in [found for part in parts for found in marks(part)]:
-            if grouped and node.find_ancestor(*AGGREGATE_SYNTAX) is None:
-                raise UnsupportedError("EXISTS or IN (subquery) beside aggregates")
-            if isinstance(node, exp.In) and not (filters and _only_filters(node)):
+            of_groups = keys is not None and node.find_ancestor(*AGGREGATE_SYNTAX) is None
+            if isinstance(node, exp.In) and not _only_filters(node, filters=filters):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
             member = membership(node)
             assert member is not None, "marks are memberships"
             if node.parent is None:
                 raise UnsupportedError("EXISTS or IN (subquery) as a condition by itself")
-            plan, column = Members(self.queries, self.scope, self.ctes).mark(plan, member)
+            if of_groups and any(value.find(*AGGREGATE_SYNTAX) for value in member.values):
+                raise UnsupportedError("IN (subquery) of an aggregate", "put the groups into a sub-select")
+            before = plan
+            try:
+                plan, column = Members(self.queries, self.scope, self.ctes).mark(plan, member)
+            except DefinitionError as error:
+                if not of_groups:
+                    raise
+                # It may read an aggregate of the groups.
+                raise UnsupportedError(f"EXISTS or IN (subquery) beside aggregates ({error})") from error
+            if of_groups and not _read_by(plan, before) <= {*(keys or ())}:
+                raise UnsupportedError("EXISTS or IN (subquery) that reads no key beside aggregates")
             self._see(column)
-            node.replace(exp.paren(exp.column(column.name, table=SCALARS, quoted=True), copy=False))
-        return plan
+            name = exp.column(column.name, table=SCALARS, quoted=True)
+            if of_groups:
+                grouped.append(name)
+            node.replace(exp.paren(name.copy(), copy=False))
+        return plan, grouped
 
     def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:
-        if not isinstance(query, exp.Select) or any(
-            query.args.get(name) for name in ("group", "having", "qualify", "distinct")
-        ):
-            raise UnsupportedError("scalar subquery that is not one aggregate", "it may have several rows")
-        if len(query.expressions) != 1:
+        if isinstance(query, exp.Select) and len(query.expressions) != 1:
             raise DefinitionError(f"a scalar subquery of {len(query.expressions)} columns; select one")
-        block = bind_block(query, self.queries, self.scope, self.ctes, "a scalar subquery")
-        if block.ties and not correlated:
-            raise UnsupportedError("scalar subquery that reads a column of a grouped query")
-        item = block.binder.bind(query.expressions[0].unalias())
-        aggregates = [part for part in walk(item) if isinstance(part, Agg)]
-        if not aggregates:
-            raise UnsupportedError("scalar subquery that is not one aggregate", "it may have several rows")
-        if block.reads_outside(item):
-            raise UnsupportedError("scalar subquery that computes with a column from outside")
-        return self._with(plan, block, item)
+        if isinstance(query, exp.Select) and _is_one_aggregate(query):
+            block = bind_block(query, self.queries, self.scope, self.ctes, WHAT)
+            value = block.binder.bind(query.expressions[0].unalias())
+            outside = columns_outside(block, [*block.ties, value])
+            self._ensure_correlated(outside, correlated=correlated)
+            return self._aggregate(plan, block, value)
+        return self._only_row(plan, query, correlated=correlated)
 
-    def _with(self, plan: Plan, block: Block, item: Expr) -> tuple[Plan, exp.Column]:
+    def _ensure_correlated(self, outside: Sequence[object], *, correlated: bool) -> None:
+        if outside and not correlated:
+            raise UnsupportedError("scalar subquery that reads a column of a grouped query")
+
+    def _aggregate(self, plan: Plan, block: Block, item: Expr) -> tuple[Plan, exp.Column]:
+        """Joins the groups that an aggregate is computed over; there is a value without a group, too."""
         names = self.queries.names
-        pairs = [_pair(tie, block) for tie in block.ties]
-        names.refuse_keys((inner for _, inner, _ in pairs), "a scalar subquery")
-        grouping = Grouping(names, [("key", inner) for _, inner, _ in pairs], block.scope)
+        read = {column: Col(names.fresh("outer"), column.type) for column in columns_outside(block, [item])}
+        tied = None if read else tied_by_keys(names, block, WHAT)
+        if tied is None:
+            tied = tied_by_values(names, block, plan, read, WHAT)
+            item = replace_columns(item, lambda col: read.get(col, col))
+        grouping = Grouping(names, [(key.name, key) for key in tied.keys], block.scope)
         value = grouping.over_groups(item)
-        groups = Aggregate(block.plan, tuple(grouping.keys), tuple(grouping.aggregates))
-        if pairs:
-            on = conjunction(
-                call(sign, outer, Col(key, inner.type))
-                for (outer, inner, sign), (key, _) in zip(pairs, grouping.keys, strict=True)
-            )
-            names.refuse_float_comparison(on, "a scalar subquery")
+        groups = Aggregate(tied.plan, tuple(grouping.keys), tuple(grouping.aggregates))
+        keys = {
+            key.name: Col(name, key.type) for key, (name, _) in zip(tied.keys, grouping.keys, strict=True)
+        }
+        if tied.keys:
             value = _of_nothing_too(value, grouping)
-            rows: Plan = Join(JoinKind.LEFT, plan, groups, on)
+        # Beside the aggregates, a column outside is that of the row: where there is no group, too.
+        own = {keys[key.name]: column for column, key in read.items()}
+        value = replace_columns(value, lambda col: own.get(col, col))
+        return self._beside(plan, groups, _renamed(tied.ties, keys), value)
+
+    def _only_row(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:
+        """Joins the rows of a query that has one row for each row outside; several make it fail."""
+        names = self.queries.names
+        try:
+            bound = self.queries.query(query, self.ctes)
+            rows, outputs, single = Tied(bound.plan), bound.outputs, False
+        except DefinitionError:
+            if not isinstance(query, exp.Select):
+                raise
+            # What it does not know may be a column outside.
+            found = dependent(query, plan, self.queries, self.scope, self.ctes, WHAT)
+            rows, outputs, single = found.rows, found.outputs, found.single
+        self._ensure_correlated(rows.keys, correlated=correlated)
+        if len(outputs) != 1:
+            raise DefinitionError(f"a scalar subquery of {len(outputs)} columns; select one")
+        ((_, column),) = outputs
+        if column.type.kind not in COMPARED:
+            raise UnsupportedError(f"scalar subquery of type {column.type}", "write it as a join")
+        value, count = Col(names.fresh(column.name), column.type), Col(names.fresh("rows"), BIGINT)
+        if names.is_float_aggregate(column):
+            names.float_aggregates.add(value.name)
+        keys = {key.name: Col(names.fresh(key.name), key.type) for key in rows.keys}
+        groups = Aggregate(
+            rows.plan,
+            tuple((keys[key.name].name, key) for key in rows.keys),
+            (
+                (count.name, Agg("COUNT", None, False, BIGINT)),
+                (value.name, Agg("MAX", column, False, column.type)),
+            ),
+        )
+        ties = _renamed(rows.ties, keys)
+        if single or are_one(rows.plan, frozenset(keys)):
+            return self._beside(plan, groups, ties, value)
+        several = Fn(FAIL, (text("a scalar subquery gives more than one row"),), column.type)
+        checked = Fn(CASE, (call(">", count, Lit(1, BIGINT)), several, value), column.type)
+        return self._beside(plan, groups, ties, checked)
+
+    def _beside(self, plan: Plan, groups: Plan, ties: Sequence[Expr], value: Expr) -> tuple[Plan, exp.Column]:
+        """Returns a plan with a value of the groups that are tied to its rows, and the name of the value."""
+        names = self.queries.names
+        if ties:
+            rows: Plan = Join(JoinKind.LEFT, plan, groups, conjunction(ties))
         else:
             rows = Join(JoinKind.CROSS, plan, groups, None)
         column = Col(names.fresh("scalar"), value.type)
@@ -148,39 +220,35 @@ class Scalars:
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
 
 
-def _only_filters(node: exp.Expr) -> bool:
-    """Tells whether a part of a condition only decides which rows are kept: NULL is like FALSE then."""
+def _only_filters(node: exp.Expr, *, filters: bool) -> bool:
+    """Tells whether a part of a condition only decides which rows are kept: NULL is like FALSE then.
+
+    `filters`: what stands outermost is a condition of WHERE.
+    """
     above = node.parent
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
         above = above.parent
-    return above is None
+    return isinstance(above, exp.Having) or (filters and above is None)
 
 
-def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str]:
-    """Returns the sides of an equality, the one outside first, and its sign."""
-    match tie:
-        case Fn(sign, (left, right), _) if sign in EQUALITIES:
-            outside = [block.reads_outside(left), block.reads_outside(right)]
-            inside = [_reads_inside(left, block), _reads_inside(right, block)]
-            if outside == [not each for each in inside]:
-                outer, inner = (left, right) if outside[0] else (right, left)
-                _ensure_one_group(outer.type, inner.type)
-                return outer, inner, sign
-        case _:
-            pass
-    raise UnsupportedError("scalar subquery with another correlation than an equality")
+def _read_by(mark: Plan, rows: Plan) -> set[Col]:
+    """Returns the columns of some rows that decide their mark."""
+    assert isinstance(mark, Mark)
+    conditions = [mark.on, *([] if mark.perhaps is None else [mark.perhaps])]
+    read = {part for condition in conditions for part in walk(condition) if isinstance(part, Col)}
+    return read.intersection(columns(rows))
 
 
-def _ensure_one_group(outer: Type, inner: Type) -> None:
-    """Raises UnsupportedError where several groups could equal one value, as decimals do a double."""
-    kinds = {outer.kind, inner.kind}
-    if outer != inner and not kinds <= {*INTEGRAL} and kinds != {Kind.DECIMAL}:
-        raise UnsupportedError(f"scalar subquery that equates {outer} with {inner}", "cast one of them")
+def _is_one_aggregate(query: exp.Select) -> bool:
+    """Tells whether a query has one row, of aggregates over all rows."""
+    clauses = ("group", "having", "qualify", "distinct", "limit", "offset")
+    return not any(query.args.get(name) for name in clauses) and any(
+        is_over_a_group(node) for node in query.expressions[0].walk()
+    )
 
 
-def _reads_inside(expr: Expr, block: Block) -> bool:
-    mine = {column.name for column in columns(block.plan)}
-    return any(isinstance(part, Col) and part.name in mine for part in walk(expr))
+def _renamed(ties: Sequence[Expr], keys: Mapping[str, Col]) -> list[Expr]:
+    return [replace_columns(tie, lambda col: keys.get(col.name, col)) for tie in ties]
 
 
 def _of_nothing_too(value: Expr, grouping: Grouping) -> Expr:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from sqlglot import exp
 
-from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import is_over_a_group
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import Ctes, Queries
-from dynamic_tables.plan.expressions import Expr, conjunction
+from dynamic_tables.plan.expressions import Col, Expr, conjunction
 from dynamic_tables.plan.grouping_sets import sets_of
 from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Filter, Plan
@@ -39,7 +40,7 @@ def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.E
     ]
     if compared:
         values = Scalars(queries, scope, ctes)
-        plan = values.marked(plan, compared, filters=True)
+        plan, _ = values.marked(plan, compared, filters=True)
         plan, _ = values.joined(plan, compared, correlated=True)
         plan = Filter(plan, _condition(queries.names, compared, values.scope))
     return plan
@@ -50,23 +51,37 @@ def with_scalars(
 ) -> tuple[Plan, Scope, exp.Select]:
     """Returns plan, scope and syntax of a block whose outputs and HAVING name values of subqueries.
 
-    In a grouped block such a value is one more key: it is the same in all rows.
+    In a grouped block such a value is one more key: it is the same in all rows of a group.
     """
     if not any(map(_has_queries, _parts(node))):
         return plan, scope, node
     node = node.copy()
     parts, group, values = _parts(node), node.args.get("group"), Scalars(queries, scope, ctes)
     grouped = group is not None or any(map(is_over_a_group, _outside_queries(parts)))
-    plan = values.marked(plan, parts, grouped=grouped)
+    keys = _key_columns(group, node, scope) if grouped else None
+    plan, marked = values.marked(plan, parts, keys=keys)
     plan, names = values.joined(plan, parts, correlated=not grouped)
-    if grouped and names and group is not None and sets_of(group) is not None:
-        raise UnsupportedError("scalar subquery beside grouping sets", "put the groups into a sub-select")
-    if grouped and names:
+    if grouped and (names or marked):
+        if group is not None and sets_of(group) is not None:
+            raise UnsupportedError("subquery beside grouping sets", "put the groups into a sub-select")
         if group is None or not group.expressions:
-            raise UnsupportedError("scalar subquery beside aggregates without GROUP BY keys")
-        for name in names:
+            raise UnsupportedError("subquery beside aggregates without GROUP BY keys")
+        for name in (*names, *marked):
             group.append("expressions", name.copy())
     return plan, values.scope, node
+
+
+def _key_columns(group: exp.Expr | None, node: exp.Select, scope: Scope) -> set[Col]:
+    """Returns the keys of GROUP BY that are columns, as they are written or at a position."""
+    keys: set[Col] = set()
+    for key in () if group is None else group.expressions:
+        place = int(key.name) if isinstance(key, exp.Literal) and key.is_int else 0
+        item = node.expressions[place - 1].unalias() if 0 < place <= len(node.expressions) else key
+        with suppress(DefinitionError):
+            # A name that is no column is the name of an output.
+            column = scope.resolve(item) if isinstance(item, exp.Column) else None
+            keys.update([column] if isinstance(column, Col) else [])
+    return keys
 
 
 def _has_queries(part: exp.Expr) -> bool:

@@ -60,12 +60,16 @@ def _nested_name(name: str) -> str:
     # Imported here, because a session is opened faster without it.
     from sqlglot import exp
 
-    return exp.DataType.build(name, dialect="spark").sql("duckdb")
+    type_ = exp.DataType.build(name, dialect="spark")
+    for part in type_.find_all(exp.DataType):
+        if part.is_type(exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ):
+            part.set("this", exp.DType.TIMESTAMP)
+    return type_.sql("duckdb")
 
 
 DUCKDB = Dialect(
     name="duckdb",
-    # Where tests run the rules in memory, a TIMESTAMP is the date and time in UTC.
+    # Where tests run the rules in memory, a TIMESTAMP is the date and time in UTC; so it is in an array.
     type_names={Kind.STRING: "VARCHAR", Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.BINARY: "BLOB"},
     other_type_name=_nested_name,
     widens_floats=False,

@@ -151,3 +151,14 @@ def test_leaves_are_bound_by_name() -> None:
         render(read("SELECT a FROM s").plan, SPARK, {"s": "elsewhere"}).text()
         == "SELECT `a` AS `a_2` FROM `elsewhere`"
     )
+
+
+@pytest.mark.parametrize(
+    ("spark", "duckdb_name"),
+    [
+        ("ARRAY<TIMESTAMP>", "TIMESTAMP[]"),
+        ("MAP<TIMESTAMP_LTZ, ARRAY<TIMESTAMP_NTZ>>", "MAP(TIMESTAMP, TIMESTAMP[])"),
+    ],
+)
+def test_a_timestamp_in_a_nested_type_is_the_date_and_time_in_utc(spark: str, duckdb_name: str) -> None:
+    assert DUCKDB.other_type_name(spark) == duckdb_name

@@ -36,16 +36,28 @@ QUERIES = {
     ),
     "SELECT COUNT(a, b) OVER () AS n FROM r": ("count before OVER", NO_RULE),
     "SELECT a, COUNT(*) + (SELECT MAX(a) FROM s) AS n FROM r GROUP BY ROLLUP (a)": (
-        "scalar subquery beside grouping sets",
+        "subquery beside grouping sets",
         "put the groups into a sub-select",
     ),
-    "SELECT r.a, q.n FROM r, LATERAL (SELECT s.a AS n FROM s QUALIFY rank() OVER (ORDER BY s.a) = 1) q": (
-        "GROUP BY, DISTINCT or LIMIT inside LATERAL",
-        "one for each row",
+    "SELECT r.a, q.n FROM r, LATERAL (SELECT MAX(c) AS n FROM s WHERE s.a = r.a HAVING COUNT(*) > 1) q": (
+        "an aggregate without GROUP BY inside LATERAL",
+        "it has a row of nothing, too",
     ),
-    "SELECT SUM(a) OVER (ORDER BY d RANGE BETWEEN INTERVAL 1 DAY PRECEDING AND CURRENT ROW) AS n FROM r": (
-        "a frame with a computed distance or an INTERVAL",
-        "write a plain number",
+    "SELECT r.a, q.n FROM r, LATERAL (SELECT c AS n FROM s GROUP BY CUBE (c, r.a)) q": (
+        "grouping sets inside a correlated LATERAL",
+        "put the groups into a sub-select",
+    ),
+    "SELECT a FROM r, LATERAL (SELECT rank() OVER w AS n FROM s QUALIFY n > 1 WINDOW w AS (ORDER BY c)) q": (
+        "a named window inside LATERAL",
+        "write the window after OVER",
+    ),
+    "SELECT SUM(a) OVER (ORDER BY d RANGE INTERVAL '1-2' YEAR TO MONTH PRECEDING) AS n FROM r": (
+        "this INTERVAL in a frame",
+        "write one whole number and one unit, say DAY",
+    ),
+    "SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN 1 + 1 PRECEDING AND CURRENT ROW) AS n FROM r": (
+        "a frame with a computed distance",
+        "write a plain number or INTERVAL",
     ),
     "SELECT lag(a, a) OVER (ORDER BY a, b) AS n FROM r": (
         "lag by a computed number",
@@ -71,18 +83,35 @@ QUERIES = {
         "IN (subquery) as a value",
         "write EXISTS, which is never NULL",
     ),
-    "SELECT a FROM r GROUP BY a HAVING a IN (SELECT a FROM s)": (
-        "EXISTS or IN (subquery) beside aggregates",
+    "SELECT a FROM r GROUP BY a HAVING COUNT(*) IN (SELECT a FROM s)": (
+        "IN (subquery) of an aggregate",
+        "put the groups into a sub-select",
+    ),
+    "SELECT a, EXISTS (SELECT 1 FROM s WHERE s.c = COUNT(r.b)) AS e FROM r GROUP BY a": (
+        "EXISTS or IN (subquery) beside aggregates (COUNT stands where no aggregate may: in WHERE, ON, "
+        "GROUP BY or in another aggregate)",
         NO_RULE,
     ),
-    "SELECT r.a FROM r JOIN s ON r.a = s.a AND EXISTS (SELECT 1 FROM q)": ("EXISTS", NO_RULE),
+    "SELECT a FROM r GROUP BY a HAVING EXISTS (SELECT 1 FROM s WHERE s.c = r.b)": (
+        "EXISTS or IN (subquery) that reads no key beside aggregates",
+        NO_RULE,
+    ),
+    "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND EXISTS (SELECT 1 FROM q)": ("EXISTS", NO_RULE),
     "SELECT a FROM r WHERE b IN (SELECT a FROM s)": ("IN (subquery) that compares STRING with INT", NO_RULE),
     "SELECT a FROM r WHERE a IN (SELECT r.a FROM s)": (
         "IN (subquery) that selects a column from outside",
         NO_RULE,
     ),
-    "SELECT a FROM r WHERE a IN (SELECT MAX(a) FROM s WHERE s.c = r.b GROUP BY s.c)": (
-        "IN or EXISTS over a query with groups or a set operation (unknown table r in r.b; in scope: s)",
+    "SELECT a FROM r WHERE a IN (SELECT MAX(a) FROM s WHERE s.a = r.a UNION SELECT 1 FROM s)": (
+        "IN or EXISTS over a set operation (unknown table r in r.a; in scope: s)",
+        NO_RULE,
+    ),
+    "SELECT a FROM r WHERE a IN (SELECT MAX(a) FROM s WHERE s.a = r.a)": (
+        "an aggregate without GROUP BY inside IN or EXISTS",
+        "it has a row of nothing, too",
+    ),
+    "SELECT a FROM r WHERE EXISTS (SELECT c FROM s GROUP BY c, r.b HAVING c > (SELECT MIN(c) FROM s))": (
+        "a query inside a correlated query with groups or windows in IN or EXISTS",
         NO_RULE,
     ),
     "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE EXISTS (SELECT 1 FROM s q WHERE q.c = r.b))": (
@@ -91,20 +120,8 @@ QUERIES = {
     ),
     "SELECT a FROM r WHERE a = ANY (SELECT a FROM s)": ("ANY", NO_RULE),
     "SELECT SUM((SELECT MAX(a) FROM s)) AS m FROM r": (
-        "scalar subquery beside aggregates without GROUP BY keys",
+        "subquery beside aggregates without GROUP BY keys",
         NO_RULE,
-    ),
-    "SELECT a, (SELECT c FROM s WHERE s.a = r.a) AS m FROM r": (
-        "scalar subquery that is not one aggregate",
-        "it may have several rows",
-    ),
-    "SELECT a, (SELECT MAX(c) FROM s WHERE s.a < r.a) AS m FROM r": (
-        "scalar subquery with another correlation than an equality",
-        NO_RULE,
-    ),
-    "SELECT a, (SELECT MAX(c) FROM s WHERE CAST(s.a AS DOUBLE) = r.a) AS m FROM r": (
-        "scalar subquery that equates INT with DOUBLE",
-        "cast one of them",
     ),
     "SELECT a, COUNT(*) AS n, (SELECT MAX(c) FROM s WHERE s.a = r.a) AS m FROM r GROUP BY a": (
         "scalar subquery that reads a column of a grouped query",
@@ -190,10 +207,6 @@ QUERIES = {
     "SELECT COUNT(*) AS n, explode(array(1)) AS y FROM r": (
         "explode beside groups or windows",
         "put one of them into a sub-select",
-    ),
-    "SELECT a FROM r, LATERAL (SELECT c FROM s WHERE s.a = r.a ORDER BY c LIMIT 1) q": (
-        "GROUP BY, DISTINCT or LIMIT inside LATERAL",
-        "one for each row",
     ),
     "SELECT r.a FROM r LEFT JOIN LATERAL (SELECT c, r.a AS k FROM s WHERE s.a = r.a) q": (
         "LEFT JOIN LATERAL that computes with a column from outside",

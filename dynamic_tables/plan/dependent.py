@@ -1,0 +1,259 @@
+"""Queries that read columns of a row outside, computed for all rows outside at once.
+
+`EXISTS (SELECT 1 FROM s WHERE s.k = r.k GROUP BY s.x HAVING COUNT(*) > 1)` asks for groups of s anew for each
+row of r. Here the groups are computed for every k at once, with k as one more key, and are then tied to the
+rows of r by a join. Where the query is tied to the row by another condition than an equality, s is first
+joined with the different values that the rows outside have (Neumann and Kemper, Unnesting Arbitrary Queries,
+BTW 2015, section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan import grouping
+from dynamic_tables.plan.aggregate_forms import is_over_a_group
+from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block
+from dynamic_tables.plan.expressions import (
+    Col,
+    Expr,
+    Fn,
+    Lit,
+    Win,
+    conjunction,
+    replace_columns,
+    walk,
+)
+from dynamic_tables.plan.grouping_sets import sets_of
+from dynamic_tables.plan.limit import Cut, Order, cut_of, is_cut, order_of
+from dynamic_tables.plan.nodes import Distinct, Filter, Join, JoinKind, Plan, Project, Window, columns
+from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
+from dynamic_tables.plan.typed import COMPARISONS, call
+from dynamic_tables.plan.types import FLOATING, INT, INTEGRAL, Kind, Type
+
+OUTSIDE = "$outside"
+"""The relation in whose name a query names columns of the row outside."""
+
+EQUALITIES = ("=", "is not distinct from")
+
+
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """Rows for all rows outside at once.
+
+    `ties`: the conditions that tie a row to a row outside. `keys`: the columns of the plan that `ties` read.
+    """
+
+    plan: Plan
+    ties: tuple[Expr, ...] = ()
+    keys: tuple[Col, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """The rows of a query for all rows outside at once. `single`: each row outside has at most one."""
+
+    rows: Tied
+    outputs: Outputs
+    single: bool = False
+
+
+def dependent(
+    query: exp.Select, left: Plan, queries: Queries, outside: Scope, ctes: Ctes, what: str
+) -> Dependent:
+    """Returns the rows of a query inside `what`, say IN, which may read the columns `outside` of `left`.
+
+    Raises DefinitionError: an unknown name. Raises UnsupportedError: a clause or correlation without a rule.
+    """
+    names, cut = queries.names, cut_of(query) if is_cut(query) else None
+    inner = query.copy() if cut is None else cut.query
+    assert isinstance(inner, exp.Select)
+    _ensure_covered(inner, what)
+    block = bind_block(inner, queries, outside, ctes, what)
+    outer = _Outer(names, block)
+    outer.rewrite(inner)
+    tied = tied_by_keys(names, block, what) if not outer.found else None
+    if tied is None:
+        tied = tied_by_values(names, block, left, outer.found, what)
+    bound = _with_keys(names, inner, block.scope, tied)
+    shown = len(bound.outputs) - len(tied.keys)
+    outputs, keys = bound.outputs[:shown], tuple(column for _, column in bound.outputs[shown:])
+    renamed = {old.name: new for old, new in zip(tied.keys, keys, strict=True)}
+    ties = tuple(replace_columns(tie, lambda col: renamed.get(col.name, col)) for tie in tied.ties)
+    if cut is None:
+        return Dependent(Tied(bound.plan, ties, keys), outputs)
+    shown -= cut.hidden
+    order = order_of(names, cut, outputs[:shown], outputs[shown:])
+    first = _first_of_each(names, bound.plan, keys, cut, order)
+    return Dependent(Tied(first, ties, keys), outputs[:shown], single=cut.count == 1)
+
+
+def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
+    """Returns the rows of a block with a column for each equality that ties them; None for other ties."""
+    pairs = [_pair(tie, block) for tie in block.ties]
+    known = [pair for pair in pairs if pair is not None]
+    if len(known) < len(pairs):
+        return None
+    names.refuse_keys((inner for _, inner, _ in known), what)
+    keys = tuple(Col(names.fresh("tie"), inner.type) for _, inner, _ in known)
+    ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(known, keys, strict=True))
+    _refuse_floats(names, ties, what)
+    kept = tuple((column.name, column) for column in columns(block.plan))
+    added = tuple((key.name, inner) for (_, inner, _), key in zip(known, keys, strict=True))
+    return Tied(Project(block.plan, (*kept, *added)) if added else block.plan, ties, keys)
+
+
+def tied_by_values(names: Names, block: Block, left: Plan, read: Mapping[Col, Col], what: str) -> Tied:
+    """Returns the rows of a block for the different values that columns of `left` have.
+
+    `read`: columns outside that are read beside those of the ties, each with the column that it becomes.
+    """
+    found = dict(read)
+    _refuse_zeros(read, block.ties, what)
+    for column in columns_outside(block, block.ties):
+        found.setdefault(column, Col(names.fresh(f"outer_{column.name}"), column.type))
+    names.refuse_keys(found, what)
+    values = Distinct(Project(left, tuple((key.name, column) for column, key in found.items())))
+    on = [replace_columns(tie, lambda col: found.get(col, col)) for tie in block.ties]
+    _refuse_floats(names, block.ties, what)
+    kind = JoinKind.INNER if on else JoinKind.CROSS
+    plan = Join(kind, values, block.plan, conjunction(on) if on else None)
+    ties = tuple(call("is not distinct from", column, key) for column, key in found.items())
+    return Tied(plan, ties, tuple(found.values()))
+
+
+def columns_outside(block: Block, exprs: Sequence[Expr]) -> list[Col]:
+    """Returns the columns that expressions read and the block does not have, each once."""
+    mine = {column.name for column in columns(block.plan)}
+    read = (part for expr in exprs for part in walk(expr) if isinstance(part, Col))
+    return list(dict.fromkeys(column for column in read if column.name not in mine))
+
+
+def _refuse_zeros(read: Iterable[Col], ties: Sequence[Expr], what: str) -> None:
+    """Raises UnsupportedError where 0.0 and -0.0 of a row outside, one value here, may make a difference."""
+    compared = {arg for tie in ties if isinstance(tie, Fn) and tie.name in COMPARISONS for arg in tie.args}
+    found = [part for tie in ties for part in walk(tie) if isinstance(part, Col) and part not in compared]
+    for column in (*read, *found):
+        if column.type.kind in FLOATING:
+            raise UnsupportedError(
+                f"{what} that computes with a {column.type} from outside", "compare it only"
+            )
+
+
+def _refuse_floats(names: Names, ties: Sequence[Expr], what: str) -> None:
+    for tie in ties:
+        names.refuse_float_comparison(tie, what)
+
+
+def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str] | None:
+    """Returns the sides of an equality, the one outside first, and its sign; None for another condition."""
+    match tie:
+        case Fn(sign, (left, right), _) if sign in EQUALITIES:
+            outside = [block.reads_outside(left), block.reads_outside(right)]
+            inside = [_reads_inside(left, block), _reads_inside(right, block)]
+            outer, inner = (left, right) if outside[0] else (right, left)
+            if outside == [not each for each in inside] and _makes_one_group(outer.type, inner.type):
+                return outer, inner, sign
+        case _:
+            pass
+    return None
+
+
+def _makes_one_group(outer: Type, inner: Type) -> bool:
+    """Tells whether at most one value equals a value outside; of decimals several may equal a double."""
+    kinds = {outer.kind, inner.kind}
+    return outer == inner or kinds <= {*INTEGRAL} or kinds == {Kind.DECIMAL}
+
+
+def _reads_inside(expr: Expr, block: Block) -> bool:
+    mine = {column.name for column in columns(block.plan)}
+    return any(isinstance(part, Col) and part.name in mine for part in walk(expr))
+
+
+@dataclass(slots=True)
+class _Outer:
+    """The columns of the row outside that the syntax of a query names, each with a column of a new name."""
+
+    names: Names
+    block: Block
+    found: dict[Col, Col] = field(default_factory=dict)
+
+    def rewrite(self, query: exp.Select) -> None:
+        """Makes the clauses above WHERE name columns outside as columns of `OUTSIDE`."""
+        for part in _above_where(query):
+            for node in list(part.find_all(exp.Column)):
+                column = self._outside(node)
+                if column is not None:
+                    new = Col(self.names.fresh(f"outer_{column.name}"), column.type)
+                    new = self.found.setdefault(column, new)
+                    node.replace(exp.column(new.name, table=OUTSIDE, quoted=True))
+
+    def _outside(self, node: exp.Column) -> Col | None:
+        if isinstance(node.this, exp.Star):
+            return None
+        try:
+            column = self.block.binder.resolve(node)
+        except DefinitionError:
+            # Perhaps the name of an output; if not, it is refused where it is bound.
+            return None
+        return column if isinstance(column, Col) and self.block.reads_outside(column) else None
+
+
+def _above_where(query: exp.Select) -> Iterator[exp.Expr]:
+    yield from query.expressions
+    for name in ("group", "having", "qualify"):
+        part = query.args.get(name)
+        if part is not None:
+            yield part
+
+
+def _ensure_covered(query: exp.Select, what: str) -> None:
+    """Raises UnsupportedError for a query whose rows cannot be computed for all rows outside at once."""
+    parts, group = list(_above_where(query)), query.args.get("group")
+    if any(part.find(exp.Query) is not None for part in parts):
+        raise UnsupportedError(f"a query inside a correlated query with groups or windows in {what}")
+    if query.args.get("windows"):
+        raise UnsupportedError(f"a named window inside {what}", "write the window after OVER")
+    if group is None and any(is_over_a_group(node) for part in parts for node in part.walk()):
+        raise UnsupportedError(f"an aggregate without GROUP BY inside {what}", "it has a row of nothing, too")
+    if group is not None and sets_of(group) is not None:
+        raise UnsupportedError(
+            f"grouping sets inside a correlated {what}", "put the groups into a sub-select"
+        )
+
+
+def _with_keys(names: Names, query: exp.Select, scope: Scope, tied: Tied) -> Bound:
+    """Returns a query over tied rows, where each group, partition or different row is of one row outside.
+
+    Its last outputs are the keys.
+    """
+    keys = [exp.column(key.name, table=OUTSIDE, quoted=True) for key in tied.keys]
+    hidden = scope.hidden.union(key.name for key in tied.keys)
+    outside = (OUTSIDE, tuple((key.name, key) for key in tied.keys))
+    scope = replace(scope, relations=(*scope.relations, outside), hidden=hidden)
+    group = query.args.get("group")
+    for window in [found for part in _above_where(query) for found in part.find_all(exp.Window)]:
+        window.set("partition_by", [*(window.args.get("partition_by") or ()), *(key.copy() for key in keys)])
+    for key in keys:
+        if group is not None and not group.args.get("all"):
+            group.append("expressions", key.copy())
+        query.append("expressions", exp.alias_(key.copy(), key.name, quoted=True))
+    bound = grouping.bind_items(names, query, tied.plan, scope)
+    if query.args.get("distinct") is None:
+        return bound
+    names.refuse_keys((column for _, column in bound.outputs), "DISTINCT")
+    return Bound(Distinct(bound.plan), bound.outputs)
+
+
+def _first_of_each(names: Names, plan: Plan, keys: Sequence[Col], cut: Cut, order: Order) -> Plan:
+    """Returns the rows that LIMIT and OFFSET keep of the rows that are equal in `keys`."""
+    number = Col(names.fresh("row_number"), INT)
+    counted = Win(Fn("row_number", (), INT), tuple(keys), order.keys, None, False, INT)
+    bounds = [call(">", number, Lit(cut.offset, INT))]
+    if cut.count is not None:
+        bounds.append(call("<=", number, Lit(min(cut.offset + cut.count, 2**31 - 1), INT)))
+    return Filter(Window(plan, ((number.name, counted),), order.free), conjunction(bounds))

@@ -1,0 +1,182 @@
+"""Queries inside queries: the engine's increments for a text, compared with DuckDB's reading of it.
+
+DuckDB unnests correlated subqueries by rules of its own, so neither the harness's IR nor the engine's binder
+takes part in the truth. Every text here means the same in Spark's SQL and in DuckDB's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections import Counter
+
+import duckdb
+import pytest
+
+from dynamic_tables.definition import RefreshMode
+from dynamic_tables.errors import RefreshFailed
+from engines.adapter import Transaction
+from engines.in_memory import InMemoryPlatform
+from engines.variant import Variant
+from tests.ir import call, columns, table
+from workload.dml import Delete, Dml, Insert
+from workload.schema import Table
+from workload.sql import Dialect
+from workload.trace import StoredRow
+from workload.types import DATE, INT, TIMESTAMP_NTZ, Row, Value
+
+R, S = table("r", k=INT, a=INT, d=DATE), table("s", k=INT, b=INT, t=TIMESTAMP_NTZ)
+TABLES = {each.name: each for each in (R, S)}
+ROUNDS = 12
+
+CONDITIONS = (
+    "EXISTS (SELECT b FROM s WHERE s.k = r.k GROUP BY b HAVING COUNT(*) > 1)",
+    "NOT EXISTS (SELECT b FROM s WHERE s.k = r.k GROUP BY b HAVING SUM(b) > 1)",
+    "EXISTS (SELECT 1 FROM s WHERE s.k < r.k GROUP BY s.b HAVING COUNT(*) > 1)",
+    "EXISTS (SELECT 1 FROM s WHERE s.k = r.k GROUP BY s.b HAVING MAX(s.b) > r.a)",
+    "a IN (SELECT MAX(b) FROM s WHERE s.k = r.k GROUP BY s.b)",
+    "a NOT IN (SELECT COUNT(*) FROM s WHERE s.k = r.k GROUP BY s.b)",
+    "a IN (SELECT b FROM s WHERE s.k = r.k ORDER BY b DESC LIMIT 2)",
+    "k = 1 OR EXISTS (SELECT b FROM s WHERE s.k <= r.k GROUP BY b HAVING COUNT(*) > 1)",
+    "a > (SELECT COUNT(*) FROM s WHERE s.b < r.k)",
+    "a = (SELECT MAX(b) FROM s WHERE s.k = r.k AND s.b <= r.a)",
+    "a >= (SELECT DISTINCT 1 FROM s WHERE s.k = r.k)",
+)
+VALUES = (
+    "(SELECT MAX(b) FROM s WHERE s.k < r.k)",
+    "(SELECT COUNT(*) FROM s WHERE s.k <> r.k OR s.b = r.a)",
+    "(SELECT COUNT(*) + r.a FROM s WHERE s.k = r.k)",
+    "(SELECT SUM(s.b * r.a) FROM s WHERE s.k = r.k)",
+    "(SELECT b FROM s WHERE s.k = r.k ORDER BY b DESC NULLS LAST LIMIT 1)",
+    "(SELECT b FROM s WHERE s.k > r.k ORDER BY b NULLS FIRST LIMIT 1 OFFSET 1)",
+    "(SELECT MAX(n) FROM (SELECT k, COUNT(*) AS n FROM s GROUP BY k) AS g WHERE g.k = r.k)",
+    "(SELECT DISTINCT k FROM s WHERE s.k = r.k)",
+    "(SELECT k FROM s WHERE s.k = r.k)",
+    "(SELECT SUM(b) FROM s WHERE s.k = r.k GROUP BY s.k)",
+)
+QUERIES = (
+    *(f"SELECT k, a FROM r WHERE {condition}" for condition in CONDITIONS),
+    *(f"SELECT k, a, {value} AS v FROM r" for value in VALUES),
+    "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING EXISTS (SELECT 1 FROM s WHERE s.k = r.k)",
+    "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING k IN (SELECT b FROM s) OR COUNT(*) > 2",
+    "SELECT k, a, COUNT(*) AS n FROM r GROUP BY 1, a "
+    "HAVING NOT EXISTS (SELECT 1 FROM s WHERE s.b > r.k + r.a)",
+    "SELECT k, EXISTS (SELECT 1 FROM s WHERE s.b = r.k) AS e, SUM(a) AS n FROM r GROUP BY k",
+    "SELECT r.k, s.b FROM r JOIN s ON r.k = s.k AND EXISTS (SELECT 1 FROM s AS t WHERE t.b = r.a)",
+    "SELECT r.k, r.a, t.b FROM r, LATERAL (SELECT b FROM s WHERE s.k = r.k ORDER BY b LIMIT 2) AS t",
+    "SELECT r.k, t.b, t.n FROM r LEFT JOIN LATERAL "
+    "(SELECT b, COUNT(*) AS n FROM s WHERE s.k <= r.k GROUP BY b) AS t ON true",
+    "SELECT r.k, r.a, t.b FROM r, LATERAL (SELECT DISTINCT s.b + r.a AS b FROM s WHERE s.k = r.k) AS t",
+    "SELECT r.k, t.b, t.n FROM r, LATERAL "
+    "(SELECT b, SUM(b) OVER (ORDER BY b) AS n FROM s WHERE s.k = r.k QUALIFY COUNT(*) OVER () > 1) AS t",
+    "SELECT k, SUM(a) OVER (ORDER BY d RANGE BETWEEN INTERVAL 1 DAY PRECEDING AND CURRENT ROW) AS n FROM r",
+    "SELECT k, COUNT(*) OVER (PARTITION BY k ORDER BY t "
+    "RANGE BETWEEN INTERVAL 2 HOUR PRECEDING AND INTERVAL 30 MINUTE FOLLOWING) AS n FROM s",
+    "SELECT k, MAX(b) OVER (ORDER BY t DESC "
+    "RANGE BETWEEN INTERVAL 1 MONTH PRECEDING AND CURRENT ROW) AS n FROM s",
+)
+
+
+class World:
+    """The engine over two tables, and DuckDB over the same rows."""
+
+    def __init__(self, query: str, seed: int) -> None:
+        self.query, self.random, self.now = query, random.Random(seed), 0
+        self.engine = InMemoryPlatform(Variant()).open()
+        self.truth = duckdb.connect(config={"default_null_order": "nulls_first_on_asc_last_on_desc"})
+        for each in TABLES.values():
+            self.engine.create_table(each, "")
+            typed = ", ".join(f"{c.name} {c.type}".replace("_NTZ", "") for c in each.columns)
+            self.truth.execute(f"CREATE TABLE {each.name} ({typed})")
+        for each in TABLES.values():
+            self.write(Insert(each.name, tuple(self.row(each) for _ in range(4))))
+        self.tick()
+        self.engine.account.create_dynamic_table(
+            "d", query, refresh_mode=RefreshMode.INCREMENTAL, initialize=False
+        )
+
+    def tick(self) -> int:
+        self.now += 10
+        self.engine.advance(self.now)
+        return self.now
+
+    def row(self, of: Table) -> Row:
+        draw = self.random
+        value = draw.choice((None, 0, 1, 1, 2, 3))
+        day = dt.date(2024, 1, draw.randint(1, 4))
+        at = dt.datetime.combine(day, dt.time(draw.randint(0, 5), 30))
+        third: Value = day if of is R else at
+        return (draw.choice((None, 0, 1, 1, 2)), value, third if draw.random() < 0.9 else None)
+
+    def write(self, statement: Dml) -> None:
+        at = self.tick()
+        self.engine.commit(Transaction(at, (statement,), TABLES, Dialect.SPARK))
+        match statement:
+            case Insert(name, rows):
+                marks = ", ".join("?" for _ in TABLES[name].columns)
+                self.truth.executemany(f"INSERT INTO {name} VALUES ({marks})", [list(row) for row in rows])
+            case Delete(name, _):
+                self.truth.execute(f"DELETE FROM {name} WHERE k = ?", [self.gone])
+
+    def change(self) -> None:
+        of = self.random.choice((R, S, S))
+        if self.random.random() < 0.35:
+            self.gone = self.random.choice((0, 1, 2))
+            self.write(Delete(of.name, call("eq", columns(of)["k"], self.gone)))
+        else:
+            self.write(Insert(of.name, tuple(self.row(of) for _ in range(self.random.randint(1, 2)))))
+
+    def expected(self) -> Counter[Row] | None:
+        """The rows of the query; None where it fails."""
+        try:
+            return Counter(self.truth.execute(self.query).fetchall())
+        except duckdb.InvalidInputException:
+            # A scalar subquery gives several rows.
+            return None
+
+    def stored(self, name: str = "d") -> tuple[StoredRow, ...]:
+        version = self.engine.newest(name)
+        assert version is not None
+        return self.engine.stored_version(self.engine.account.dynamic_table(name), version)
+
+    def fresh(self) -> tuple[StoredRow, ...]:
+        """The rows of a new dynamic table with the same query."""
+        self.tick()
+        self.engine.account.create_dynamic_table("fresh", self.query, refresh_mode=RefreshMode.INCREMENTAL)
+        return self.stored("fresh")
+
+    def refreshed(self) -> bool:
+        """Refreshes the table; returns whether that succeeded."""
+        try:
+            self.engine.account.refresh("d", self.tick())
+        except RefreshFailed:
+            return False
+        return True
+
+    def close(self) -> None:
+        self.engine.close()
+        self.truth.close()
+
+
+@pytest.fixture(params=range(4))
+def seed(request: pytest.FixtureRequest) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_increments_give_what_duckdb_reads_in_the_text(query: str, seed: int) -> None:
+    world = World(query, seed)
+    try:
+        for _ in range(ROUNDS):
+            world.change()
+            expected = world.expected()
+            assert world.refreshed() == (expected is not None)
+            if expected is not None:
+                stored = world.stored()
+                assert Counter(each.row for each in stored) == expected
+                assert len({each.row_id for each in stored}) == len(stored)
+        if expected is not None:
+            assert Counter(world.fresh()) == Counter(world.stored())
+    finally:
+        world.close()
