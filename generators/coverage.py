@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from generators.profiles import Profile
@@ -48,6 +49,7 @@ def floors_too_small(profile: Profile, scenarios: int) -> tuple[str, ...]:
     return tuple(name for name, wanted in profile.floors.items() if wanted and not scaled(wanted, scenarios))
 
 
-def scaled(per_thousand: int, scenarios: int) -> int:
-    """A floor for this number of scenarios."""
-    return per_thousand * scenarios // 1000
+def scaled(per_thousand: float, scenarios: int) -> int:
+    """A floor for this number of scenarios, rounded down."""
+    # A tenth has no exact double, and must not lose the last scenario that it needs.
+    return math.floor(round(per_thousand * scenarios / 1000, 6))

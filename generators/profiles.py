@@ -15,10 +15,10 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 20
+GENERATOR_VERSION = 21
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 20
+DRAWS_VERSION = 21
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
@@ -57,10 +57,11 @@ class Profile:
     """Percent of scenarios in which a definition is dropped and created again; drawn last, too."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)
     query: QueryWeights = field(default_factory=QueryWeights)
-    floors: Mapping[str, int] = field(default_factory=dict, repr=False)
+    floors: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Name -> how many per 1,000 scenarios a run must reach: `operator: left join`, `pair: a > b`,
-    `intent: ..`, `type: ..` (scenarios whose queries read a column of it), `state: ..`, `action: ..`. A run
-    of n scenarios must reach n/1000 of each number, rounded down."""
+    `intent: ..`, `type: ..` (scenarios whose queries read a column of it), `dml: window / update`
+    (incremental refreshes of an operator after a statement), `state: ..`, `action: ..`. A run of n scenarios
+    must reach n/1000 of each number, rounded down."""
     fresh_percent: int = 10
     """Percent of refreshes whose row ids are compared with those of a fresh initialization; those of the last
     refresh of each table are always compared."""
@@ -81,7 +82,10 @@ COMMON_OPERATORS = (
 )
 """The operators that a campaign must meet more often than the others."""
 
-PAIRS = (
+COUNTED = sorted(OPERATORS - {Operator.PROJECTION})
+"""The operators whose pairs have floors; a projection belongs to every block."""
+
+COMMON_PAIRS = (
     (Operator.GROUPED_AGGREGATION, Operator.LEFT_JOIN),
     (Operator.GROUPED_AGGREGATION, Operator.INNER_JOIN),
     (Operator.FILTER, Operator.GROUPED_AGGREGATION),
@@ -91,7 +95,7 @@ PAIRS = (
     (Operator.GROUPED_AGGREGATION, Operator.GROUPED_AGGREGATION),
     (Operator.GROUPED_AGGREGATION, Operator.FULL_JOIN),
 )
-"""Pairs of operators, the first right above the second in a query, that a campaign must have run."""
+"""Pairs of operators, the first right above the second in a query, that a run must meet more often."""
 
 INTENT_NAMES = (
     "both join sides change",
@@ -118,10 +122,18 @@ INTENT_NAMES = (
     "subtotals",
     "elements change",
     "group comes and goes",
+    "average beside nulls",
+    "statistic of changed group",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 
-FLOORS: Mapping[str, int] = {
+STATEMENTS = ("insert", "update", "delete", "merge", "truncate", "overwrite", "restore")
+"""The kinds of statements under which every operator is maintained (see `campaign.judging.statements`)."""
+
+RARE = 0.1
+"""The floor of what a run of 10,000 scenarios must have met once."""
+
+FLOORS: Mapping[str, float] = {
     **{f"operator: {operator}": 100 for operator in COMMON_OPERATORS},
     **{
         f"operator: {operator}": 40
@@ -130,7 +142,9 @@ FLOORS: Mapping[str, int] = {
     },
     **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
     "action: REINITIALIZE": 5,
-    **{f"pair: {outer} > {inner}": 5 for outer, inner in PAIRS},
+    **{f"pair: {outer} > {inner}": RARE for outer in COUNTED for inner in COUNTED},
+    **{f"pair: {outer} > {inner}": 5 for outer, inner in COMMON_PAIRS},
+    **{f"dml: {operator} / {kind}": 2 for operator in COUNTED for kind in STATEMENTS},
     **{f"intent: {intent}": 5 for intent in INTENT_NAMES},
     **{f"type: {kind.value}": 4 for kind in Kind},
     "state: retraction": 500,
@@ -171,7 +185,7 @@ QUICK = Profile(
     query=QueryWeights(depth=1),
     # A scenario has one intent and small queries, so every floor is an eighth.
     floors={
-        **{name: max(1, wanted // 8) for name, wanted in FLOORS.items()},
+        **{name: wanted / 8 for name, wanted in FLOORS.items()},
         "action: INITIALIZE": 1000,
         "action: INCREMENTAL": 300,
     },
@@ -254,7 +268,9 @@ def _checked(profile: str, key: str, value: object, default: object) -> object:
             return low, high
         case int(), int() if type(value) is int and value >= 0:
             return value
-        case Mapping(), dict() if all(type(v) is int and v >= 0 for v in value.values()):
+        case Mapping(), dict() if all(
+            type(v) is int or (key == "floors" and type(v) is float) for v in value.values()
+        ) and all(v >= 0 for v in value.values()):
             return value
         case str(), str():
             return value

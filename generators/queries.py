@@ -25,6 +25,7 @@ from generators.relations import (
     select,
     summed_type,
 )
+from generators.stacked import stacked
 from generators.windows import UNORDERED, windowed_groups, windowed_rows
 from workload.operators import SET_OPERATIONS, Operator
 from workload.query import (
@@ -84,6 +85,7 @@ class QueryWeights:
         (1, "limited"),
         (4, "windowed"),
         (2, "sets"),
+        (6, "stacked"),
     )
     where_percent: int = 45
     having_percent: int = 30
@@ -112,7 +114,12 @@ SHAPES: Mapping[str, str] = {
 }
 """The shape of `QueryWeights.shapes` whose queries hold an operator."""
 
-NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {"cte", "compared", "limited"}
+NESTED_SHAPES = frozenset(SHAPES[operator] for operator in SET_OPERATIONS) | {
+    "cte",
+    "compared",
+    "limited",
+    "stacked",
+}
 """Shapes that hold other queries, and so are drawn only where the depth allows it."""
 
 DIFFERENCES: Sequence[tuple[int, type[ExceptAll | Except | IntersectAll | Intersect]]] = (
@@ -166,6 +173,8 @@ class QueryGenerator:
                 return self.cte_twice(sources, depth)
             case "compared":
                 return self.compared(sources)
+            case "stacked":
+                return stacked(self, sources)
             case "limited":
                 return self.limited(self.from_clause(sources, depth - 1))
             case _:
@@ -469,9 +478,12 @@ class QueryGenerator:
 
     def compared(self, sources: Sequence[Source]) -> Generated:
         """Rows beside an aggregate of another relation, or of its group: what scalar subqueries say."""
-        left, right = (read(self.choices.pick(sources), self.alias()) for _ in range(2))
+        first = self.choices.pick(sources)
+        left, right = read(first, self.alias()), read(self.choices.pick(sources), self.alias())
         sure = [[term for term in side.scope if term.key and term.type != BOOLEAN] for side in (left, right)]
         pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
+        if pairs and self.choices.chance(20):
+            return self.compared_apart(first, left, right, self.choices.pick(pairs))
         value, where = self.aggregate(right), self.sometimes(right, 30)
         keyed = bool(pairs) and self.choices.chance(75)
         marked = keyed and self.choices.chance(40)
@@ -501,3 +513,30 @@ class QueryGenerator:
         if condition is None or self.choices.chance(50):
             terms.append(found)
         return select(source, terms, condition)
+
+    def compared_apart(
+        self, source: Source, left: FromClause, right: FromClause, pair: tuple[Term, Term]
+    ) -> Generated:
+        """Rows beside an aggregate of the rows that are tied to each by an inequality, say.
+
+        It is computed once for each different value that the rows have: what a scalar subquery with any
+        condition says.
+        """
+        outer, inner = pair
+        assert isinstance(outer.expr, ColumnRef), "pairs are of columns"
+        again = read(source, self.alias())
+        same = next(
+            t for t in again.scope if isinstance(t.expr, ColumnRef) and t.expr.name == outer.expr.name
+        )
+        block, alias = select(again, [same], distinct=True), self.alias()
+        values = FromClause(Derived(block.query, alias), scope_of(alias, block.columns), block.rows)
+        key = values.scope[0]
+        tie = call(self.choices.pick(("le", "lt", "ge", "ne")), BOOLEAN, inner, key).expr
+        both = joined(JoinKind.INNER, values, right, tie)
+        groups = select(both, [key, self.aggregate(right)], self.sometimes(right, 30), group_by=[key])
+        beside = FromClause(
+            Derived(groups.query, alias := self.alias()), scope_of(alias, groups.columns), groups.rows
+        )
+        on = call("same", BOOLEAN, outer, beside.scope[0]).expr
+        terms = [*self.choices.subset(left.scope, 1, 3), beside.scope[-1]]
+        return select(replace(joined(JoinKind.LEFT, left, beside, on), rows=left.rows), terms)

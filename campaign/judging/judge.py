@@ -16,6 +16,7 @@ from campaign.judging.not_checked import not_checked
 from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
+from campaign.judging.statements import statements_met
 from campaign.judging.vote import Vote, count_votes
 from oracle.bag import Bag
 from oracle.compare import compare
@@ -339,9 +340,11 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = R
         judgement.run()
         conclusion = classify(judgement)
         reached: Counter[str] = Counter()
+        met: Counter[str] = Counter()
         if conclusion.outcome is OutcomeClass.PASSED:
             reached = states.reached(scenario, trace, truth, probed.probes)
             reached.update(judgement.met)
+            met = statements_met(scenario, trace)
     shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
     actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
     return Outcome(
@@ -354,7 +357,11 @@ def judge(scenario: Scenario, trace: Trace, vote: Vote, recording: Recording = R
         checks=judgement.checks,
         changes=judgement.changes,
         amplification=judgement.amplification,
-        states={**{f"state: {name}": count for name, count in reached.items()}, **actions},
+        states={
+            **{f"state: {name}": count for name, count in reached.items()},
+            **{f"dml: {name}": count for name, count in met.items()},
+            **actions,
+        },
         not_checked=judgement.not_checked,
     )
 

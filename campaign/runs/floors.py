@@ -6,11 +6,12 @@ rules out would leave every run undecided.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from campaign.errors import CampaignError
 from generators.intents import INTENTS
-from generators.profiles import Profile
+from generators.profiles import STATEMENTS, Profile
 from generators.queries import SHAPES
 from workload.lift.kind import Lifting
 from workload.operators import JOIN_OPERATORS, OPERATORS, Operator
@@ -74,7 +75,7 @@ def require_reachable_floors(profile: Profile) -> None:
             )
 
 
-def unreachable(profile: Profile, name: str, wanted: int) -> str:
+def unreachable(profile: Profile, name: str, wanted: float) -> str:
     """Why no run of the profile can meet a floor; empty where one may."""
     kind, _, what = name.partition(": ")
     match kind:
@@ -87,13 +88,15 @@ def unreachable(profile: Profile, name: str, wanted: int) -> str:
         case "type":
             names = [kind.value for kind in Kind]
             return "" if what in names else f"there is no type {what!r}, there are {', '.join(names)}"
+        case "dml":
+            return _statement(profile, what)
         case "state":
             return _state(profile, what)
         case "action":
             names = [action.value for action in Action]
             return "" if what in names else f"there is no action {what!r}, there are {', '.join(names)}"
         case _:
-            return "a floor's name begins with operator, pair, intent, type, state or action"
+            return "a floor's name begins with operator, pair, intent, type, dml, state or action"
 
 
 def _operator(profile: Profile, name: str) -> str:
@@ -129,7 +132,18 @@ def _pair(profile: Profile, name: str) -> str:
     return _operator(profile, outer) or _operator(profile, inner)
 
 
-def _intent(profile: Profile, name: str, wanted: int) -> str:
+def _statement(profile: Profile, name: str) -> str:
+    operator, mark, kind = name.partition(" / ")
+    if not mark:
+        return "a statement is written `operator / update`"
+    if kind not in STATEMENTS:
+        return f"there is no kind of statement {kind!r}, there are {', '.join(STATEMENTS)}"
+    if not profile.intents[1] and not any(weight for drawn, weight in profile.dml.items() if kind in drawn):
+        return f"statements of kind {kind!r} have weight 0"
+    return _operator(profile, operator)
+
+
+def _intent(profile: Profile, name: str, wanted: float) -> str:
     if name not in INTENTS:
         return f"there is no intent {name!r}, there are {', '.join(INTENTS)}"
     most = profile.intents[1]
@@ -158,8 +172,6 @@ INTERVALS_NEVER_REACH = (
     "action: NO_DATA",
     "action: REINITIALIZE",
     "action: FULL",
-    "operator: cross join",
-    "operator: scalar aggregation",
     "state: reader",
     "state: group refilled",
     "state: old data timestamp",
@@ -167,15 +179,17 @@ INTERVALS_NEVER_REACH = (
 )
 """Beginnings of the floors that a run with lifted intervals cannot meet: it refreshes each world once."""
 
-DATABASES_NEVER_REACH = ("operator: cross join", "operator: scalar aggregation")
-"""Lifting turns a cross join into an inner join, and a scalar aggregate into a grouped one."""
+NOT_LIFTED = frozenset({Operator.CROSS_JOIN.value, Operator.SCALAR_AGGREGATION.value, "restore"})
+"""Lifting makes a cross join an inner one, a scalar aggregate a grouped one, and RESTORE other writes."""
 
 
-def floors_of_lifted(floors: Mapping[str, int], lifting: Lifting) -> dict[str, int]:
+def floors_of_lifted(floors: Mapping[str, float], lifting: Lifting) -> dict[str, float]:
     """The floors that a run with this lifting can meet, with their counts."""
-    unreachable_floors = {
-        Lifting.NONE: (),
-        Lifting.INTERVALS: INTERVALS_NEVER_REACH,
-        Lifting.DATABASES: DATABASES_NEVER_REACH,
-    }[lifting]
-    return {name: wanted for name, wanted in floors.items() if not name.startswith(unreachable_floors)}
+    if lifting is Lifting.NONE:
+        return dict(floors)
+    never = INTERVALS_NEVER_REACH if lifting is Lifting.INTERVALS else ()
+    return {
+        name: wanted
+        for name, wanted in floors.items()
+        if not name.startswith(never) and not NOT_LIFTED & set(re.split(": | > | / ", name))
+    }

@@ -180,6 +180,8 @@ def _frame(spec: exp.Expr, bind: Bind, order: Sequence[SortKey]) -> Frame:
         raise DefinitionError(f"a frame that begins {ends[0].side} and ends {ends[1].side} has no rows")
     if unit == "RANGE" and any(end.offset is not None for end in ends) and len(order) != 1:
         raise DefinitionError(f"a RANGE frame with a distance needs one key in ORDER BY, not {len(order)}")
+    if len({end.unit for end in ends if end.offset is not None}) > 1:
+        raise DefinitionError("the ends of a frame have two units; write both in one, say MINUTE")
     return Frame(unit, *ends)
 
 

@@ -142,11 +142,9 @@ class Scalars:
     def _aggregate(self, plan: Plan, block: Block, item: Expr) -> tuple[Plan, exp.Column]:
         """Joins the groups that an aggregate is computed over; there is a value without a group, too."""
         names = self.queries.names
-        read = {column: Col(names.fresh("outer"), column.type) for column in columns_outside(block, [item])}
-        tied = None if read else tied_by_keys(names, block, WHAT)
-        if tied is None:
-            tied = tied_by_values(names, block, plan, read, WHAT)
-            item = replace_columns(item, lambda col: read.get(col, col))
+        if columns_outside(block, [item]):
+            raise UnsupportedError("scalar subquery that computes with a column from outside")
+        tied = tied_by_keys(names, block, WHAT) or tied_by_values(names, block, plan, {}, WHAT)
         grouping = Grouping(names, [(key.name, key) for key in tied.keys], block.scope)
         value = grouping.over_groups(item)
         groups = Aggregate(tied.plan, tuple(grouping.keys), tuple(grouping.aggregates))
@@ -155,9 +153,6 @@ class Scalars:
         }
         if tied.keys:
             value = _of_nothing_too(value, grouping)
-        # Beside the aggregates, a column outside is that of the row: where there is no group, too.
-        own = {keys[key.name]: column for column, key in read.items()}
-        value = replace_columns(value, lambda col: own.get(col, col))
         return self._beside(plan, groups, _renamed(tied.ties, keys), value)
 
     def _only_row(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:

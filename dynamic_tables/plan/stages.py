@@ -4,6 +4,10 @@ Two things that Spark does not do by itself. It computes a shared part of a quer
 shared part with few rows is a stage of its own, whose result later stages read. And it cannot send few rows
 of the preserved side of an outer join to many rows of the other side, but shuffles the latter; here the other
 side is reduced first to the rows that match.
+
+A query of many blocks, one over the other, shares parts inside parts: the changes of a query ten blocks deep
+are some hundred operators, and millions where each use is written out. There every shared part is a stage,
+as far as it has more than a few operators.
 """
 
 from __future__ import annotations
@@ -31,6 +35,13 @@ FEW = 10_000
 """Rows that a LIMIT may leave for its result to count as few."""
 
 
+MOST_OPERATORS = 250
+"""Operators of a plan, shared ones counted at each use, that Spark is given in one query."""
+
+LEAST_OPERATORS = 20
+"""Operators from which a shared part of a larger plan is a stage of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stages:
     """`steps`: name and plan of each stage, in order; later plans read it as a leaf. `last`: the result."""
@@ -48,14 +59,26 @@ def stages(plan: Plan, few: Collection[str]) -> Stages:
         uses.update(id(child) for child in children(node))
     steps: list[tuple[str, Plan]] = []
     done: dict[int, Plan] = {}
+    deep, written = written_out(reduced) > MOST_OPERATORS, dict[int, int]()
     for node in children_first(reduced):
         made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
-        if uses[id(node)] > 1 and sizes.few(node) and sizes.reads_many(node):
+        written[id(node)] = 1 + sum(written[id(child)] for child in children(node))
+        large = deep and written[id(node)] > LEAST_OPERATORS
+        if uses[id(node)] > 1 and (large or (sizes.few(node) and sizes.reads_many(node))):
             name = f"stage {len(steps)}"
             steps.append((name, made))
             made = Leaf(name, tuple((column.name, column) for column in columns(node)))
+            written[id(node)] = 1
         done[id(node)] = made
     return Stages(tuple(steps), done[id(reduced)])
+
+
+def written_out(plan: Plan) -> int:
+    """Returns the number of operators of a plan, where a shared one counts at each of its uses."""
+    counts: dict[int, int] = {}
+    for node in children_first(plan):
+        counts[id(node)] = 1 + sum(counts[id(child)] for child in children(node))
+    return counts[id(plan)]
 
 
 @dataclass(slots=True)

@@ -92,7 +92,7 @@ class Computing:
 @lru_cache(maxsize=256)
 def _staged(plan: Plan, few: frozenset[str]) -> Stages:
     """Returns the stages of a plan; they depend on it and on which leaves have few rows alone."""
-    return stages(plan, few) if few else Stages((), plan)
+    return stages(plan, few)
 
 
 @lru_cache(maxsize=256)

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from dynamic_tables.definition import Columns
 from dynamic_tables.plan.dialects import SPARK, SPARK_ON_FEW_ROWS, Dialect
-from dynamic_tables.plan.nodes import ROW_ID, BoundQuery, Plan
+from dynamic_tables.plan.nodes import ROW_ID, BoundQuery, Leaf, Plan, walk
 from dynamic_tables.plan.render import render
+from dynamic_tables.plan.stages import stages
 from dynamic_tables.store.port import Relation
 from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
 from dynamic_tables.store.spark_errors import one_line, store_errors
@@ -49,7 +50,15 @@ class SparkStore(MemoryStore[SparkRelation]):
         return self._noted(self.workspace.query(self._text(plan, leaves)))
 
     def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
-        """Computes a plan now."""
+        """Computes a plan now, in several queries if it is large."""
+        staged, known = stages(plan, ()), dict(leaves)
+        for name, step in staged.steps:
+            known[name] = self._computed_now(step, known)
+        return self._computed_now(staged.last, known)
+
+    def _computed_now(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
+        read = {node.name for node in walk(plan) if isinstance(node, Leaf)}
+        leaves = {name: relation for name, relation in leaves.items() if name in read}
         return self._noted(self.workspace.materialized(self._text(plan, leaves), tuple(leaves.values())))
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> SparkRelation:

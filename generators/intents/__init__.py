@@ -70,6 +70,8 @@ INTENTS: Mapping[str, Intent] = {
         windows.subtotals,
         exploded.elements_change,
         subqueries.group_comes_and_goes,
+        groups.average_beside_nulls,
+        groups.statistic_of_changed_group,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
@@ -80,6 +82,8 @@ TWICE_AS_OFTEN = (
     "outer joins in a row",
     "last match leaves and returns",
     "emptied cross join",
+    "pair of two times",
+    "statistic of changed group",
 )
 """Intents with several variants: drawn as often as the others, most variants would never come up."""
 

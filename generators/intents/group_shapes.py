@@ -91,6 +91,28 @@ def mixed(b: ScenarioBuilder, table: TableSketch) -> str:
     return by_key(b, source, beside_texts(aggregates))
 
 
+def sums(b: ScenarioBuilder, table: TableSketch) -> str:
+    """AVG of the column after the key by key, beside sums and counts at most: all are kept by adding."""
+    source = reading(b, table.name)
+    column, drawn = source.scope[1], b.queries.sum_or_average
+    aggregates = [drawn(source, AggregateFunction.AVG, column, 5, False)]
+    if b.choices.chance(50) and summed_type(column, 5) is not None:
+        aggregates.append(drawn(source, AggregateFunction.SUM, column, 5, False))
+    if b.choices.chance(50):
+        aggregates.append(COUNT)
+    return by_key(b, source, aggregates)
+
+
+def statistics(b: ScenarioBuilder, table: TableSketch) -> str:
+    """Statistics, percentiles, lists or the like of the column after the key, by key, sometimes its sum."""
+    source = reading(b, table.name)
+    narrow = replace(source, scope=source.scope[:2])
+    drawn = [form for _ in range(b.choices.integer(1, 3)) for form in forms(b, narrow)]
+    if b.choices.chance(60) and summed_type(source.scope[1], 5) is not None:
+        drawn.append(b.queries.sum_or_average(source, AggregateFunction.SUM, source.scope[1], 5, False))
+    return by_key(b, source, beside_texts(drawn or [COUNT]))
+
+
 def counts_of_different(term: Term) -> Term:
     """COUNT of the different values of a term."""
     return Term(Aggregate(AggregateFunction.COUNT, term.expr, True, BIGINT), 5)

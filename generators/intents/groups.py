@@ -145,6 +145,42 @@ def mixed_aggregates(b: ScenarioBuilder) -> Script:
     )
 
 
+def average_beside_nulls(b: ScenarioBuilder) -> Script:
+    """A group whose average is maintained gets a row of NULL, and loses it again."""
+    table = b.add_table((b.choices.pick((INT, INT, SMALLINT, WIDE_DECIMAL)),))
+    target = group_shapes.sums(b, table)
+    k, column = key(b), other_column(b, table)
+    values = [value for value in column.values if value is not None]
+    rows = [insert(b, table, k=k, **{column.name: b.choices.pick(values)}) for _ in range(2)]
+    return script(
+        target,
+        act(*rows),
+        act(insert(b, table, k=k, **{column.name: None})),
+        act(insert(b, table, k=k, **{column.name: b.choices.pick(values)})),
+        act(delete(table, column.name, None)),
+    )
+
+
+def statistic_of_changed_group(b: ScenarioBuilder) -> Script:
+    """Rows join and leave a group with a percentile, a list, a deviation or the like, and others stay.
+
+    Often beside a sum of more digits than a double has.
+    """
+    table = b.add_table((b.choices.pick((INT, SMALLINT, WIDE_DECIMAL)),))
+    target = group_shapes.statistics(b, table)
+    k, column = key(b), other_column(b, table)
+    values = [value for value in column.values if value is not None]
+    rows = [insert(b, table, k=k, **{column.name: value}) for value in values[:3]]
+    value = b.choices.pick(values)
+    return script(
+        target,
+        act(*rows),
+        act(insert(b, table, k=k, **{column.name: value})),
+        act(delete(table, column.name, value)),
+        act(insert(b, table, k=k)),
+    )
+
+
 def groups_of_groups(b: ScenarioBuilder) -> Script:
     """A second row of a group that exists; a group of one row split in two."""
     table = b.choices.pick(b.tables)

@@ -1,10 +1,12 @@
-"""Which semi and anti joins IN and NOT IN stand for."""
+"""Which semi and anti joins IN and NOT IN stand for, and which EXISTS over a correlated query with groups."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from workload import query as ir
+from workload.types import BOOLEAN, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,62 @@ def comparison_of(join: ir.Join) -> Comparison | None:
             return None
         case _:
             return None
+
+
+def groups_of(join: ir.Join) -> ir.Select | None:
+    """The groups among which a semi or anti join finds a match, tied to the row outside; None for no groups.
+
+    What the join compares with a key is a condition of WHERE there, and with an aggregate one of HAVING.
+    """
+    match join.right:
+        case ir.Derived(ir.Select(items, _, where, group_by, having) as inner, alias) if group_by:
+            pass
+        case _:
+            return None
+    if inner.sets is not None or inner.distinct or inner.qualify is not None or any(ir.windows_of(inner)):
+        return None
+    # 0.0 and -0.0 are one group, of which one is shown.
+    if any(key.type.kind in (Kind.FLOAT, Kind.DOUBLE) for key in group_by):
+        return None
+    named = {item.name: item.expr for item in items}
+    before: list[ir.Expr] = []
+    after: list[ir.Expr] = []
+    for condition in conjuncts(join.on):
+        of_row = ir.changed(condition, lambda part: _inside_out(part, alias, named))
+        aggregated = any(isinstance(part, ir.Aggregate) for part in ir.subexpressions(of_row))
+        (after if aggregated else before).append(of_row)
+    return replace(
+        inner,
+        where=conjunction([*before, *([] if where is None else [where])]),
+        having=conjunction([*([] if having is None else [having]), *after]),
+    )
+
+
+def _inside_out(part: ir.Node, alias: str, named: Mapping[str, ir.Expr]) -> ir.Expr | None:
+    inside = isinstance(part, ir.ColumnRef) and part.relation == alias
+    return named[part.name] if inside and isinstance(part, ir.ColumnRef) else None
+
+
+def conjuncts(condition: ir.Expr | None) -> Iterator[ir.Expr]:
+    """The conditions that AND joins, at any depth; none for no condition."""
+    match condition:
+        case None:
+            return
+        case ir.Call("and", parts, _):
+            for part in parts:
+                yield from conjuncts(part)
+        case _:
+            yield condition
+
+
+def conjunction(conditions: list[ir.Expr]) -> ir.Expr | None:
+    """All conditions joined by AND; None for no condition."""
+    if not conditions:
+        return None
+    first, *rest = conditions
+    for condition in rest:
+        first = ir.Call("and", (first, condition), BOOLEAN)
+    return first
 
 
 def _inside(condition: ir.Expr | None, function: str) -> ir.Expr | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workload import query as ir
 from workload.aggregates import LISTS
+from workload.sql.memberships import conjunction, conjuncts
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,19 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
             pass
         case _:
             return None
+    values: dict[ir.Expr, ir.Expr]
     keys = inner.group_by
     if keys is None or inner.having is not None or inner.distinct or select.group_by is not None:
         return None
     if inner.sets is not None or inner.qualify is not None or any(True for _ in ir.windows_of(inner)):
         return None
     named = {item.name: item.expr for item in inner.items}
-    ties = [_tie(part, alias, named) for part in _conjuncts(on)]
+    apart = _apart(left, inner, on, alias) if kind is ir.JoinKind.LEFT else None
+    if apart is not None:
+        values = {column: named[column.name] for column in _read(select, alias)}
+        known = values and all(_is_value(value, kind) for value in values.values())
+        return ScalarJoin(left, apart, (), values, ()) if known else None
+    ties = [_tie(part, alias, named) for part in conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
     if (
         len(tied) < len(ties)
@@ -52,13 +59,43 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
         return None
     marks = tuple(_marks(select, alias, named)) if kind is ir.JoinKind.LEFT else ()
     marked = {mark.args[0] for mark in marks}
-    values: dict[ir.Expr, ir.Expr] = {
-        column: named[column.name] for column in _read(select, alias) if column not in marked
-    }
+    values = {column: named[column.name] for column in _read(select, alias) if column not in marked}
     # Without any value the text would not name the relations of the join.
     if not (values or marks) or not all(_is_value(value, kind) for value in values.values()):
         return None
     return ScalarJoin(left, inner, tuple(tied), values, marks)
+
+
+def _apart(left: ir.Relation, inner: ir.Select, on: ir.Expr | None, alias: str) -> ir.Select | None:
+    """The block of a subquery that is tied by any condition: the groups by the values that a column has.
+
+    These are joined with the different values of a column of `left`, and tied to it by null-safe equality.
+    """
+    match inner, on:
+        case (
+            ir.Select(
+                items,
+                ir.Join(
+                    ir.JoinKind.INNER,
+                    ir.Derived(ir.Select((value,), ir.Named(source, read), None, None, None, True), values),
+                    right,
+                    condition,
+                ),
+                where,
+                (key,),
+            ),
+            ir.Call("same", (ir.ColumnRef(outer, column, _) as mine, ir.ColumnRef(named, name, type_)), _),
+        ) if left == ir.Named(source, outer) and named == alias:
+            pass
+        case _:
+            return None
+    inside = ir.ColumnRef(values, value.name, type_)
+    known = {item.name: item.expr for item in items}
+    if value.expr != ir.ColumnRef(read, column, type_) or key != inside or known[name] != inside:
+        return None
+    tie = None if condition is None else ir.changed(condition, lambda part: mine if part == inside else None)
+    both = conjunction([each for each in (tie, where) if each is not None])
+    return replace(inner, source=right, where=both)
 
 
 def _marks(select: ir.Select, alias: str, named: Mapping[str, ir.Expr]) -> Iterator[ir.Call]:
@@ -79,17 +116,6 @@ def _marks(select: ir.Select, alias: str, named: Mapping[str, ir.Expr]) -> Itera
 
 
 TESTS = frozenset({"is_null", "is_not_null"})
-
-
-def _conjuncts(on: ir.Expr | None) -> Iterator[ir.Expr]:
-    match on:
-        case None:
-            return
-        case ir.Call("and", parts, _):
-            for part in parts:
-                yield from _conjuncts(part)
-        case _:
-            yield on
 
 
 def _tie(condition: ir.Expr, alias: str, named: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.Expr] | None:

@@ -13,7 +13,7 @@ from typing import assert_never
 from workload import query as ir
 from workload.scenario import Definition, Scenario
 from workload.sql.dialect import Dialect
-from workload.sql.memberships import comparison_of
+from workload.sql.memberships import comparison_of, groups_of
 from workload.sql.render import render_query
 from workload.sql.scalars import ScalarJoin, scalar_join
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
@@ -207,6 +207,9 @@ class _Writer:
         words, clause = self.style.words, Clause(self.style, False)
         assert join.on is not None, "only CROSS has no condition"
         negation, from_ = ("NOT " if join.kind is ir.JoinKind.ANTI else ""), words("FROM")
+        groups = groups_of(join)
+        if groups is not None and self.style.chance(60):
+            return f"{words(negation + 'EXISTS')} ({self.groups(groups)})"
         right = self.relation(join.right)
         compared = comparison_of(join)
         if compared is None or not self.style.chance(70):
@@ -217,6 +220,23 @@ class _Writer:
         if compared.rest is not None:
             query += f" {words('WHERE')} {clause.text(compared.rest)}"
         return f"{clause.operand(compared.mine, Level.COMPARISON)} {words(negation + 'IN')} ({query})"
+
+    def groups(self, groups: ir.Select) -> str:
+        """Returns a query whose groups are tied to a row outside by its WHERE and HAVING."""
+        words, once = self.style.words, Clause(self.style, False)
+        assert groups.group_by is not None, "it has groups"
+        # Spark finds a computed key in HAVING only if it is written alike there.
+        known: Mapping[ir.Expr, Written] = {
+            key: once.written(key) for key in groups.group_by if isinstance(key, ir.Call)
+        }
+        clause = Clause(self.style, False, known)
+        keys = ", ".join(map(clause.text, groups.group_by))
+        selected = self.style.choices.choice(("1", keys, "NULL"))
+        text = f"{words('SELECT')} {selected} {words('FROM')} {self.source(groups.source)}"
+        if groups.where is not None:
+            text += f" {words('WHERE')} {clause.text(groups.where)}"
+        text += f" {words('GROUP BY')} {keys}"
+        return text if groups.having is None else f"{text} {words('HAVING')} {clause.text(groups.having)}"
 
     def mark(self, join: ScalarJoin, mark: ir.Call) -> Written:
         """Returns EXISTS or NOT EXISTS for a test whether a row has a group."""

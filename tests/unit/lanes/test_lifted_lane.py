@@ -116,7 +116,7 @@ def liftable(scenario: Scenario) -> bool:
 
 def test_a_lifted_run_that_is_cut_is_no_pass_though_the_scenario_passes_alone() -> None:
     hanging = Lane(engine=HangsOnWorlds(InMemoryPlatform, InMemoryPlatform()))
-    scenario = next(s for s in (scenario_at(11, SMOKE, i) for i in range(20)) if liftable(s))
+    scenario = next(s for s in (scenario_at(12, SMOKE, i) for i in range(20)) if liftable(s))
     assert hanging.judge(scenario).outcome is OutcomeClass.PASSED
     lifted = LiftedLane(lane=hanging, lifting=Lifting.DATABASES, worlds=3, alone_percent=0)
     outcome, _ = lifted.judge_as_run(scenario)

@@ -1,0 +1,115 @@
+"""Queries of several blocks, one over the other: every operator right above every other one, and deep ones.
+
+Each block is one operator, drawn evenly from all, over the block before. So every pair of operators that
+stand next to each other comes up, and now and then a query is ten blocks deep, as those of TPC-DS are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from generators.exploded import exploded
+from generators.relations import FromClause, Generated, Source, read, scope_of
+from workload.operators import JOIN_OPERATORS, Operator
+from workload.query import (
+    Derived,
+    Except,
+    ExceptAll,
+    Intersect,
+    IntersectAll,
+    JoinKind,
+    Query,
+    Select,
+    Union,
+    UnionAll,
+)
+
+if TYPE_CHECKING:
+    from generators.queries import QueryGenerator
+
+BLOCKS = ((8, 2), (5, 3), (2, 4), (1, 10))
+"""How many blocks a query has, with the weights."""
+
+SET_OPERATIONS: Mapping[Operator, Callable[[tuple[Query, ...]], Query]] = {
+    Operator.UNION_ALL: UnionAll,
+    Operator.UNION: Union,
+    Operator.EXCEPT_ALL: ExceptAll,
+    Operator.EXCEPT: Except,
+    Operator.INTERSECT_ALL: IntersectAll,
+    Operator.INTERSECT: Intersect,
+}
+
+JOINS: Mapping[Operator, JoinKind] = {operator: kind for kind, operator in JOIN_OPERATORS.items()}
+
+BLOCK_SHAPES: Mapping[Operator, str] = {
+    Operator.DISTINCT: "distinct",
+    Operator.GROUPED_AGGREGATION: "grouped",
+    Operator.SCALAR_AGGREGATION: "scalar",
+    Operator.GROUPING_SETS: "sets",
+    Operator.WINDOW: "windowed",
+}
+
+LAYERS = (Operator.FILTER, Operator.LIMIT, Operator.EXPLODE, *JOINS, *SET_OPERATIONS, *BLOCK_SHAPES)
+"""What a block may be. A projection is part of every block."""
+
+
+def stacked(draw: QueryGenerator, sources: Sequence[Source]) -> Generated:
+    """A query of two to four blocks, one over the other, sometimes of ten."""
+    count = draw.choices.weighted(BLOCKS)
+    block = layer(draw, sources, read(draw.choices.pick(sources), draw.alias()))
+    for _ in range(count - 1):
+        alias = draw.alias()
+        below = FromClause(Derived(block.query, alias), scope_of(alias, block.columns), block.rows)
+        block = layer(draw, sources, below)
+    return block
+
+
+def layer(draw: QueryGenerator, sources: Sequence[Source], below: FromClause) -> Generated:
+    """One block over the rows of another: one operator, as far as the rows admit it."""
+    operator = draw.choices.pick(LAYERS)
+    if operator in JOINS:
+        return _joined(draw, sources, below, JOINS[operator])
+    if operator in SET_OPERATIONS:
+        return _combined(draw, sources, below, SET_OPERATIONS[operator])
+    match operator:
+        case Operator.LIMIT:
+            return draw.limited(below)
+        case Operator.EXPLODE if below.rows <= draw.weights.max_rows:
+            return draw.plain(exploded(draw.choices, below, draw.alias()) or below, None)
+        case Operator.FILTER | Operator.EXPLODE:
+            return draw.plain(below, draw.sometimes(below, 100))
+        case _:
+            return draw.over(below, BLOCK_SHAPES[operator])
+
+
+def _joined(draw: QueryGenerator, sources: Sequence[Source], below: FromClause, kind: JoinKind) -> Generated:
+    """A join of the rows with a relation, on either side."""
+    other = read(draw.choices.pick(sources), draw.alias())
+    sides = (below, other) if draw.choices.chance(60) else (other, below)
+    rows = below.rows * other.rows
+    if rows > draw.weights.max_rows * 4:
+        return draw.plain(below, draw.sometimes(below, 100))
+    if kind is JoinKind.CROSS and rows > draw.weights.max_rows:
+        kind = JoinKind.INNER
+    return draw.plain(draw.join(kind, *sides), None)
+
+
+def _combined(
+    draw: QueryGenerator,
+    sources: Sequence[Source],
+    below: FromClause,
+    operation: Callable[[tuple[Query, ...]], Query],
+) -> Generated:
+    """A set operation over the rows: with a relation, or with some of the same rows."""
+    sure = replace(below, scope=[term for term in below.scope if term.key])
+    first = draw.plain(sure, None, distinct=False)
+    if any(not column.key for column in first.columns) or not isinstance(first.query, Select):
+        return first
+    second: Query = replace(first.query, where=draw.sometimes(sure, 90))
+    if draw.choices.chance(60):
+        second = draw.alike(draw.from_clause(sources, 0), first.columns) or second
+    branches = (first.query, second) if draw.choices.chance(70) else (second, first.query)
+    growth = 2 if operation in (UnionAll, Union) else 1
+    return replace(first, query=operation(branches), rows=first.rows * growth)
