@@ -118,6 +118,16 @@ def crossings(coverage: Coverage) -> Matrix:
     return _matrix(cells)
 
 
+def statements(coverage: Coverage) -> Matrix:
+    """How many incremental refreshes maintained an operator (row) after a kind of statement (column)."""
+    counts = _with_floors(coverage, "dml", coverage.statements)
+    cells = {}
+    for name, count in counts.items():
+        operator, _, kind = name.partition(" / ")
+        cells[operator, kind] = (count, _wanted(coverage, "dml", name))
+    return _matrix(cells)
+
+
 def _matrix(
     counts: Mapping[tuple[str, str], tuple[int, int | None]], others: tuple[Count, ...] = ()
 ) -> Matrix:

@@ -71,6 +71,7 @@ def run_page(summary: RunSummary) -> str:
             actions=coverage.actions(summary.coverage),
             groups=coverage.groups(summary.coverage),
             matrix=coverage.matrix(summary.coverage),
+            statements=coverage.statements(summary.coverage),
             crossings=coverage.crossings(summary.coverage),
             causes=causes(summary),
         )

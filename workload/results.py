@@ -144,6 +144,8 @@ class Coverage:
     """The floors that were not reached, by name."""
     crossings: Mapping[str, int] = field(default_factory=dict)
     """`operator / intent` -> how many scenarios of that intent held the operator."""
+    statements: Mapping[str, int] = field(default_factory=dict)
+    """`operator / update` -> how many incremental refreshes maintained the operator after one."""
     types: Mapping[str, int] = field(default_factory=dict)
     """Type -> how many scenarios have a query that reads a column of it."""
     too_small: tuple[str, ...] = ()

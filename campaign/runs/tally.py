@@ -79,6 +79,7 @@ class Tally:
             states=kinds["state"],
             actions=kinds["action"],
             crossings=kinds["crossing"],
+            statements=kinds["dml"],
             types=kinds["type"],
             unmet=unmet_floors(profile, self.reached, self.scenarios),
             too_small=floors_too_small(profile, self.scenarios),

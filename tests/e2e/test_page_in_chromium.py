@@ -86,6 +86,7 @@ def test_it_opens_from_a_file_and_asks_for_nothing(outside: Outside, tmp_path: P
         "Failures",
         "Coverage",
         "Operator over operator",
+        "Operator by statement",
         "Intent by operator",
         "Time",
     ):

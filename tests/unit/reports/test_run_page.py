@@ -67,7 +67,7 @@ def test_the_headline_says_in_words_what_came_out() -> None:
     text = page().all_text
     assert "1 product failure" in text
     assert "1 scenario made the engines disagree." in text
-    assert "4 coverage floors not met." in text
+    assert "5 coverage floors not met." in text
     assert "980 of 1,000 scenarios passed." in text
 
 
@@ -193,6 +193,16 @@ def test_floors_not_met_are_marked_in_words_where_they_count() -> None:
     )
     assert "6\u2009/\u200920" in matrix_row
     assert "0\u2009/\u200920" in matrix_row
+
+
+def test_operators_stand_against_kinds_of_statements() -> None:
+    read = page()
+    assert read.row("after") == ["after", "merge", "restore", "update"]
+    met = next(cells for _, cells in read.rows if cells and cells[0] == "left join" and len(cells) == 4)
+    assert met == ["left join", "·", "0\u2009/\u20092", "55"]
+    without = dataclasses.replace(sample.COVERAGE, statements={}, unmet={})
+    empty = run_page(dataclasses.replace(sample.SUMMARY, coverage=without))
+    assert "Operator by statement" not in empty
 
 
 def test_intents_stand_against_operators() -> None:

@@ -42,7 +42,17 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
     assert set(data["outcomes"]) == {outcome.value for outcome in OutcomeClass}
     assert sum(data["outcomes"].values()) == data["scenarios"] == 1000
     assert set(data["coverage"]) == {
-        *("operators", "pairs", "intents", "states", "actions", "crossings", "floors_met", "unmet"),
+        *(
+            "operators",
+            "pairs",
+            "intents",
+            "states",
+            "actions",
+            "crossings",
+            "statements",
+            "floors_met",
+            "unmet",
+        ),
         *("types", "too_small"),
     }
     assert data["coverage"]["floors_met"] is False
