@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from generators.profiles import Profile
 from workload.operators import OPERATORS, Operator, OperatorNode, operator_tree
-from workload.query import Aggregate, ColumnRef, Query, Select
+from workload.query import Aggregate, ColumnRef, Query, Select, Window
 from workload.results import UnmetFloor
 
 
@@ -30,7 +30,7 @@ def _counted(nodes: Iterable[OperatorNode]) -> Iterator[OperatorNode]:
 
 def _is_counted(node: OperatorNode) -> bool:
     if node.operator is Operator.PROJECTION and isinstance(node.node, Select):
-        return not all(isinstance(item.expr, ColumnRef | Aggregate) for item in node.node.items)
+        return not all(isinstance(item.expr, ColumnRef | Aggregate | Window) for item in node.node.items)
     return node.operator in OPERATORS
 
 

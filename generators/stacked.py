@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from generators.exploded import exploded
 from generators.relations import FromClause, Generated, Source, read, scope_of
+from generators.windows import UNORDERED
 from workload.operators import JOIN_OPERATORS, Operator
 from workload.query import (
     Derived,
@@ -75,13 +76,22 @@ def layer(draw: QueryGenerator, sources: Sequence[Source], below: FromClause) ->
         return _combined(draw, sources, below, SET_OPERATIONS[operator])
     match operator:
         case Operator.LIMIT:
-            return draw.limited(below)
+            return _first_rows(draw, below)
         case Operator.EXPLODE if below.rows <= draw.weights.max_rows:
             return draw.plain(exploded(draw.choices, below, draw.alias()) or below, None)
         case Operator.FILTER | Operator.EXPLODE:
             return draw.plain(below, draw.sometimes(below, 100))
         case _:
             return draw.over(below, BLOCK_SHAPES[operator])
+
+
+def _first_rows(draw: QueryGenerator, below: FromClause) -> Generated:
+    """The first rows in an order of all columns that have one."""
+    ordered = [term for term in below.scope if term.key and term.type.kind not in UNORDERED]
+    block = draw.plain(replace(below, scope=ordered), None)
+    if any(not column.key or column.type.kind in UNORDERED for column in block.columns):
+        return block
+    return draw.first_of(block)
 
 
 def _joined(draw: QueryGenerator, sources: Sequence[Source], below: FromClause, kind: JoinKind) -> Generated:
@@ -91,7 +101,7 @@ def _joined(draw: QueryGenerator, sources: Sequence[Source], below: FromClause, 
     rows = below.rows * other.rows
     if rows > draw.weights.max_rows * 4:
         return draw.plain(below, draw.sometimes(below, 100))
-    if kind is JoinKind.CROSS and rows > draw.weights.max_rows:
+    if kind is JoinKind.CROSS and rows > draw.weights.max_rows * 2:
         kind = JoinKind.INNER
     return draw.plain(draw.join(kind, *sides), None)
 

@@ -75,7 +75,7 @@ def test_floors_scale_with_the_run() -> None:
 def test_a_floor_below_one_does_not_bind() -> None:
     assert "state: retraction" not in floors_too_small(SMOKE, 2)
     assert "type: BINARY" in floors_too_small(SMOKE, 2)
-    assert floors_too_small(SMOKE, 10_000) == ()
+    assert floors_too_small(SMOKE, 25_000) == ()
 
 
 def test_weighted_choices_follow_their_weights() -> None:
