@@ -6,14 +6,14 @@ of the preserved side of an outer join to many rows of the other side, but shuff
 side is reduced first to the rows that match.
 
 A query of many blocks, one over the other, shares parts inside parts: the changes of a query ten blocks deep
-are some hundred operators, and millions where each use is written out. There every shared part is a stage,
-as far as it has more than a few operators.
+are some hundred operators, and millions where each use is written out. There every shared part of more than
+a few operators is a stage.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from dynamic_tables.plan.nodes import (
@@ -35,7 +35,7 @@ FEW = 10_000
 """Rows that a LIMIT may leave for its result to count as few."""
 
 
-MOST_OPERATORS = 250
+MOST_OPERATORS = 500
 """Operators of a plan, shared ones counted at each use, that Spark is given in one query."""
 
 LEAST_OPERATORS = 20
@@ -50,27 +50,45 @@ class Stages:
     last: Plan
 
 
-def stages(plan: Plan, few: Collection[str]) -> Stages:
-    """Returns a plan with the same rows as stages. `few`: the names of the leaves that have few rows."""
+def stages(plan: Plan, few: Collection[str], most: int = MOST_OPERATORS) -> Stages:
+    """Returns a plan with the same rows as stages.
+
+    `few`: the names of the leaves that have few rows. `most`: operators of one stage, shared ones counted at
+    each use, above which its shared parts become stages too, even with many rows.
+    """
     reduced = _Reduction(frozenset(few)).of(plan)
     sizes = _Sizes(frozenset(few))
+    whole = _cut(reduced, lambda node, _: sizes.few(node) and sizes.reads_many(node), "stage")
+    steps: list[tuple[str, Plan]] = []
+    for name, step in (*whole.steps, ("result", whole.last)):
+        if written_out(step) > most:
+            parts = _cut(step, lambda _, operators: operators > LEAST_OPERATORS, f"part of {name}")
+            steps.extend(parts.steps)
+            step = parts.last
+        steps.append((name, step))
+    return Stages(tuple(steps[:-1]), steps[-1][1])
+
+
+def _cut(plan: Plan, wanted: Callable[[Plan, int], bool], name: str) -> Stages:
+    """Returns a plan whose shared parts are stages where they are wanted.
+
+    `wanted`: takes a part and its operators, those of its own stages not counted.
+    """
     uses: Counter[int] = Counter()
-    for node in walk(reduced):
+    for node in walk(plan):
         uses.update(id(child) for child in children(node))
     steps: list[tuple[str, Plan]] = []
     done: dict[int, Plan] = {}
-    deep, written = written_out(reduced) > MOST_OPERATORS, dict[int, int]()
-    for node in children_first(reduced):
+    written: dict[int, int] = {}
+    for node in children_first(plan):
         made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
         written[id(node)] = 1 + sum(written[id(child)] for child in children(node))
-        large = deep and written[id(node)] > LEAST_OPERATORS
-        if uses[id(node)] > 1 and (large or (sizes.few(node) and sizes.reads_many(node))):
-            name = f"stage {len(steps)}"
-            steps.append((name, made))
-            made = Leaf(name, tuple((column.name, column) for column in columns(node)))
+        if uses[id(node)] > 1 and wanted(node, written[id(node)]):
+            steps.append((f"{name} {len(steps)}", made))
+            made = Leaf(steps[-1][0], tuple((column.name, column) for column in columns(node)))
             written[id(node)] = 1
         done[id(node)] = made
-    return Stages(tuple(steps), done[id(reduced)])
+    return Stages(tuple(steps), done[id(plan)])
 
 
 def written_out(plan: Plan) -> int:

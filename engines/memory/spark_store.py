@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+MOST_OPERATORS = 250
+"""Operators of one query: over few rows Spark plans longer than it runs."""
+
+
 class NotHandedOver(Exception):
     """Raised where the harness could not give Spark the rows of a base table: no error of the engine."""
 
@@ -51,7 +55,7 @@ class SparkStore(MemoryStore[SparkRelation]):
 
     def materialized(self, plan: Plan, leaves: Mapping[str, Relation]) -> SparkRelation:
         """Computes a plan now, in several queries if it is large."""
-        staged, known = stages(plan, ()), dict(leaves)
+        staged, known = stages(plan, (), MOST_OPERATORS), dict(leaves)
         for name, step in staged.steps:
             known[name] = self._computed_now(step, known)
         return self._computed_now(staged.last, known)
