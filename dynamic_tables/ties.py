@@ -9,7 +9,7 @@ from dynamic_tables.differentiate.differentiation import At, Differentiation, le
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.errors import StoreError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, boolean
-from dynamic_tables.plan.nodes import Aggregate, BoundQuery, Filter, Limit, Plan, Window, walk
+from dynamic_tables.plan.nodes import Aggregate, BoundQuery, Filter, Limit, Plan, Window, columns, walk
 from dynamic_tables.plan.types import BIGINT
 from dynamic_tables.plan.window_functions import depends_on_places
 from dynamic_tables.store.port import Relation, Store
@@ -47,9 +47,10 @@ def _ensure_none(node: Window, sources: dict[str, Relation], store: Store, rules
     d = Differentiation(rules.operators, rules.row_ids, identified=False)
     rows = d.state(node.child, At.T1, False)
     for _, call in node.calls:
-        if not depends_on_places(call):
-            continue
         keys = dict.fromkeys((*call.partition, *(key.expr for key in call.order)))
+        if not depends_on_places(call) or {*columns(node.child)} <= {*keys}:
+            # Rows that are equal in all columns are alike, so any of them may be first.
+            continue
         relation = store.compute(_equal_rows(rows, list(keys)), leaves, once=True, few=True)
         try:
             examples = relation.rows()

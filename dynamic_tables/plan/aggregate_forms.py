@@ -196,6 +196,11 @@ NAMES = (
 """The aggregates by the names that users know."""
 
 
+def has_group_aggregate(node: exp.Expr) -> bool:
+    """Tells whether an expression has an aggregate of a group, those inside other queries not counted."""
+    return any(is_over_a_group(part) for part in node.walk(prune=lambda part: isinstance(part, exp.Query)))
+
+
 def is_over_a_group(node: exp.Expr) -> bool:
     """Tells whether an expression is an aggregate of a group, not one before OVER."""
     above = node.parent

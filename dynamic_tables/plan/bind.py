@@ -237,8 +237,10 @@ class QueryBinder:
                         f"view {name} is defined by itself: {circle}; remove one of these references"
                     )
                 self.expanding = (*self.expanding, name.lower())
-                bound = self.query(_tree(text), {})
-                self.expanding = self.expanding[:-1]
+                try:
+                    bound = self.query(_tree(text), {})
+                finally:
+                    self.expanding = self.expanding[:-1]
                 return bound.plan, bound.outputs
             case StoredRelation(_, columns):
                 self.scans += 1

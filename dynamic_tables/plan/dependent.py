@@ -9,14 +9,14 @@ BTW 2015, section 3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
-from dynamic_tables.plan.aggregate_forms import is_over_a_group
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block
 from dynamic_tables.plan.expressions import (
     Col,
@@ -99,7 +99,7 @@ def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
     if len(known) < len(pairs):
         return None
     names.refuse_keys((inner for _, inner, _ in known), what)
-    keys = tuple(Col(names.fresh("tie"), inner.type) for _, inner, _ in known)
+    keys = tuple(Col(names.fresh("$tie"), inner.type) for _, inner, _ in known)
     ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(known, keys, strict=True))
     _refuse_floats(names, ties, what)
     kept = tuple((column.name, column) for column in columns(block.plan))
@@ -115,7 +115,7 @@ def tied_by_values(names: Names, block: Block, left: Plan, read: Mapping[Col, Co
     found = dict(read)
     _refuse_zeros(read, block.ties, what)
     for column in columns_outside(block, block.ties):
-        found.setdefault(column, Col(names.fresh(f"outer_{column.name}"), column.type))
+        found.setdefault(column, Col(names.fresh(f"$outer_{column.name}"), column.type))
     names.refuse_keys(found, what)
     values = Distinct(Project(left, tuple((key.name, column) for column, key in found.items())))
     on = [replace_columns(tie, lambda col: found.get(col, col)) for tie in block.ties]
@@ -135,13 +135,24 @@ def columns_outside(block: Block, exprs: Sequence[Expr]) -> list[Col]:
 
 def _refuse_zeros(read: Iterable[Col], ties: Sequence[Expr], what: str) -> None:
     """Raises UnsupportedError where 0.0 and -0.0 of a row outside, one value here, may make a difference."""
-    compared = {arg for tie in ties if isinstance(tie, Fn) and tie.name in COMPARISONS for arg in tie.args}
-    found = [part for tie in ties for part in walk(tie) if isinstance(part, Col) and part not in compared]
-    for column in (*read, *found):
+    for column in (*read, *(part for tie in ties for part in _computed_with(tie))):
         if column.type.kind in FLOATING:
             raise UnsupportedError(
                 f"{what} that computes with a {column.type} from outside", "compare it only"
             )
+
+
+def _computed_with(tie: Expr) -> Iterator[Col]:
+    """Yields the columns of a condition, but for those that are compared as they are."""
+    match tie:
+        case Col():
+            yield tie
+        case Fn(name, args, _):
+            for arg in args:
+                if not (isinstance(arg, Col) and name in COMPARISONS):
+                    yield from _computed_with(arg)
+        case _:
+            pass
 
 
 def _refuse_floats(names: Names, ties: Sequence[Expr], what: str) -> None:
@@ -184,16 +195,36 @@ class _Outer:
 
     def rewrite(self, query: exp.Select) -> None:
         """Makes the clauses above WHERE name columns outside as columns of `OUTSIDE`."""
-        for part in _above_where(query):
-            for node in list(part.find_all(exp.Column)):
-                column = self._outside(node)
-                if column is not None:
-                    new = Col(self.names.fresh(f"outer_{column.name}"), column.type)
-                    new = self.found.setdefault(column, new)
-                    node.replace(exp.column(new.name, table=OUTSIDE, quoted=True))
+        aliases = frozenset(item.alias.lower() for item in query.expressions if isinstance(item, exp.Alias))
+        before: set[str] = set()
+        for item in list(query.expressions):
+            ensure_no_alias_read(item, before, self.block.scope)
+            before.update([item.alias.lower()] if isinstance(item, exp.Alias) else [])
+            self._rewrite(item, frozenset())
+        for part in _above_items(query):
+            self._rewrite(part, aliases)
 
-    def _outside(self, node: exp.Column) -> Col | None:
+    def _rewrite(self, part: exp.Expr, aliases: Collection[str]) -> None:
+        for node in list(part.find_all(exp.Column)):
+            column = self._outside(node, aliases)
+            if column is None:
+                continue
+            if node.find_ancestor(*AGGREGATE_SYNTAX) is not None:
+                raise UnsupportedError(
+                    "an aggregate of a column outside", "it may be one of the query outside"
+                )
+            new = Col(self.names.fresh(f"$outer_{column.name}"), column.type)
+            new = self.found.setdefault(column, new)
+            name: exp.Expr = exp.column(new.name, table=OUTSIDE, quoted=True)
+            if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+                name = exp.alias_(name, node.name, quoted=True)
+            node.replace(name)
+
+    def _outside(self, node: exp.Column, aliases: Collection[str]) -> Col | None:
         if isinstance(node.this, exp.Star):
+            return None
+        if not node.table and node.name.lower() in aliases:
+            # An output comes before a column outside.
             return None
         try:
             column = self.block.binder.resolve(node)
@@ -203,8 +234,23 @@ class _Outer:
         return column if isinstance(column, Col) and self.block.reads_outside(column) else None
 
 
+def ensure_no_alias_read(item: exp.Expr, before: Collection[str], scope: Scope) -> None:
+    """Raises UnsupportedError where an item of a select list reads an output `before` it, by its alias.
+
+    The name may be that of a column outside, too; the output comes first, and after it a column inside.
+    """
+    inside = {name.lower() for _, outputs in scope.relations for name, _ in outputs}
+    for node in item.find_all(exp.Column):
+        if not node.table and node.name.lower() in before and node.name.lower() not in inside:
+            raise UnsupportedError(f"a select list that reads its own output {node.name}", "use a sub-select")
+
+
 def _above_where(query: exp.Select) -> Iterator[exp.Expr]:
     yield from query.expressions
+    yield from _above_items(query)
+
+
+def _above_items(query: exp.Select) -> Iterator[exp.Expr]:
     for name in ("group", "having", "qualify"):
         part = query.args.get(name)
         if part is not None:
@@ -218,7 +264,8 @@ def _ensure_covered(query: exp.Select, what: str) -> None:
         raise UnsupportedError(f"a query inside a correlated query with groups or windows in {what}")
     if query.args.get("windows"):
         raise UnsupportedError(f"a named window inside {what}", "write the window after OVER")
-    if group is None and any(is_over_a_group(node) for part in parts for node in part.walk()):
+    of_all = group is not None and group.args.get("all") and all(map(has_group_aggregate, query.expressions))
+    if of_all or (group is None and any(map(has_group_aggregate, parts))):
         raise UnsupportedError(f"an aggregate without GROUP BY inside {what}", "it has a row of nothing, too")
     if group is not None and sets_of(group) is not None:
         raise UnsupportedError(

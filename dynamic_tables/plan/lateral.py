@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregates import aggregate_of
+from dynamic_tables.plan.aggregate_forms import has_group_aggregate
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
-from dynamic_tables.plan.dependent import dependent
+from dynamic_tables.plan.dependent import dependent, ensure_no_alias_read
 from dynamic_tables.plan.exploding import beside, exploded, exploding, with_exploded_items
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, conjunction, walk
 from dynamic_tables.plan.grouping import UNNAMED, without_excepted
@@ -84,7 +84,8 @@ class _Lateral:
         """Returns the join with the rows of a query."""
         if not isinstance(query, exp.Select):
             raise UnsupportedError("LATERAL of a set operation", "write one SELECT")
-        if is_cut(query) or any(query.args.get(name) for name in ("group", "having", "qualify", "distinct")):
+        clauses = ("group", "having", "qualify", "distinct")
+        if is_cut(query) or any(map(query.args.get, clauses)) or any(map(_has_window, query.expressions)):
             return self._of_each(query, lateral, on)
         if query.args.get("from_") is None:
             plan, outputs = self._without_from(query)
@@ -170,7 +171,13 @@ class _Lateral:
 
 def _aggregates(query: exp.Select) -> bool:
     """Tells whether each output of a query is computed from aggregates, so that it has one row."""
-    return all(any(aggregate_of(part) is not None for part in item.walk()) for item in query.expressions)
+    return all(map(has_group_aggregate, query.expressions))
+
+
+def _has_window(item: exp.Expr) -> bool:
+    return any(
+        isinstance(part, exp.Window) for part in item.walk(prune=lambda node: isinstance(node, exp.Query))
+    )
 
 
 def _named_items(
@@ -178,7 +185,10 @@ def _named_items(
 ) -> list[tuple[str, Expr]]:
     """Returns the outputs of a select list; a star stands for the columns of the query's own FROM."""
     items: list[tuple[str, Expr]] = []
+    before: set[str] = set()
     for place, item in enumerate(query.expressions):
+        ensure_no_alias_read(item, before, Scope(()) if block is None else block.scope)
+        before.update([item.alias.lower()] if item.alias else [])
         star = item.this if isinstance(item, exp.Column) else item
         if isinstance(star, exp.Star):
             if block is None:

@@ -144,6 +144,11 @@ class Members:
 
     def _apart(self, plan: Plan, query: exp.Expr) -> tuple[Plan, tuple[Expr, ...], tuple[Expr, ...]]:
         """Returns a query computed as a whole, its outputs, and what ties its rows to those outside."""
+        query = query.copy()
+        for item in query.expressions if isinstance(query, exp.Select) else ():
+            if isinstance(item, exp.Null):
+                # EXISTS (SELECT NULL ...): only the number of rows counts, and IN refuses it elsewhere.
+                item.replace(exp.Literal.number(1))
         try:
             bound = self.queries.query(query, self.ctes)
             return bound.plan, tuple(column for _, column in bound.outputs), ()

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, is_over_a_group
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate, is_over_a_group
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.dependent import Tied, columns_outside, dependent, tied_by_keys, tied_by_values
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, text, walk
 from dynamic_tables.plan.functions import CASE, FAIL
 from dynamic_tables.plan.grouping import Grouping
 from dynamic_tables.plan.membership import Members, is_exists, membership
-from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Mark, Plan, Project, columns
-from dynamic_tables.plan.scope import Outputs, Scope
+from dynamic_tables.plan.nodes import Aggregate, Filter, Join, JoinKind, Mark, Plan, Project, columns
+from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.total_order import are_one
 from dynamic_tables.plan.typed import call
-from dynamic_tables.plan.types import BIGINT, NUMERIC, TEMPORAL, Kind
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, NUMERIC, TEMPORAL, Kind
 
 SCALARS = "$scalars"
 """The relation in whose name the values of scalar subqueries are in scope."""
@@ -97,7 +97,7 @@ class Scalars:
         """
         grouped = []
         for node in [found for part in parts for found in marks(part)]:
-            of_groups = keys is not None and node.find_ancestor(*AGGREGATE_SYNTAX) is None
+            of_groups = keys is not None and not _is_aggregated(node)
             if isinstance(node, exp.In) and not _only_filters(node, filters=filters):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
@@ -188,17 +188,24 @@ class Scalars:
         ties = _renamed(rows.ties, keys)
         if single or are_one(rows.plan, frozenset(keys)):
             return self._beside(plan, groups, ties, value)
-        several = Fn(FAIL, (text("a scalar subquery gives more than one row"),), column.type)
-        checked = Fn(CASE, (call(">", count, Lit(1, BIGINT)), several, value), column.type)
-        return self._beside(plan, groups, ties, checked)
+        # A condition of all rows, not a part of the value: the query fails even where nobody reads the value.
+        several = Fn(FAIL, (text("a scalar subquery gives more than one row"),), BOOLEAN)
+        single_row = Fn(CASE, (call(">", count, Lit(1, BIGINT)), several, Lit(True, BOOLEAN)), BOOLEAN)
+        return self._beside(plan, groups, ties, value, single_row)
 
-    def _beside(self, plan: Plan, groups: Plan, ties: Sequence[Expr], value: Expr) -> tuple[Plan, exp.Column]:
-        """Returns a plan with a value of the groups that are tied to its rows, and the name of the value."""
+    def _beside(
+        self, plan: Plan, groups: Plan, ties: Sequence[Expr], value: Expr, check: Expr | None = None
+    ) -> tuple[Plan, exp.Column]:
+        """Returns a plan with a value of the groups that are tied to its rows, and the name of the value.
+
+        `check`: is true of every row, or fails.
+        """
         names = self.queries.names
         if ties:
             rows: Plan = Join(JoinKind.LEFT, plan, groups, conjunction(ties))
         else:
             rows = Join(JoinKind.CROSS, plan, groups, None)
+        rows = rows if check is None else Filter(rows, check)
         column = Col(names.fresh("scalar"), value.type)
         if names.is_float_aggregate(value):
             names.float_aggregates.add(column.name)
@@ -209,10 +216,18 @@ class Scalars:
         )
 
     def _see(self, column: Col) -> None:
-        known = dict(self.scope.relations)
-        values: Outputs = (*known.pop(SCALARS, ()), (column.name, column))
-        relations = (*known.items(), (SCALARS, values))
+        before = [pair for pair in self.scope.relations if pair[0] != SCALARS]
+        seen = [output for alias, outputs in self.scope.relations if alias == SCALARS for output in outputs]
+        relations = (*before, (SCALARS, (*seen, (column.name, column))))
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
+
+
+def _is_aggregated(node: exp.Expr) -> bool:
+    """Tells whether an expression is an argument of an aggregate of a group."""
+    above = node.parent
+    while above is not None and not is_over_a_group(above):
+        above = above.parent
+    return above is not None
 
 
 def _only_filters(node: exp.Expr, *, filters: bool) -> bool:
@@ -237,9 +252,7 @@ def _read_by(mark: Plan, rows: Plan) -> set[Col]:
 def _is_one_aggregate(query: exp.Select) -> bool:
     """Tells whether a query has one row, of aggregates over all rows."""
     clauses = ("group", "having", "qualify", "distinct", "limit", "offset")
-    return not any(query.args.get(name) for name in clauses) and any(
-        is_over_a_group(node) for node in query.expressions[0].walk()
-    )
+    return not any(map(query.args.get, clauses)) and has_group_aggregate(query.expressions[0])
 
 
 def _renamed(ties: Sequence[Expr], keys: Mapping[str, Col]) -> list[Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -71,7 +71,7 @@ class Scope:
             raise DefinitionError(f"column {node.sql()}: qualify a column by its table's name only")
         table, name = node.table.lower(), node.name.lower()
         if table and table not in {alias for alias, _ in self.relations}:
-            known = ", ".join(alias for alias, _ in self.relations)
+            known = ", ".join(alias for alias, _ in self._shown)
             raise DefinitionError(f"unknown table {node.table} in {node.sql()}; in scope: {known}")
         reached = self.star(table) if table else self.visible
         matches = [column for output, column in reached if output.lower() == name]
@@ -79,8 +79,13 @@ class Scope:
             return matches[0]
         if matches:
             raise DefinitionError(f"column {node.sql()} is ambiguous; qualify it")
-        known = ", ".join(f"{alias}.{output}" for alias, outputs in self.relations for output, _ in outputs)
+        known = ", ".join(f"{alias}.{output}" for alias, outputs in self._shown for output, _ in outputs)
         raise DefinitionError(f"unknown column {node.sql()}; in scope: {known}")
+
+    @property
+    def _shown(self) -> Sequence[tuple[str, Outputs]]:
+        """The relations that the user has written."""
+        return [(alias, outputs) for alias, outputs in self.relations if not alias.startswith("$")]
 
     def shown(self, column: Col) -> str:
         """Returns the qualified name by which a user may write a column of the plan."""

@@ -43,6 +43,30 @@ QUERIES = {
         "an aggregate without GROUP BY inside LATERAL",
         "it has a row of nothing, too",
     ),
+    "SELECT a FROM r WHERE a IN (SELECT COUNT(*) FROM s WHERE s.a = r.a GROUP BY ALL)": (
+        "an aggregate without GROUP BY inside IN or EXISTS",
+        "it has a row of nothing, too",
+    ),
+    "SELECT a, (SELECT COUNT(*) + r.a FROM s WHERE s.a = r.a GROUP BY ALL) AS n FROM r": (
+        "an aggregate without GROUP BY inside a scalar subquery",
+        "it has a row of nothing, too",
+    ),
+    "SELECT r.a, q.z FROM r, LATERAL (SELECT DISTINCT c AS b, b AS z FROM s WHERE s.a = r.a) q": (
+        "a select list that reads its own output b",
+        "use a sub-select",
+    ),
+    "SELECT r.a, q.z FROM r, LATERAL (SELECT c AS b, b AS z FROM s WHERE s.a = r.a) q": (
+        "a select list that reads its own output b",
+        "use a sub-select",
+    ),
+    "SELECT r.a, q.z FROM r, LATERAL (SELECT r.a + 1 AS b, b AS z) q": (
+        "a select list that reads its own output b",
+        "use a sub-select",
+    ),
+    "SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a GROUP BY c HAVING COUNT(r.a) > 1)": (
+        "an aggregate of a column outside",
+        "it may be one of the query outside",
+    ),
     "SELECT r.a, q.n FROM r, LATERAL (SELECT c AS n FROM s GROUP BY CUBE (c, r.a)) q": (
         "grouping sets inside a correlated LATERAL",
         "put the groups into a sub-select",
