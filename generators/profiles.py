@@ -15,10 +15,10 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 21
+GENERATOR_VERSION = 22
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 21
+DRAWS_VERSION = 22
 """Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
 
 
@@ -124,6 +124,8 @@ INTENT_NAMES = (
     "group comes and goes",
     "average beside nulls",
     "statistic of changed group",
+    "member with several matches",
+    "keys run together",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 

@@ -72,6 +72,8 @@ INTENTS: Mapping[str, Intent] = {
         subqueries.group_comes_and_goes,
         groups.average_beside_nulls,
         groups.statistic_of_changed_group,
+        subqueries.member_with_several_matches,
+        groups.keys_run_together,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
@@ -84,6 +86,8 @@ TWICE_AS_OFTEN = (
     "emptied cross join",
     "pair of two times",
     "statistic of changed group",
+    "group comes and goes",
+    "member with several matches",
 )
 """Intents with several variants: drawn as often as the others, most variants would never come up."""
 

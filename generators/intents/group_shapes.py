@@ -41,6 +41,14 @@ def by_second_column(b: ScenarioBuilder, table: TableSketch) -> str:
     return define(b, b.queries.aggregated(source, None, (source.scope[1],), 1))
 
 
+def by_two_columns(b: ScenarioBuilder, table: TableSketch) -> str:
+    """GROUP BY the two columns after the key, or DISTINCT over them."""
+    source = reading(b, table.name, 16)
+    if b.choices.chance(40):
+        return define(b, select(source, source.scope[1:3], distinct=True))
+    return define(b, b.queries.aggregated(source, None, tuple(source.scope[1:3]), 1))
+
+
 def by_key(b: ScenarioBuilder, source: FromClause, aggregates: Sequence[Term]) -> str:
     """Adds a dynamic table with the given aggregates, grouped by the key, and returns its name."""
     terms = [source.scope[0], *aggregates]

@@ -210,6 +210,28 @@ def aggregates_over_pads(b: ScenarioBuilder) -> Script:
     )
 
 
+def keys_run_together(b: ScenarioBuilder) -> Script:
+    """Groups by two texts that are equal when one follows the other: 'a', 'bc' and 'ab', 'c'."""
+    table = b.add_table((STRING, STRING))
+    target = group_shapes.by_two_columns(b, table)
+    pairs = b.choices.pick(TOGETHER)
+    return script(
+        target,
+        act(*(insert(b, table, a=first, b=second) for first, second in pairs)),
+        act(insert(b, table, a=pairs[0][0], b=pairs[0][1])),
+        act(delete(table, "a", pairs[1][0])),
+    )
+
+
+TOGETHER = (
+    (("a", "bc"), ("ab", "c")),
+    (("", "a"), ("a", "")),
+    (("a|", "b"), ("a", "|b")),
+    (("1:a", "x"), ("1", ":ax")),
+)
+"""Pairs of texts that give one text when they are put together."""
+
+
 def awkward_keys(b: ScenarioBuilder) -> Script:
     """Groups whose keys are easily confused: 0.0 and -0.0, NaN, 'a' and 'A', 'a|b' and 'a', NULL and 'n'.
 

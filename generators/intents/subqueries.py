@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, predicate
+from generators.expressions import Term, call, constant, predicate
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, move_key, script
+from generators.queries import never_false
 from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select
+from workload.dml import Insert
 from workload.query import Derived, JoinKind
-from workload.types import BOOLEAN
+from workload.types import BOOLEAN, INT
 
 
 def group_comes_and_goes(b: ScenarioBuilder) -> Script:
@@ -27,6 +29,26 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
     )
 
 
+def member_with_several_matches(b: ScenarioBuilder) -> Script:
+    """Equal rows get two matches in another table at once, lose them, and get one of NULL."""
+    left, right = shapes.two_tables(b)
+    k = key(b)
+    rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
+    on, kind = shapes.on_keys(rows, others), b.choices.pick((JoinKind.SEMI, JoinKind.ANTI, JoinKind.ANTI))
+    if kind is JoinKind.ANTI and b.choices.chance(50):
+        on = never_false(on)
+    equal = b.row(left, k=k)
+    matches = insert(b, right, k=k), insert(b, right, k=k)
+    return script(
+        shapes.define(b, select(joined(kind, rows, others, on), rows.scope)),
+        act(Insert(left.name, (equal, equal))) + act(delete(right, "k", k), delete(right, "k", None)),
+        act(*matches),
+        act(delete(right, "k", k)),
+        act(insert(b, right, k=None)),
+        act(insert(b, left, k=k), delete(right, "k", None)),
+    )
+
+
 def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *, exists: bool) -> str:
     """The rows of one table with an aggregate of their group in another, or with whether there is one."""
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
@@ -41,7 +63,10 @@ def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *,
     if exists:
         found = call(b.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
         other = predicate(b.choices, [term for term in rows.scope if term.key], 0)
-        if b.choices.chance(50):
+        if b.choices.chance(40):
+            # Both sides of the OR are true of some rows.
+            other = call("ge", BOOLEAN, first, constant(0, INT))
+        if b.choices.chance(70):
             condition = call("or", BOOLEAN, other, found).expr
     shown = [first, *b.choices.subset(rows.scope[1:], 0, 1)]
     if condition is None or b.choices.chance(50):
