@@ -159,6 +159,11 @@ class QueryGenerator:
     weights: QueryWeights = field(default_factory=QueryWeights)
     aliases: int = 0
 
+    @property
+    def most_rows(self) -> int:
+        """Rows of a join above which it is not drawn."""
+        return self.weights.max_rows
+
     def query(self, sources: Sequence[Source], depth: int | None = None) -> Generated:
         """A random query over the sources, nested at most `depth` deep (default: the weights' depth)."""
         depth = self.weights.depth if depth is None else depth

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from generators.choices import Choices
 from generators.exploded import exploded
-from generators.relations import FromClause, Generated, Source, read, scope_of
+from generators.relations import FromClause, Generated, OutputColumn, Source, read, scope_of
 from generators.windows import UNORDERED
 from workload.operators import JOIN_OPERATORS, Operator
 from workload.query import (
     Derived,
     Except,
     ExceptAll,
+    Expr,
     Intersect,
     IntersectAll,
     JoinKind,
@@ -26,9 +28,6 @@ from workload.query import (
     Union,
     UnionAll,
 )
-
-if TYPE_CHECKING:
-    from generators.queries import QueryGenerator
 
 BLOCKS = ((8, 2), (5, 3), (2, 4), (1, 10))
 """How many blocks a query has, with the weights."""
@@ -56,7 +55,32 @@ LAYERS = (Operator.FILTER, Operator.LIMIT, Operator.EXPLODE, *JOINS, *SET_OPERAT
 """What a block may be. A projection is part of every block."""
 
 
-def stacked(draw: QueryGenerator, sources: Sequence[Source]) -> Generated:
+class DrawsBlocks(Protocol):
+    """What draws single blocks, as `queries.QueryGenerator` does. `most_rows`: of a join that is drawn."""
+
+    choices: Choices
+
+    @property
+    def most_rows(self) -> int: ...
+
+    def alias(self) -> str: ...
+
+    def from_clause(self, sources: Sequence[Source], depth: int) -> FromClause: ...
+
+    def join(self, kind: JoinKind, left: FromClause, right: FromClause) -> FromClause: ...
+
+    def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> Expr | None: ...
+
+    def over(self, source: FromClause, shape: str) -> Generated: ...
+
+    def plain(self, source: FromClause, where: Expr | None, *, distinct: bool = False) -> Generated: ...
+
+    def first_of(self, block: Generated) -> Generated: ...
+
+    def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Select | None: ...
+
+
+def stacked(draw: DrawsBlocks, sources: Sequence[Source]) -> Generated:
     """A query of two to four blocks, one over the other, sometimes of ten."""
     count = draw.choices.weighted(BLOCKS)
     block = layer(draw, sources, read(draw.choices.pick(sources), draw.alias()))
@@ -67,7 +91,7 @@ def stacked(draw: QueryGenerator, sources: Sequence[Source]) -> Generated:
     return block
 
 
-def layer(draw: QueryGenerator, sources: Sequence[Source], below: FromClause) -> Generated:
+def layer(draw: DrawsBlocks, sources: Sequence[Source], below: FromClause) -> Generated:
     """One block over the rows of another: one operator, as far as the rows admit it."""
     operator = draw.choices.pick(LAYERS)
     if operator in JOINS:
@@ -77,7 +101,7 @@ def layer(draw: QueryGenerator, sources: Sequence[Source], below: FromClause) ->
     match operator:
         case Operator.LIMIT:
             return _first_rows(draw, below)
-        case Operator.EXPLODE if below.rows <= draw.weights.max_rows:
+        case Operator.EXPLODE if below.rows <= draw.most_rows:
             return draw.plain(exploded(draw.choices, below, draw.alias()) or below, None)
         case Operator.FILTER | Operator.EXPLODE:
             return draw.plain(below, draw.sometimes(below, 100))
@@ -85,7 +109,7 @@ def layer(draw: QueryGenerator, sources: Sequence[Source], below: FromClause) ->
             return draw.over(below, BLOCK_SHAPES[operator])
 
 
-def _first_rows(draw: QueryGenerator, below: FromClause) -> Generated:
+def _first_rows(draw: DrawsBlocks, below: FromClause) -> Generated:
     """The first rows in an order of all columns that have one."""
     ordered = [term for term in below.scope if term.key and term.type.kind not in UNORDERED]
     block = draw.plain(replace(below, scope=ordered), None)
@@ -94,20 +118,20 @@ def _first_rows(draw: QueryGenerator, below: FromClause) -> Generated:
     return draw.first_of(block)
 
 
-def _joined(draw: QueryGenerator, sources: Sequence[Source], below: FromClause, kind: JoinKind) -> Generated:
+def _joined(draw: DrawsBlocks, sources: Sequence[Source], below: FromClause, kind: JoinKind) -> Generated:
     """A join of the rows with a relation, on either side."""
     other = read(draw.choices.pick(sources), draw.alias())
     sides = (below, other) if draw.choices.chance(60) else (other, below)
     rows = below.rows * other.rows
-    if rows > draw.weights.max_rows * 4:
+    if rows > draw.most_rows * 4:
         return draw.plain(below, draw.sometimes(below, 100))
-    if kind is JoinKind.CROSS and rows > draw.weights.max_rows * 2:
+    if kind is JoinKind.CROSS and rows > draw.most_rows * 2:
         kind = JoinKind.INNER
     return draw.plain(draw.join(kind, *sides), None)
 
 
 def _combined(
-    draw: QueryGenerator,
+    draw: DrawsBlocks,
     sources: Sequence[Source],
     below: FromClause,
     operation: Callable[[tuple[Query, ...]], Query],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from workload import query as ir
 from workload.errors import WorkloadError
 from workload.query import FrameUnit, WindowFunction, subexpressions, windows_of
@@ -41,25 +43,37 @@ def check_windows(select: ir.Select) -> None:
                     "a function of the places of rows over grouping sets, whose keys may be equal"
                 )
             orders.add(repr((window.partition, window.order)))
-            _check_total(window, _read_by(select))
+            _check_total(window, select)
     if len(orders) > 1:
         raise WorkloadError("functions of the places of rows in two orders of one block")
 
 
-def _read_by(select: ir.Select) -> set[str]:
-    """The columns that a block reads above its FROM and WHERE; in a grouped block its keys and aggregates."""
+def _check_total(window: ir.Window, select: ir.Select) -> None:
+    """Raises WorkloadError where rows that are equal in the order may differ in what the block reads of them.
+
+    That is its columns above FROM and WHERE; in a grouped block its keys.
+    """
+    keys = {repr(key) for key in (*window.partition, *(key.expr for key in window.order))}
     exprs = [item.expr for item in select.items]
     if select.qualify is not None:
         exprs.append(select.qualify)
     if select.group_by is not None:
-        return {repr(key) for key in select.group_by}
-    return {repr(part) for expr in exprs for part in subexpressions(expr) if isinstance(part, ir.ColumnRef)}
-
-
-def _check_total(window: ir.Window, read: set[str]) -> None:
-    keys = {repr(key) for key in (*window.partition, *(key.expr for key in window.order))}
+        read = {repr(key) for key in select.group_by}
+    else:
+        read = {column for expr in exprs for column in _read_beside(expr, keys)}
     if not read <= keys:
         raise WorkloadError(f"{window.function.value} over an order that leaves rows equal")
+
+
+def _read_beside(expr: ir.Expr, keys: set[str]) -> Iterator[str]:
+    """Yields the columns that an expression reads, but for those inside keys."""
+    if repr(expr) in keys:
+        return
+    if isinstance(expr, ir.ColumnRef):
+        yield repr(expr)
+    for part in ir.children(expr):
+        if isinstance(part, ir.Expr):
+            yield from _read_beside(part, keys)
 
 
 def _check_one(window: ir.Window) -> None:

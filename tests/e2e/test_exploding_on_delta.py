@@ -28,13 +28,17 @@ INCREMENTAL = (
     "SELECT r.k, e, s.c FROM r LEFT JOIN LATERAL explode(x) AS v(e) ON TRUE LEFT JOIN s ON s.k = v.e",
     "SELECT r.k, q.* FROM r, LATERAL (SELECT c, c + r.k AS d FROM s WHERE s.k = r.k) AS q",
     "SELECT r.k, q.c FROM r LEFT JOIN LATERAL (SELECT c FROM s WHERE s.k = r.k) AS q ON q.c > 10",
+    "SELECT r.k, q.c FROM r, LATERAL (SELECT DISTINCT c FROM s WHERE s.k = r.k) AS q",
+    "SELECT r.k, q.c FROM r LEFT JOIN LATERAL (SELECT c FROM s WHERE s.k <= r.k ORDER BY c DESC LIMIT 2) q",
     "SELECT r.k, q.m, q.n FROM r, LATERAL (SELECT MAX(c) AS m, COUNT(*) AS n FROM s WHERE s.k = r.k) AS q",
 )
 
 FULL = {
     "SELECT k, explode(x) AS e, e + 1 AS f FROM r": "unknown column e",
     "SELECT explode(array(MAX(k))) AS e FROM r": "explode beside groups or windows",
-    "SELECT r.k, c FROM r, LATERAL (SELECT DISTINCT c FROM s WHERE s.k = r.k) AS q": "inside LATERAL",
+    "SELECT r.k, q.n FROM r, LATERAL (SELECT COUNT(*) AS n FROM s WHERE s.k = r.k HAVING n > 1) AS q": (
+        "an aggregate without GROUP BY inside LATERAL"
+    ),
     "SELECT k, e FROM r LEFT JOIN LATERAL explode(x) v(e) ON e > 1": "LEFT JOIN LATERAL with a condition",
     "SELECT k, n FROM r LATERAL VIEW stack(2, k, 7) v AS n": "function stack",
 }

@@ -111,7 +111,7 @@ def test_stock_settings_do_the_same(spark: SparkSession) -> None:
 
 def test_a_campaign_lane_lifts_its_intervals(spark: SparkSession) -> None:
     lane = Worker().lifted_lane(LaneSpec(tier="spark"))
-    outcome, ran = lane.judge_as_run(scenario_at(1, QUICK, 3))
+    outcome, ran = lane.judge_as_run(scenario_at(1, QUICK, 4))
     assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
     assert (LaneSpec(tier="spark").lifted, outcome.worlds > 1) == (Lifting.INTERVALS, True)
     assert ran.name.endswith(f"/x{outcome.worlds}")
