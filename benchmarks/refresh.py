@@ -43,6 +43,15 @@ QUERIES: Mapping[str, str] = {
         "SELECT f.id, f.v FROM fact AS f "
         "WHERE f.v > 900 OR EXISTS (SELECT 1 FROM dim AS d WHERE d.k = f.k AND d.name LIKE '%7')"
     ),
+    "name by subquery": "SELECT f.id, f.v, (SELECT d.name FROM dim d WHERE d.k = f.k) AS name FROM fact AS f",
+    "exists many": (
+        "SELECT d.k, d.name FROM dim AS d "
+        "WHERE EXISTS (SELECT 1 FROM fact AS f WHERE f.k = d.k GROUP BY f.k HAVING COUNT(*) > 50)"
+    ),
+    "three of each": (
+        "SELECT d.k, q.id, q.v FROM dim AS d, "
+        "LATERAL (SELECT f.id, f.v FROM fact AS f WHERE f.k = d.k ORDER BY f.v DESC, f.id LIMIT 3) AS q"
+    ),
     "union": "SELECT f.k, f.v FROM fact AS f UNION ALL SELECT d.k, CAST(d.k AS BIGINT) AS v FROM dim AS d",
     "three levels": "SELECT n, COUNT(*) AS groups FROM {below} WHERE s > 0 GROUP BY n",
 }

@@ -9,6 +9,7 @@ from functools import partial
 from generators import expressions
 from generators.aggregates import aggregate_form, beside_texts
 from generators.choices import Choices
+from generators.compared import compared
 from generators.exploded import exploded
 from generators.expressions import TRUE, Term, call, constant, met, of_type
 from generators.grouping_sets import grouping_sets
@@ -177,7 +178,7 @@ class QueryGenerator:
             case "cte":
                 return self.cte_twice(sources, depth)
             case "compared":
-                return self.compared(sources)
+                return compared(self, sources)
             case "stacked":
                 return stacked(self, sources)
             case "limited":
@@ -480,68 +481,3 @@ class QueryGenerator:
         source = self.join(kind, left, right)
         body = self.over(source, self.choices.weighted(((3, "plain"), (2, "grouped"))))
         return replace(body, query=With((Cte(cte.name, inner.query),), body.query))
-
-    def compared(self, sources: Sequence[Source]) -> Generated:
-        """Rows beside an aggregate of another relation, or of its group: what scalar subqueries say."""
-        first = self.choices.pick(sources)
-        left, right = read(first, self.alias()), read(self.choices.pick(sources), self.alias())
-        sure = [[term for term in side.scope if term.key and term.type != BOOLEAN] for side in (left, right)]
-        pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
-        if pairs and self.choices.chance(20):
-            return self.compared_apart(first, left, right, self.choices.pick(pairs))
-        value, where = self.aggregate(right), self.sometimes(right, 30)
-        keyed = bool(pairs) and self.choices.chance(75)
-        marked = keyed and self.choices.chance(40)
-        if marked:
-            value = Term(COUNT_STAR, max(right.rows, 2).bit_length())
-        pair = self.choices.pick(pairs) if keyed else None
-        keys = () if pair is None else (pair[1],)
-        inner, alias = select(right, [*keys, value], where, group_by=keys), self.alias()
-        groups = FromClause(Derived(inner.query, alias), scope_of(alias, inner.columns), inner.rows)
-        if pair is None:
-            source = joined(JoinKind.CROSS, left, groups, None)
-        else:
-            source = joined(JoinKind.LEFT, left, groups, call("eq", BOOLEAN, pair[0], groups.scope[0]).expr)
-        found = groups.scope[-1]
-        condition = None
-        if marked:
-            # Whether there is a group at all, under OR or as an output: EXISTS.
-            found = call(self.choices.pick(("is_not_null", "is_null")), BOOLEAN, found)
-            other = expressions.predicate(self.choices, sure[0], 1) if sure[0] else Term(TRUE)
-            if self.choices.chance(60):
-                condition = call(self.choices.pick(("or", "or", "and")), BOOLEAN, other, found).expr
-        elif found.key and self.choices.chance(50):
-            others = [term for term in sure[0] if term.type == found.type]
-            other = self.choices.pick(others) if others else expressions.literal(self.choices, found.type)
-            condition = call(self.choices.pick(("eq", "lt", "ge")), BOOLEAN, other, found).expr
-        terms = self.choices.subset(left.scope, 1, 3)
-        if condition is None or self.choices.chance(50):
-            terms.append(found)
-        return select(source, terms, condition)
-
-    def compared_apart(
-        self, source: Source, left: FromClause, right: FromClause, pair: tuple[Term, Term]
-    ) -> Generated:
-        """Rows beside an aggregate of the rows that are tied to each by an inequality, say.
-
-        It is computed once for each different value that the rows have: what a scalar subquery with any
-        condition says.
-        """
-        outer, inner = pair
-        assert isinstance(outer.expr, ColumnRef), "pairs are of columns"
-        again = read(source, self.alias())
-        same = next(
-            t for t in again.scope if isinstance(t.expr, ColumnRef) and t.expr.name == outer.expr.name
-        )
-        block, alias = select(again, [same], distinct=True), self.alias()
-        values = FromClause(Derived(block.query, alias), scope_of(alias, block.columns), block.rows)
-        key = values.scope[0]
-        tie = call(self.choices.pick(("le", "lt", "ge", "ne")), BOOLEAN, inner, key).expr
-        both = joined(JoinKind.INNER, values, right, tie)
-        groups = select(both, [key, self.aggregate(right)], self.sometimes(right, 30), group_by=[key])
-        beside = FromClause(
-            Derived(groups.query, alias := self.alias()), scope_of(alias, groups.columns), groups.rows
-        )
-        on = call("same", BOOLEAN, outer, beside.scope[0]).expr
-        terms = [*self.choices.subset(left.scope, 1, 3), beside.scope[-1]]
-        return select(replace(joined(JoinKind.LEFT, left, beside, on), rows=left.rows), terms)

@@ -6,39 +6,22 @@ stand next to each other comes up, and now and then a query is ten blocks deep, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from generators.choices import Choices
 from generators.exploded import exploded
 from generators.relations import FromClause, Generated, OutputColumn, Source, read, scope_of
 from generators.windows import UNORDERED
 from workload.operators import JOIN_OPERATORS, Operator
-from workload.query import (
-    Derived,
-    Except,
-    ExceptAll,
-    Expr,
-    Intersect,
-    IntersectAll,
-    JoinKind,
-    Query,
-    Select,
-    Union,
-    UnionAll,
-)
+from workload.query import Derived, Expr, JoinKind, Query, Select, SetOperation, Union, UnionAll
 
 BLOCKS = ((8, 2), (5, 3), (2, 4), (1, 10))
 """How many blocks a query has, with the weights."""
 
-SET_OPERATIONS: Mapping[Operator, Callable[[tuple[Query, ...]], Query]] = {
-    Operator.UNION_ALL: UnionAll,
-    Operator.UNION: Union,
-    Operator.EXCEPT_ALL: ExceptAll,
-    Operator.EXCEPT: Except,
-    Operator.INTERSECT_ALL: IntersectAll,
-    Operator.INTERSECT: Intersect,
+SET_OPERATIONS: Mapping[Operator, type[SetOperation]] = {
+    Operator(node.sql.lower()): node for node in SetOperation.__subclasses__()
 }
 
 JOINS: Mapping[Operator, JoinKind] = {operator: kind for kind, operator in JOIN_OPERATORS.items()}
@@ -134,7 +117,7 @@ def _combined(
     draw: DrawsBlocks,
     sources: Sequence[Source],
     below: FromClause,
-    operation: Callable[[tuple[Query, ...]], Query],
+    operation: type[SetOperation],
 ) -> Generated:
     """A set operation over the rows: with a relation, or with some of the same rows."""
     sure = replace(below, scope=[term for term in below.scope if term.key])
@@ -146,4 +129,4 @@ def _combined(
         second = draw.alike(draw.from_clause(sources, 0), first.columns) or second
     branches = (first.query, second) if draw.choices.chance(70) else (second, first.query)
     growth = 2 if operation in (UnionAll, Union) else 1
-    return replace(first, query=operation(branches), rows=first.rows * growth)
+    return replace(first, query=cast(Query, operation(branches)), rows=first.rows * growth)

@@ -208,3 +208,11 @@ def is_over_a_group(node: exp.Expr) -> bool:
         above = above.parent
     before_over = isinstance(above, exp.Window) and any(node is part for part in above.this.walk())
     return isinstance(node, AGGREGATE_SYNTAX) and not before_over
+
+
+def is_aggregated(node: exp.Expr) -> bool:
+    """Tells whether an expression stands in an aggregate of a group; what is before OVER does not."""
+    above = node.parent
+    while above is not None and not is_over_a_group(above):
+        above = above.parent
+    return above is not None

@@ -9,7 +9,7 @@ BTW 2015, section 3).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -18,39 +18,17 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block
-from dynamic_tables.plan.expressions import (
-    Col,
-    Expr,
-    Fn,
-    Lit,
-    Win,
-    conjunction,
-    replace_columns,
-    walk,
-)
+from dynamic_tables.plan.expressions import Col, Fn, Lit, Win, conjunction, replace_columns
 from dynamic_tables.plan.grouping_sets import sets_of
 from dynamic_tables.plan.limit import Cut, Order, cut_of, is_cut, order_of
-from dynamic_tables.plan.nodes import Distinct, Filter, Join, JoinKind, Plan, Project, Window, columns
+from dynamic_tables.plan.nodes import Distinct, Filter, Plan, Window
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
-from dynamic_tables.plan.typed import COMPARISONS, call
-from dynamic_tables.plan.types import FLOATING, INT, INTEGRAL, Kind, Type
+from dynamic_tables.plan.tied import Tied, tied_by_keys, tied_by_values
+from dynamic_tables.plan.typed import call
+from dynamic_tables.plan.types import INT
 
 OUTSIDE = "$outside"
 """The relation in whose name a query names columns of the row outside."""
-
-EQUALITIES = ("=", "is not distinct from")
-
-
-@dataclass(frozen=True, slots=True)
-class Tied:
-    """Rows for all rows outside at once.
-
-    `ties`: the conditions that tie a row to a row outside. `keys`: the columns of the plan that `ties` read.
-    """
-
-    plan: Plan
-    ties: tuple[Expr, ...] = ()
-    keys: tuple[Col, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,99 +68,6 @@ def dependent(
     order = order_of(names, cut, outputs[:shown], outputs[shown:])
     first = _first_of_each(names, bound.plan, keys, cut, order)
     return Dependent(Tied(first, ties, keys), outputs[:shown], single=cut.count == 1)
-
-
-def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
-    """Returns the rows of a block with a column for each equality that ties them; None for other ties."""
-    pairs = [_pair(tie, block) for tie in block.ties]
-    known = [pair for pair in pairs if pair is not None]
-    if len(known) < len(pairs):
-        return None
-    names.refuse_keys((inner for _, inner, _ in known), what)
-    keys = tuple(Col(names.fresh("$tie"), inner.type) for _, inner, _ in known)
-    ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(known, keys, strict=True))
-    _refuse_floats(names, ties, what)
-    kept = tuple((column.name, column) for column in columns(block.plan))
-    added = tuple((key.name, inner) for (_, inner, _), key in zip(known, keys, strict=True))
-    return Tied(Project(block.plan, (*kept, *added)) if added else block.plan, ties, keys)
-
-
-def tied_by_values(names: Names, block: Block, left: Plan, read: Mapping[Col, Col], what: str) -> Tied:
-    """Returns the rows of a block for the different values that columns of `left` have.
-
-    `read`: columns outside that are read beside those of the ties, each with the column that it becomes.
-    """
-    found = dict(read)
-    _refuse_zeros(read, block.ties, what)
-    for column in columns_outside(block, block.ties):
-        found.setdefault(column, Col(names.fresh(f"$outer_{column.name}"), column.type))
-    names.refuse_keys(found, what)
-    values = Distinct(Project(left, tuple((key.name, column) for column, key in found.items())))
-    on = [replace_columns(tie, lambda col: found.get(col, col)) for tie in block.ties]
-    _refuse_floats(names, block.ties, what)
-    kind = JoinKind.INNER if on else JoinKind.CROSS
-    plan = Join(kind, values, block.plan, conjunction(on) if on else None)
-    ties = tuple(call("is not distinct from", column, key) for column, key in found.items())
-    return Tied(plan, ties, tuple(found.values()))
-
-
-def columns_outside(block: Block, exprs: Sequence[Expr]) -> list[Col]:
-    """Returns the columns that expressions read and the block does not have, each once."""
-    mine = {column.name for column in columns(block.plan)}
-    read = (part for expr in exprs for part in walk(expr) if isinstance(part, Col))
-    return list(dict.fromkeys(column for column in read if column.name not in mine))
-
-
-def _refuse_zeros(read: Iterable[Col], ties: Sequence[Expr], what: str) -> None:
-    """Raises UnsupportedError where 0.0 and -0.0 of a row outside, one value here, may make a difference."""
-    for column in (*read, *(part for tie in ties for part in _computed_with(tie))):
-        if column.type.kind in FLOATING:
-            raise UnsupportedError(
-                f"{what} that computes with a {column.type} from outside", "compare it only"
-            )
-
-
-def _computed_with(tie: Expr) -> Iterator[Col]:
-    """Yields the columns of a condition, but for those that are compared as they are."""
-    match tie:
-        case Col():
-            yield tie
-        case Fn(name, args, _):
-            for arg in args:
-                if not (isinstance(arg, Col) and name in COMPARISONS):
-                    yield from _computed_with(arg)
-        case _:
-            pass
-
-
-def _refuse_floats(names: Names, ties: Sequence[Expr], what: str) -> None:
-    for tie in ties:
-        names.refuse_float_comparison(tie, what)
-
-
-def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str] | None:
-    """Returns the sides of an equality, the one outside first, and its sign; None for another condition."""
-    match tie:
-        case Fn(sign, (left, right), _) if sign in EQUALITIES:
-            outside = [block.reads_outside(left), block.reads_outside(right)]
-            inside = [_reads_inside(left, block), _reads_inside(right, block)]
-            outer, inner = (left, right) if outside[0] else (right, left)
-            if outside == [not each for each in inside] and _makes_one_group(outer.type, inner.type):
-                return outer, inner, sign
-        case _:
-            pass
-    return None
-
-
-def _makes_one_group(outer: Type, inner: Type) -> bool:
-    """Tells whether at most one value equals a value outside; of decimals several may equal a double."""
-    kinds = {outer.kind, inner.kind}
-    return outer == inner or kinds <= {*INTEGRAL} or kinds == {Kind.DECIMAL}
-
-
-def _reads_inside(expr: Expr, block: Block) -> bool:
-    mine = {column.name for column in columns(block.plan)}
-    return any(isinstance(part, Col) and part.name in mine for part in walk(expr))
 
 
 @dataclass(slots=True)

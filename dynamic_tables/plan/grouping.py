@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import ensure_determined_by, ensure_spark_runs, is_over_a_group
+from dynamic_tables.plan.aggregate_forms import ensure_determined_by, ensure_spark_runs, is_aggregated
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped, walk
 from dynamic_tables.plan.functions import GROUPING, PASSED
@@ -191,7 +191,7 @@ def _over_outputs(
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
-        if column.table or name not in _aliases(node) or _is_aggregated(column):
+        if column.table or name not in _aliases(node) or is_aggregated(column):
             return scope.resolve(column)
         output_expr = next(expr for output, expr in items if output.lower() == name)
         if _names_input(column, scope) and scope.resolve(column) != output_expr:
@@ -201,14 +201,6 @@ def _over_outputs(
 
     windows = clause == "QUALIFY"
     return ExpressionBinder(resolve, aggregates=True, windows=windows, type_of=names.type_of).bind(condition)
-
-
-def _is_aggregated(column: exp.Column) -> bool:
-    """Tells whether a column stands in an aggregate of a group; before OVER an output may stand."""
-    above = column.parent
-    while above is not None and not is_over_a_group(above):
-        above = above.parent
-    return above is not None
 
 
 def _names_input(key: exp.Column, scope: Scope) -> bool:

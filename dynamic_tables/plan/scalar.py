@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate, is_over_a_group
+from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate, is_aggregated
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
-from dynamic_tables.plan.dependent import Tied, columns_outside, dependent, tied_by_keys, tied_by_values
+from dynamic_tables.plan.dependent import dependent
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, text, walk
 from dynamic_tables.plan.functions import CASE, FAIL
 from dynamic_tables.plan.grouping import Grouping
 from dynamic_tables.plan.membership import Members, is_exists, membership
 from dynamic_tables.plan.nodes import Aggregate, Filter, Join, JoinKind, Mark, Plan, Project, columns
 from dynamic_tables.plan.scope import Scope
+from dynamic_tables.plan.tied import Tied, columns_outside, tied_by_keys, tied_by_values
 from dynamic_tables.plan.total_order import are_one
 from dynamic_tables.plan.typed import call
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, NUMERIC, TEMPORAL, Kind
@@ -97,7 +98,7 @@ class Scalars:
         """
         grouped = []
         for node in [found for part in parts for found in marks(part)]:
-            of_groups = keys is not None and not _is_aggregated(node)
+            of_groups = keys is not None and not is_aggregated(node)
             if isinstance(node, exp.In) and not _only_filters(node, filters=filters):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
@@ -220,14 +221,6 @@ class Scalars:
         seen = [output for alias, outputs in self.scope.relations if alias == SCALARS for output in outputs]
         relations = (*before, (SCALARS, (*seen, (column.name, column))))
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
-
-
-def _is_aggregated(node: exp.Expr) -> bool:
-    """Tells whether an expression is an argument of an aggregate of a group."""
-    above = node.parent
-    while above is not None and not is_over_a_group(above):
-        above = above.parent
-    return above is not None
 
 
 def _only_filters(node: exp.Expr, *, filters: bool) -> bool:
