@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from generators import domains
 from generators.choices import Choices
@@ -74,13 +74,18 @@ class ScenarioBuilder:
         self.queries = QueryGenerator(self.choices, self.profile.query)
         self.dml = DmlGenerator(self.choices, self.profile.null_percent, self.profile.dml)
 
-    def add_table(self, types: Sequence[SqlType] = (), *, shared: bool = True) -> TableSketch:
+    def add_table(
+        self, types: Sequence[SqlType] = (), *, shared: bool = True, digits: int = 0
+    ) -> TableSketch:
         """Adds a random base table and returns it; `types` as for `domains.table`.
 
-        Unless it is `shared`, no random statement writes it and no random query reads it.
+        Unless it is `shared`, no random statement writes it and no random query reads it. `digits`: those of
+        values that will be inserted beside the drawn ones, so that nothing calculated from them overflows.
         """
         name = f"r{len(self.tables) + len(self.apart)}"
         sketch = domains.table(self.choices, name, self.profile.columns, types, self.profile.limits)
+        wide = (replace(domain, digits=max(domain.digits, digits)) for domain in sketch.domains)
+        sketch = replace(sketch, domains=tuple(wide))
         self.commit_times[sketch.name] = []
         if not shared:
             self.apart.append(sketch)

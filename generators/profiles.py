@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,12 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 22
+GENERATOR_VERSION = 23
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
 DRAWS_VERSION = 22
-"""Seeds the draws: raise it too, unless the new version only draws more after all that was drawn before."""
+"""Seeds the draws: raise it too, unless the new version changes the scenarios of one intent alone, or only
+draws more after all that was drawn before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,13 +273,27 @@ def _checked(profile: str, key: str, value: object, default: object) -> object:
             return low, high
         case int(), int() if type(value) is int and value >= 0:
             return value
-        case Mapping(), dict() if all(
-            type(v) is int or (key == "floors" and type(v) is float) for v in value.values()
-        ) and all(v >= 0 for v in value.values()):
+        case Mapping(), dict() if all(_is_count(v, fraction=key == "floors") for v in value.values()):
             return value
         case str(), str():
             return value
         case _:
             form = list(default) if isinstance(default, tuple) else default
+            if isinstance(default, Mapping):
+                # There are hundreds of floors; two entries show the form.
+                form = dict(islice(default.items(), 2))
             message = f"{key} = {value!r} does not fit; write it like {key} = {form!r}"
             raise WorkloadError(f"profile {profile}: {message}")
+
+
+def _is_count(value: object, *, fraction: bool) -> bool:
+    """Tells whether a value is a number of at least 0; `fraction`: it need not be a whole one."""
+    match value:
+        case bool():
+            return False
+        case int():
+            return value >= 0
+        case float():
+            return fraction and 0 <= value < math.inf
+        case _:
+            return False

@@ -120,7 +120,7 @@ OF_OTHER_TYPES: Sequence[tuple[SqlType, tuple[Value, ...]]] = (
 def values_of_two_types(b: ScenarioBuilder) -> Script:
     """A key meets numbers of another type: equal ones, and those that only conversion makes equal."""
     type_, values = b.choices.pick(OF_OTHER_TYPES)
-    table = b.add_table((type_,))
+    table = b.add_table((type_,), digits=34 if type_ == BIGINT else 0)
     target = shapes.of_two_types(b, table, "a")
     where = is_value(table, "k", 2)
     return script(

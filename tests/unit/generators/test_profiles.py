@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,9 @@ from generators.choices import Choices, SeededChoices
 from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
 from generators.generate import generate, scenario_at
 from generators.intents import INTENTS
-from generators.profiles import INTENT_NAMES, PROFILES, SMOKE
+from generators.profiles import INTENT_NAMES, PROFILES, SMOKE, load_profile
 from workload.codec import scenario_from_json, scenario_to_json
+from workload.errors import WorkloadError
 from workload.results import UnmetFloor
 from workload.timeline import due_refreshes
 from workload.wellformed import check_scenario
@@ -85,3 +87,21 @@ def test_weighted_choices_follow_their_weights() -> None:
     assert "never" not in drawn
     with pytest.raises(ValueError, match="positive weight"):
         choices.weighted(((0, "nothing"),))
+
+
+@pytest.mark.parametrize("wanted", ["-1", "-0.5", "nan", "inf", "true", '"many"'])
+def test_a_floor_that_is_no_number_is_refused_in_a_line_that_can_be_read(tmp_path: Path, wanted: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(f'[floors]\n"pair: limit > limit" = {wanted}\n', encoding="utf-8")
+    with pytest.raises(WorkloadError, match=r"floors = .* does not fit; write it like floors = ") as caught:
+        load_profile(str(file))
+    assert len(str(caught.value)) < 300
+
+
+def test_floors_may_be_fractions_and_weights_of_statements_may_not(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[floors]\n"pair: limit > limit" = 0.25\n', encoding="utf-8")
+    assert load_profile(str(file)).floors == {"pair: limit > limit": 0.25}
+    file.write_text("[dml]\ninsert = 0.5\n", encoding="utf-8")
+    with pytest.raises(WorkloadError, match=r"dml = .* does not fit"):
+        load_profile(str(file))
