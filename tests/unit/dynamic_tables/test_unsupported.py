@@ -67,6 +67,10 @@ QUERIES = {
         "an aggregate of a column outside",
         "it may be one of the query outside",
     ),
+    "SELECT a FROM r WHERE EXISTS (SELECT c FROM s WHERE s.a < 1 / r.x AND s.a >= r.x GROUP BY c)": (
+        "IN or EXISTS that computes with a DOUBLE from outside",
+        "compare it only",
+    ),
     "SELECT r.a, q.n FROM r, LATERAL (SELECT c AS n FROM s GROUP BY CUBE (c, r.a)) q": (
         "grouping sets inside a correlated LATERAL",
         "put the groups into a sub-select",
