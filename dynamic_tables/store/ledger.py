@@ -12,19 +12,12 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dynamic_tables.errors import CorruptTable, StoreError
 from dynamic_tables.store.files import Files
-from dynamic_tables.store.log import COMMIT
+from dynamic_tables.store.numbered import NumberedFiles, decoding_entry
 from dynamic_tables.store.spark_errors import store_errors
 
 FOLDER = "_ticks"
 FORMAT = 1
-WHOLE_EVERY = 256
-"""A tick whose number is a multiple of this names every base table, so that reading can begin there."""
-
-ATTEMPTS = 50
-"""How often a tick is tried again after another process has taken its number."""
-
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
@@ -65,16 +58,18 @@ class Tick:
 class Ledger:
     """The ticks in the folder of an account, oldest first, as far as `poll` has read them.
 
-    `first`: the number of the oldest tick that was read. `vector`: the version of each base table at the
-    newest tick.
+    `vector`: the version of each base table at the newest tick.
     """
 
     account: str
     files: Files
-    first: int | None = None
     ticks: list[Tick] = field(default_factory=list)
     vector: dict[str, TableVersion] = field(default_factory=dict)
     id: str = ""
+    entries: NumberedFiles = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.entries = NumberedFiles(f"{self.account}/{FOLDER}", self.files, "tick")
 
     def account_id(self) -> str:
         """Returns the id of the account, which stays the same wherever its folder is moved.
@@ -83,10 +78,15 @@ class Ledger:
         """
         if not self.id:
             path = f"{self.account}/{FOLDER}/account"
+            self.entries.put(path, uuid.uuid4().hex)
             with store_errors(path):
-                self._put(path, uuid.uuid4().hex)
                 self.id = (self.files.read(path) or "").strip()
         return self.id
+
+    @property
+    def first(self) -> int | None:
+        """The number of the oldest tick that was read; None before anything was read."""
+        return self.entries.first
 
     @property
     def newest(self) -> Tick | None:
@@ -95,61 +95,34 @@ class Ledger:
 
     def poll(self) -> None:
         """Reads the ticks that other processes have added. Raises CorruptTable: a tick cannot be read."""
-        if self.first is None:
-            self.first = self._last_whole()
-        while (tick := self._read(self.first + len(self.ticks))) is not None:
-            self._add(tick)
+        with decoding_entry(self.entries, "the next refresh writes it anew"):
+            for _, text in self.entries.new():
+                self._add(Tick.from_json(text))
 
     def reach_back(self) -> None:
         """Reads the ticks from the first one on, for a data timestamp before those that `poll` has read."""
-        if self.first:
-            self.first, self.ticks, self.vector = 0, [], {}
+        if self.entries.reach_back():
+            self.ticks, self.vector = [], {}
             self.poll()
 
     def append(self, make: Callable[[], Tick | None]) -> None:
         """Adds the tick that `make` returns, or none; `make` is called again if another process is faster.
 
-        Raises StoreError: if it cannot be written, or other processes are faster ATTEMPTS times.
+        Raises StoreError: if it cannot be written, or other processes are faster again and again.
         """
-        for _ in range(ATTEMPTS):
-            self.poll()
-            assert self.first is not None
-            # Taken before the decision: a tick that `make` itself comes to read makes this one fail.
-            number = self.first + len(self.ticks)
+
+        def text(whole: bool) -> str | None:
             tick = make()
             if tick is None:
-                return
-            if number % WHOLE_EVERY == 0:
+                return None
+            if whole:
                 tick = Tick(tick.timestamp, tick.fixed, {**self.vector, **tick.tables})
-            if self._put(self._path(number), tick.to_json()):
-                self._add(tick)
-                return
-        raise StoreError(f"{self.account}: other processes wrote {ATTEMPTS} ticks meanwhile; try again later")
+            return tick.to_json()
 
-    def _put(self, path: str, text: str) -> bool:
-        with store_errors(f"the tick {path}"):
-            return self.files.put(path, text)
+        written = self.entries.append(self.poll, text)
+        if written is not None:
+            self._add(Tick.from_json(written))
 
     def _add(self, tick: Tick) -> None:
         self.ticks.append(tick)
         self.vector.update(tick.tables)
-
-    def _last_whole(self) -> int:
-        names = self.files.files(f"{self.account}/{FOLDER}")
-        numbers = [int(match[1]) for match in map(COMMIT.match, names) if match]
-        return max(numbers, default=0) // WHOLE_EVERY * WHOLE_EVERY
-
-    def _path(self, number: int) -> str:
-        return f"{self.account}/{FOLDER}/{number:020d}.json"
-
-    def _read(self, number: int) -> Tick | None:
-        path = self._path(number)
-        try:
-            text = self.files.read(path)
-            return None if text is None else Tick.from_json(text)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise CorruptTable(
-                f"{path}: this tick of the account's ledger cannot be read ({reason}); restore the file, or, "
-                "if it is the last one, remove it: the next refresh writes it anew"
-            ) from error

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store import ledger
+from dynamic_tables.store import numbered
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
@@ -54,7 +54,7 @@ def test_frames_are_written_and_read_at_any_data_timestamp(account: Account, spa
 def test_old_data_timestamps_are_read_by_a_process_that_begins_late(
     account: Account, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger, "WHOLE_EVERY", 2)
+    monkeypatch.setattr(numbered, "WHOLE_EVERY", 2)
     for time in (20, 30, 40):
         account.clock.set(time)  # type: ignore[attr-defined]
         account.execute(f"INSERT INTO r VALUES ({time}, 'b')")

@@ -19,8 +19,9 @@ from dynamic_tables.errors import StoreError
 from dynamic_tables.store.base_log import Stamp, at_ticks
 from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.ledger import FOLDER, WHOLE_EVERY, Ledger, Tick
+from dynamic_tables.store.ledger import FOLDER, Ledger, Tick
 from dynamic_tables.store.log import TableLog, TableMetadata
+from dynamic_tables.store.numbered import WHOLE_EVERY
 
 TABLES = ("r", "s", "t")
 STEPS = ("begin", "step", "step", "step", "foreign", "refresh", "past", "write", "reopen")

@@ -1,0 +1,78 @@
+"""Target lags: how old a table may become, as a duration or as DOWNSTREAM (DVS paper, section 3.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+from dynamic_tables.errors import DefinitionError
+from dynamic_tables.schedule.graph import Graph
+
+SECOND = 1_000_000
+"""Microseconds in a second."""
+
+MINIMUM_LAG = 60 * SECOND
+"""The least target lag of an account on real time, in microseconds (DVS paper, section 3.2)."""
+
+UNITS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
+TEXT = re.compile(r"\s*(\d+)\s+(second|minute|hour|day)s?\s*", re.IGNORECASE)
+
+Lag = int | str | timedelta | None
+"""A target lag as users give it: microseconds, a text such as '5 minutes', a timedelta, or None."""
+
+
+def read_lag(table: str, lag: Lag, minimum: int) -> int | None:
+    """Returns a target lag in microseconds; None for DOWNSTREAM. Raises DefinitionError.
+
+    Example: `read_lag("totals", "2 minutes", MINIMUM_LAG)` is 120,000,000.
+    """
+    match lag:
+        case None:
+            return None
+        case str() if lag.strip().upper() == "DOWNSTREAM":
+            return None
+        case str():
+            matched = TEXT.fullmatch(lag)
+            if matched is None:
+                raise DefinitionError(
+                    f"target lag of {table} is {lag!r}; write a number and seconds, minutes, hours or days, "
+                    "such as '5 minutes', or DOWNSTREAM"
+                )
+            micros = int(matched[1]) * UNITS[matched[2].lower()] * SECOND
+        case timedelta():
+            micros = lag // timedelta(microseconds=1)
+        case _:
+            micros = lag
+    if micros < minimum:
+        raise DefinitionError(
+            f"target lag of {table} is {shown(micros)}; the least is {shown(minimum)}, else use DOWNSTREAM"
+        )
+    return micros
+
+
+def shown(micros: int | None) -> str:
+    """Returns a duration as a person would write it: '2 minutes', '90 seconds', '12 microseconds'."""
+    if micros is None:
+        return "DOWNSTREAM"
+    for name, seconds in reversed(UNITS.items()):
+        count, rest = divmod(micros, seconds * SECOND)
+        if count and not rest:
+            return f"{count} {name}{'' if count == 1 else 's'}"
+    if abs(micros) >= SECOND:
+        return f"{micros / SECOND:.1f} seconds"
+    return f"{micros} microsecond{'' if micros == 1 else 's'}"
+
+
+def effective_lags(graph: Graph) -> Mapping[str, int | None]:
+    """Returns the target lag that each table is kept to; None for one that no schedule refreshes.
+
+    DOWNSTREAM is the least lag of the tables that read the table, at any depth; without such a table nothing
+    refreshes it but a command.
+    """
+    lags: dict[str, int | None] = {}
+    for name in reversed(graph.order):
+        own = graph.tables[name].target_lag
+        below = (lags[consumer] for consumer in graph.consumers[name])
+        lags[name] = own if own is not None else min((lag for lag in below if lag is not None), default=None)
+    return lags
