@@ -21,14 +21,25 @@ from dynamic_tables.definition import (
     fingerprint,
 )
 from dynamic_tables.differentiate.registry import RULES, Rules
-from dynamic_tables.errors import DefinitionError, RefreshFailed, SlowCapture, StoreError
+from dynamic_tables.errors import (
+    DefinitionError,
+    DynamicTablesError,
+    RefreshFailed,
+    SlowCapture,
+    StoreError,
+)
+from dynamic_tables.operations.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
+from dynamic_tables.operations.operating import Operating, allowed, completed, publish, with_lag
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.initial import initialization_timestamp
+from dynamic_tables.schedule.lag import MINIMUM_LAG, Lag, read_lag
 from dynamic_tables.store.attached import what_is_missing
+from dynamic_tables.store.faults import fault_of
+from dynamic_tables.store.owner import this_process
 from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, TextAnalyzer, WritableStore
 from dynamic_tables.store.statements import column_type
 from dynamic_tables.turn import Turn
@@ -56,16 +67,21 @@ class Description:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class Account(Operating):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
-    `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them.
+    `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
+    who uses it, for privileges. `process`: its name in the journal. `minimum_lag`: the least target lag that
+    it takes, in microseconds.
     """
 
     store: Store
     clock: Clock
     rules: Rules = RULES
     protocol: RefreshProtocol = PROTOCOL
+    role: str = ""
+    process: str = field(default_factory=this_process)
+    minimum_lag: int = 1
     bound: dict[str, tuple[object, BoundQuery | None, Columns]] = field(default_factory=dict)
     plans: Plans = field(init=False)
     lock: Turn = field(init=False)
@@ -75,17 +91,27 @@ class Account:
         self.lock = Turn(lambda: self.store.begin())
 
     @classmethod
-    def open(cls, path: str, spark: SparkSession, clock: Clock) -> Account:
-        """Opens the account in a folder; its whole state is in the Delta commits there.
+    def open(
+        cls,
+        path: str,
+        spark: SparkSession,
+        clock: Clock,
+        *,
+        role: str = "",
+        minimum_lag: int = MINIMUM_LAG,
+    ) -> Account:
+        """Opens the account in a folder; its whole state is in the Delta commits and in two ledgers there.
 
         A path without `://` is local, and relative to Python's working directory: the JVM's may differ.
+        `role`: who opens it; a table that has an owner admits only roles with a privilege on it.
         Example: `Account.open("lake", open_session(), WallClock())`.
         """
         # Imported here, because an account over another store needs no Spark.
         from dynamic_tables.store.delta import DeltaStore
 
         folder = path if "://" in path else str(Path(path).resolve())
-        return cls(store=DeltaStore(folder, spark, clock), clock=clock)
+        store = DeltaStore(folder, spark, clock)
+        return cls(store=store, clock=clock, role=role, minimum_lag=minimum_lag)
 
     def create_base_table(
         self, name: str, columns: Mapping[str, str] | Sequence[tuple[str, str]]
@@ -157,12 +183,14 @@ class Account:
         name: str,
         query: str,
         *,
-        target_lag: int | None = None,
+        target_lag: Lag = None,
         refresh_mode: RefreshMode | str = RefreshMode.AUTO,
         full_above: float = FULL_ABOVE,
         initialize: bool = True,
     ) -> DynamicTable:
-        """Adds a dynamic table and initializes it; `target_lag` in microseconds, None for DOWNSTREAM.
+        """Adds a dynamic table and initializes it, unless `initialize` is False: then a schedule does.
+
+        `target_lag`: a text such as "5 minutes", microseconds, or a timedelta; None means DOWNSTREAM.
 
         `full_above`: with refresh mode AUTO, a refresh for which more than this share of the rows of a source
         was touched writes the table anew (and more than 50,000 rows, below which that saves nothing).
@@ -178,33 +206,50 @@ class Account:
         """
         with self.lock:
             name = self._new_name(name)
-            mode = RefreshMode.of(refresh_mode)
+            mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
             table = define(
-                name, query, self.store, self.rules, target_lag=target_lag, mode=mode, full_above=full_above
+                name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
             )
             self.store.create_dynamic_table(table)
+            self._note_definition(table)
             if initialize:
                 try:
                     self.initialize(table.name)
                 except BaseException:
                     self.store.drop(table)
+                    self.store.journal.add(Dropped(at=self.clock.now(), by=self.process, table=table.name))
                     raise
             definitions = self.store.definitions()
             for source in table.sources if table.incremental else ():
                 _warn_of(definitions[source])
             return table
 
+    def _note_definition(self, table: DynamicTable) -> None:
+        """Writes a new definition into the journal, and the role of the account as its owner."""
+        at, by = self.clock.now(), self.process
+        self.store.journal.add(
+            Defined(
+                at=at,
+                by=by,
+                table=table.name,
+                sources=table.sources,
+                target_lag=table.target_lag,
+                text=table.text,
+            )
+        )
+        if self.role:
+            self.store.journal.add(
+                Granted(at=at, by=by, table=table.name, role=self.role, privilege=Privilege.OWNERSHIP)
+            )
+
     def initialize(self, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
         """Writes the first contents of a table created with `initialize=False`; otherwise as `refresh`."""
         with self.lock:
             table = self.dynamic_table(name)
-            timestamps = {
-                upstream.name: [record.frontier.timestamp for record in self.store.refreshes(upstream)]
-                for upstream in self.upstream(table)
-            }
+            timestamps = {upstream.name: self.visible(upstream) for upstream in self.upstream(table)}
             now = self.store.earliest(self.clock.now())
-            timestamp = initialization_timestamp(timestamps, now, table.target_lag, self._oldest(table))
-            return self.refresh(name, timestamp, observe=observe)
+            timestamp = initialization_timestamp(timestamps, now, table.target_lag, self.oldest(table))
+            return self._refresh((table.name,), timestamp, Trigger.CREATION, observe)
 
     def refresh(
         self, name: str, at: int | None = None, *, observe: Observe | None = None
@@ -212,28 +257,97 @@ class Account:
         """Refreshes a table to data timestamp `at` in microseconds (default: now), upstream tables first.
 
         Returns the refreshes that were run, those of upstream tables included; a table that already has
-        this data timestamp is not refreshed.
-        Raises DefinitionError: for an unknown table or a time in the future.
+        this data timestamp is not refreshed. The tables of its refresh group are refreshed with it.
+        Raises DefinitionError: for an unknown table or a time in the future. Raises MissingPrivilege.
         Raises RefreshFailed: if a refresh fails; the tables refreshed before it keep their new contents.
 
         Example: `[result.action for result in account.refresh("totals")]`.
         """
         with self.lock:
             now = self.store.earliest(self.clock.now())
-            timestamp = now if at is None else at
-            table = self.dynamic_table(name)
-            if timestamp > now:
-                raise DefinitionError(
-                    f"refresh of {table.name} at {timestamp}: the future cannot be read yet"
+            table = allowed(self, name, Privilege.OPERATE)
+            if at is not None and at > now:
+                raise DefinitionError(f"refresh of {table.name} at {at}: the future cannot be read yet")
+            return self._refresh((table.name,), now if at is None else at, Trigger.MANUAL, observe)
+
+    def refresh_together(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
+        """Refreshes tables to one data timestamp, now, and what they read; as `refresh`."""
+        with self.lock:
+            named = [allowed(self, name, Privilege.OPERATE).name for name in names]
+            return self._refresh(named, self.store.earliest(self.clock.now()), Trigger.MANUAL, None)
+
+    def _refresh(
+        self, names: Sequence[str], timestamp: int, trigger: Trigger, observe: Observe | None
+    ) -> tuple[RefreshResult, ...]:
+        """Refreshes tables, what they read and the members of their groups, and publishes the groups."""
+        self.decide(self.dynamic_table(names[-1]), timestamp)
+        tables = self._with_upstream(names)
+        results = []
+        for table in tables:
+            if not self.has_version_at(table, timestamp):
+                results.append(self.run_refresh(table, timestamp, trigger))
+                if observe is not None:
+                    observe(results[-1])
+        operations = self.store.journal.poll()
+        groups = {group.name: group for table in tables if (group := operations.group_of(table.name))}
+        for group in groups.values():
+            publish(self, group, dict.fromkeys(group.members, timestamp))
+        return tuple(results)
+
+    def run_refresh(
+        self, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
+    ) -> RefreshResult:
+        """Refreshes one table alone, to a data timestamp that all tables it reads have, and journals it.
+
+        `anew`: the reason to write the contents anew. Raises RefreshFailed, DefinitionError.
+        """
+        started = self.clock.now()
+        try:
+            result = self.refreshing(table).run(timestamp, anew=anew)
+        except DynamicTablesError as error:
+            self.store.journal.add(
+                RefreshFailure(
+                    at=self.clock.now(),
+                    by=self.process,
+                    table=table.name,
+                    timestamp=timestamp,
+                    started=started,
+                    trigger=trigger,
+                    fault=fault_of(error),
+                    reason=str(error),
                 )
-            self._decide(table, timestamp)
-            results = []
-            for upstream in (*self.upstream(table), table):
-                if not self.has_version_at(upstream, timestamp):
-                    results.append(self.refreshing(upstream).run(timestamp))
-                    if observe is not None:
-                        observe(results[-1])
-            return tuple(results)
+            )
+            raise
+        completed(self, result, started, trigger)
+        return result
+
+    def _with_upstream(self, names: Sequence[str]) -> tuple[DynamicTable, ...]:
+        """Returns tables, all that they read, and the members of their groups, each after those it reads."""
+        definitions, operations = self.store.definitions(), self.store.journal.poll()
+        ordered: dict[str, DynamicTable] = {}
+
+        def visit(table: DynamicTable) -> None:
+            if table.name in ordered:
+                return
+            for source in table.sources:
+                upstream = definitions.get(source)
+                if isinstance(upstream, DynamicTable):
+                    visit(upstream)
+            ordered[table.name] = table
+            group = operations.group_of(table.name)
+            for member in () if group is None else group.members:
+                visit(self.dynamic_table(member))
+
+        for name in names:
+            visit(self.dynamic_table(name))
+        return tuple(ordered.values())
+
+    def visible(self, table: DynamicTable) -> Sequence[int]:
+        """Returns the data timestamps of a table that readers may see, oldest first."""
+        operations = self.store.journal.poll()
+        if operations.group_of(table.name) is not None:
+            return tuple(operations.of(table.name).published)
+        return tuple(record.frontier.timestamp for record in self.store.refreshes(table))
 
     def reinitialize(self, name: str) -> tuple[RefreshResult, ...]:
         """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
@@ -242,12 +356,13 @@ class Account:
         Raises DefinitionError: no such dynamic table. Raises RefreshFailed.
         """
         with self.lock:
-            table = self.dynamic_table(name)
+            table = allowed(self, name, Privilege.OPERATE)
             timestamp = self.store.earliest(self.clock.now())
-            self._decide(table, timestamp)
-            stale = [one for one in self.upstream(table) if not self.has_version_at(one, timestamp)]
-            results = [self.refreshing(upstream).run(timestamp) for upstream in stale]
-            return (*results, self.refreshing(table).run(timestamp, anew="it was asked for"))
+            above = [upstream.name for upstream in self.upstream(table)]
+            results = self._refresh(above, timestamp, Trigger.MANUAL, None) if above else ()
+            self.decide(table, timestamp)
+            anew = self.run_refresh(table, timestamp, Trigger.MANUAL, anew="it was asked for")
+            return (*results, anew)
 
     def read(self, name: str, at: int | None = None) -> DataFrame:
         """Returns the rows of a base or dynamic table as a data frame of Spark, without internal columns.
@@ -261,6 +376,9 @@ class Account:
             definition, store = self._existing(name), self._frames()
             if isinstance(definition, View):
                 raise DefinitionError(f"{definition.name} is a view; only tables are read")
+            if at is None and isinstance(definition, DynamicTable):
+                published = self.store.journal.poll().of(definition.name).published
+                at = published[-1] if published else None
             if at is None:
                 return store.read(definition.name, store.newest(definition.name))
             store.reach(at)
@@ -346,7 +464,7 @@ class Account:
     def describe(self, name: str) -> Description:
         """Returns definition and history of a dynamic table. Raises DefinitionError: no such table."""
         with self.lock:
-            table = self.dynamic_table(name)
+            table = allowed(self, name, Privilege.MONITOR)
             return Description(table, self.store.refreshes(table))
 
     def drop(self, name: str) -> None:
@@ -357,10 +475,15 @@ class Account:
                 self.store.detach(name.lower())
                 return
             definition = self._existing(name)
+            if isinstance(definition, DynamicTable):
+                allowed(self, definition.name, Privilege.OWNERSHIP)
             self._ensure_unread(definition.name)
             self.bound.pop(definition.name, None)
             self.plans.forget()
             self.store.drop(definition)
+            if isinstance(definition, DynamicTable):
+                dropped = Dropped(at=self.clock.now(), by=self.process, table=definition.name)
+                self.store.journal.add(dropped)
 
     def _ensure_unread(self, name: str) -> None:
         """Raises DefinitionError if a view or dynamic table reads a table or view."""
@@ -375,7 +498,7 @@ class Account:
         definition = self._existing(name)
         if not isinstance(definition, DynamicTable):
             raise DefinitionError(f"{definition.name} is no dynamic table")
-        return definition
+        return with_lag(definition, self.store.journal.poll())
 
     def upstream(self, table: DynamicTable) -> tuple[DynamicTable, ...]:
         """Returns the dynamic tables that a table reads, at any depth, each after those that it reads."""
@@ -392,13 +515,14 @@ class Account:
         visit(table)
         return tuple(ordered.values())
 
-    def _decide(self, table: DynamicTable, timestamp: int) -> None:
+    def decide(self, table: DynamicTable, timestamp: int) -> None:
+        """Decides what a data timestamp stands for, before a refresh to it. Raises RefreshFailed."""
         try:
             self.store.decide(timestamp)
         except StoreError as error:
             raise RefreshFailed(table.name, timestamp, str(error)) from error
 
-    def _oldest(self, table: DynamicTable) -> int | None:
+    def oldest(self, table: DynamicTable) -> int | None:
         """Returns the oldest data timestamp at which all base tables below a table exist."""
         definitions = self.store.definitions()
         sources = {source for each in (table, *self.upstream(table)) for source in each.sources}

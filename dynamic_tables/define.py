@@ -118,14 +118,10 @@ def define(
 ) -> DynamicTable:
     """Returns the definition of a dynamic table over the relations of a store; nothing is stored.
 
-    Raises DefinitionError: for a query or target lag that makes no sense.
+    Raises DefinitionError: for a query or an option that makes no sense.
     Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
     store that cannot tell its columns.
     """
-    if target_lag is not None and target_lag <= 0:
-        raise DefinitionError(
-            f"target lag of {name} is {target_lag} microseconds; make it positive, or None for DOWNSTREAM"
-        )
     if not full_above >= 0:
         raise DefinitionError(f"full_above of {name} is {full_above}; give a share of the rows, such as 0.3")
     definitions = store.definitions()

@@ -42,6 +42,20 @@ class UnsupportedError(DynamicTablesError):
         self.reason = reason
 
 
+class MissingPrivilege(DynamicTablesError):
+    """The role that opened the account may not do this with a table; nothing was done."""
+
+    def __init__(self, table: str, privilege: str, role: str) -> None:
+        who = f"role {role}" if role else "an account that was opened without a role"
+        super().__init__(
+            f"{table}: {who} lacks the privilege {privilege}; "
+            f'its owner grants it by `account.grant("{privilege}", "{table}", role)`'
+        )
+        self.table = table
+        self.privilege = privilege
+        self.role = role
+
+
 class RefreshFailed(DynamicTablesError):
     """A refresh that committed nothing: the table keeps its contents, and a later refresh may succeed."""
 

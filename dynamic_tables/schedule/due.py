@@ -16,7 +16,8 @@ class TableState:
     `versions`: the data timestamps that readers may see, ascending; older ones may be missing. `own`: the
     newest data timestamp that is stored, which a group may not have published yet. `failed`: the newest data
     timestamp at which the query failed. `suspended`: by a user, or after too many failures. `busy`: a refresh
-    of it runs. `retry_at`: no refresh before this time, because the system failed.
+    of it runs. `retry_at`: no refresh before this time, because the system failed. `earliest`: the first data
+    timestamp at which all that it reads exists; None: any.
     """
 
     versions: Sequence[int] = ()
@@ -25,6 +26,7 @@ class TableState:
     suspended: bool = False
     busy: bool = False
     retry_at: int | None = None
+    earliest: int | None = None
 
     @property
     def newest(self) -> int | None:
@@ -99,7 +101,7 @@ def _newest_time(
     if period is None or state.suspended:
         return None
     upstream = [up for up in timetable.graph.tables[name].upstream if up in timetable.graph.tables]
-    after = max((time for time in (state.newest, refused) if time is not None), default=None)
+    after = max((time for time in (state.newest, refused, _before(state)) if time is not None), default=None)
     limit = timetable.rhythm.newest(period, now)
     return _common(timetable, period, [_seen(up, states, planned) for up in upstream], after, limit)
 
@@ -129,11 +131,17 @@ def _after(members: Sequence[TableState]) -> int | None:
     member does not go back, and one that has the data timestamp already is not refreshed again.
     """
     times = [state.failed for state in members if state.failed is not None]
+    times += [before for state in members if (before := _before(state)) is not None]
     times += [state.own - 1 for state in members if state.own is not None]
     seen = [state.newest for state in members if state.newest is not None]
     if len(seen) == len(members):
         times.append(min(seen))
     return max(times, default=None)
+
+
+def _before(state: TableState) -> int | None:
+    """Returns the last time at which something that a table reads did not exist yet."""
+    return None if state.earliest is None else state.earliest - 1
 
 
 def _seen(name: str, states: Mapping[str, TableState], planned: Mapping[str, int]) -> Sequence[int]:

@@ -30,6 +30,7 @@ from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.files import files_of
 from dynamic_tables.store.fold_here import folded_here
 from dynamic_tables.store.folder import Folder
+from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.ledger import Ledger
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
@@ -103,6 +104,7 @@ class DeltaStore:
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
         self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
         self.ledger = Ledger(self.folder.path, self.folder.files)
+        self.journal = Journal(self.folder.path, self.folder.files)
         self.folder.account_id = self.ledger.account_id
         self.undoing = Undoing(
             folder=self.folder,

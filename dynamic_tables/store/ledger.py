@@ -19,6 +19,7 @@ from dynamic_tables.store.spark_errors import store_errors
 FOLDER = "_ticks"
 FORMAT = 1
 
+
 @dataclass(frozen=True, slots=True)
 class TableVersion:
     """A version of a base table. `identity`: Delta's table id."""

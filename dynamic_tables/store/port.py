@@ -11,6 +11,7 @@ from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTab
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.types import Type
+from dynamic_tables.store.journal import Journal
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ class Store(Protocol):
     @property
     def dialect(self) -> Dialect:
         """The SQL dialect that plans are rendered to."""
+
+    @property
+    def journal(self) -> Journal:
+        """What happened to the account beside the contents of its tables."""
 
     @property
     def merge_validates(self) -> bool:

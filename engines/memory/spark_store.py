@@ -42,6 +42,7 @@ class SparkStore(MemoryStore[SparkRelation]):
     bound: list[SparkRelation] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
+        MemoryStore.__post_init__(self)
         self.workspace = Workspace(self.session)
 
     @property

@@ -16,10 +16,11 @@ from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTab
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
 from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
 from dynamic_tables.versions import SourceHistory, SourceVersion
-from engines.memory.base_logs import BaseLogs, LogProcess
+from engines.memory.base_logs import ACCOUNT, BaseLogs, LogProcess
 from engines.operation import Operation
 
 Rows = TypeVar("Rows", bound=Relation)
@@ -50,7 +51,7 @@ class MemoryStore(ABC, Generic[Rows]):
     plan and its input relations. Tables that read the same interval of a source use the same rows.
     `base_logs`: what the versions of base tables are decided by, by the rules `version_rules`.
     `undo_abandoned`: undoes what killed processes have left, as `Applier` does it.
-    `process`: what the refreshing process has read of the logs.
+    `journal`: failures and the like. `process`: what the refreshing process has read of the logs.
     """
 
     known: dict[str, Definition] = field(default_factory=dict, init=False)
@@ -60,9 +61,13 @@ class MemoryStore(ABC, Generic[Rows]):
     version_rules: VersionRules = field(default=VERSION_RULES, init=False)
     undo_abandoned: Callable[[], None] = field(default=lambda: None, init=False)
     process: LogProcess | None = field(default=None, init=False)
+    journal: Journal = field(init=False)
     shared_results: dict[tuple[Plan, frozenset[tuple[str, Relation]]], Rows] = field(
         default_factory=dict, init=False
     )
+
+    def __post_init__(self) -> None:
+        self.journal = Journal(ACCOUNT, self.base_logs.files)
 
     @property
     @abstractmethod

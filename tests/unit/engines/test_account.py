@@ -2,64 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import pytest
 
-from dynamic_tables.account import Account
 from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError, RefreshFailed, UnsupportedError, ValidationFailed
-from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.port import Action
-from engines.memory.applier import Applier
-from engines.memory.database import own_database
-from engines.memory.duck_store import DuckStore
-from tests.ir import table
-from workload.dml import Delete, Dml, Insert
-from workload.scenario import Commit
-from workload.types import INT, STRING
-
-ORDERS = table("orders", id=INT, city=STRING, amount=INT)
-CITIES = table("cities", city=STRING, country=STRING)
-
-TOTALS = "SELECT city, SUM(amount) AS total FROM orders GROUP BY city"
-
-
-@dataclass
-class World:
-    """An account with two base tables at time 10, and a hand to move time and write rows."""
-
-    account: Account
-    clock: SimulatedClock
-    applier: Applier
-
-    def at(self, time: int, *statements: Dml) -> World:
-        """Moves time and commits."""
-        self.clock.set(time)
-        if statements:
-            self.applier.commit(Commit(time, statements))
-        return self
-
-    def rows(self, name: str) -> Sequence[tuple[object, ...]]:
-        """A dynamic table's contents without ids, sorted."""
-        table = self.account.dynamic_table(name)
-        width = len(table.columns)
-        stored = self.account.store.current(table).rows()
-        return sorted((row[:width] for row in stored), key=repr)
+from tests.shop import TOTALS, World, shop
+from workload.dml import Delete, Insert
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with own_database() as connection:
-        store = DuckStore(connection)
-        applier = Applier(connection, store)
-        for table in (ORDERS, CITIES):
-            applier.create(table)
-        clock = SimulatedClock()
-        world = World(Account(store=store, clock=clock), clock, applier)
-        rows = ((1, "rome", 10), (2, "rome", 20), (3, None, 5))
-        yield world.at(10, Insert("orders", rows), Insert("cities", (("rome", "italy"),)))
+    with shop() as opened:
+        yield opened
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -157,7 +114,9 @@ def test_a_name_is_taken_once(world: World, name: str) -> None:
 
 @pytest.mark.parametrize("lag", [0, -1])
 def test_a_target_lag_is_positive(world: World, lag: int) -> None:
-    with pytest.raises(DefinitionError, match=f"^target lag of d is {lag} microseconds; make it positive"):
+    with pytest.raises(
+        DefinitionError, match=f"^target lag of d is {lag} microseconds; the least"
+    ):
         world.account.create_dynamic_table("d", TOTALS, target_lag=lag)
 
 

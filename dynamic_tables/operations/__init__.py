@@ -1,0 +1,1 @@
+"""What happens to an account beside its tables' contents: who refreshes, what failed, what is suspended."""

@@ -1,0 +1,262 @@
+"""What users do with the tables of an account beside creating and reading them: lags, groups, rights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Protocol
+
+from dynamic_tables.definition import BaseTable, DynamicTable
+from dynamic_tables.errors import CorruptTable, DefinitionError, MissingPrivilege
+from dynamic_tables.operations.events import (
+    Granted,
+    GroupCreated,
+    GroupDropped,
+    LagSet,
+    Privilege,
+    Published,
+    Refreshed,
+    Resumed,
+    Revoked,
+    Suspended,
+    Trigger,
+)
+from dynamic_tables.operations.state import Operations
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.clock import Clock
+from dynamic_tables.schedule.graph import Graph, Scheduled
+from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
+from dynamic_tables.schedule.lag import Lag, read_lag
+from dynamic_tables.store.port import Store
+from dynamic_tables.turn import Turn
+
+
+class Operated(Protocol):
+    """What operations need of an account; see `dynamic_tables.account.Account`."""
+
+    store: Store
+    clock: Clock
+    lock: Turn
+    role: str
+    process: str
+    minimum_lag: int
+
+    def dynamic_table(self, name: str) -> DynamicTable:
+        """Returns the definition of a dynamic table. Raises DefinitionError."""
+
+    def refresh_together(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
+        """Refreshes tables, and what they read, to one data timestamp. Raises RefreshFailed."""
+
+
+class Operating:
+    """The methods of an account that change how its dynamic tables are kept fresh, and by whom."""
+
+    def alter_dynamic_table(self: Operated, name: str, *, target_lag: Lag) -> DynamicTable:
+        """Gives a dynamic table another target lag, and returns its definition; None means DOWNSTREAM.
+
+        Raises DefinitionError: no such table, or a lag below the minimum. Raises MissingPrivilege.
+
+        Example: `account.alter_dynamic_table("totals", target_lag="10 minutes")`.
+        """
+        with self.lock:
+            table = allowed(self, name, Privilege.OPERATE)
+            lag = read_lag(table.name, target_lag, self.minimum_lag)
+            self.store.journal.add(
+                LagSet(at=self.clock.now(), by=self.process, table=table.name, target_lag=lag)
+            )
+            return self.dynamic_table(name)
+
+    def suspend(self: Operated, name: str) -> None:
+        """Takes a dynamic table out of every schedule; those that read it wait, and show why.
+
+        It can still be refreshed by command. Raises DefinitionError, MissingPrivilege.
+        """
+        with self.lock:
+            table = allowed(self, name, Privilege.OPERATE)
+            self.store.journal.add(Suspended(at=self.clock.now(), by=self.process, table=table.name))
+
+    def resume(self: Operated, name: str) -> None:
+        """Puts a dynamic table back into its schedule, and forgets its errors.
+
+        Its next refresh begins where it stands: nothing that happened meanwhile is lost. Raises
+        DefinitionError, MissingPrivilege.
+        """
+        with self.lock:
+            table = allowed(self, name, Privilege.OPERATE)
+            self.store.journal.add(Resumed(at=self.clock.now(), by=self.process, table=table.name))
+
+    def create_refresh_group(
+        self: Operated,
+        name: str,
+        members: Sequence[str],
+        isolation: Isolation | str = Isolation.READ_COMMITTED,
+    ) -> RefreshGroup:
+        """Makes a group of dynamic tables whose new contents are published together, or not at all.
+
+        With `repeatable_read` all members are at one data timestamp at all times; they are refreshed to one
+        now. With `read_committed` a member with a longer target lag may be older than the others.
+
+        Raises DefinitionError: for members or an isolation that make no group. Raises RefreshFailed: the
+        members cannot be brought to one data timestamp; then there is no group. Raises MissingPrivilege.
+
+        Example: `account.create_refresh_group("positions", ["position", "price"], "repeatable_read")`.
+        """
+        with self.lock:
+            named = [allowed(self, member, Privilege.OPERATE).name for member in members]
+            chosen = Isolation.of(isolation)
+            group = checked_group(name.lower(), named, chosen, graph_of(self), groups_of(self))
+            if chosen is Isolation.REPEATABLE_READ:
+                _bring_together(self, group)
+            published = {
+                member: records[-1].frontier.timestamp
+                for member in group.members
+                if (records := self.store.refreshes(self.dynamic_table(member)))
+            }
+            self.store.journal.add(
+                GroupCreated(
+                    at=self.clock.now(),
+                    by=self.process,
+                    group=group.name,
+                    members=group.members,
+                    isolation=chosen,
+                    published=published,
+                )
+            )
+            return group
+
+    def drop_refresh_group(self: Operated, name: str) -> None:
+        """Ends a group: its members are published one by one again.
+
+        Raises DefinitionError: no such group. Raises MissingPrivilege.
+        """
+        with self.lock:
+            groups = groups_of(self)
+            if name.lower() not in groups:
+                known = ", ".join(groups) or "none"
+                raise DefinitionError(f"no refresh group {name}; there are: {known}")
+            for member in groups[name.lower()].members:
+                allowed(self, member, Privilege.OPERATE)
+            self.store.journal.add(GroupDropped(at=self.clock.now(), by=self.process, group=name.lower()))
+
+    def refresh_groups(self: Operated) -> Sequence[RefreshGroup]:
+        """Returns all refresh groups, oldest first."""
+        with self.lock:
+            return tuple(groups_of(self).values())
+
+    def grant(self: Operated, privilege: Privilege | str, table: str, role: str) -> None:
+        """Gives a role a privilege on a dynamic table: MONITOR, OPERATE, or OWNERSHIP, which has one role.
+
+        This is a guard against mistakes among colleagues: whoever may write the folder can do everything.
+        Raises DefinitionError: no such table or privilege. Raises MissingPrivilege.
+        """
+        with self.lock:
+            name = allowed(self, table, Privilege.OWNERSHIP).name
+            kind = privilege_of(privilege)
+            self.store.journal.add(
+                Granted(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
+            )
+
+    def revoke(self: Operated, privilege: Privilege | str, table: str, role: str) -> None:
+        """Takes a privilege on a dynamic table from a role. Raises DefinitionError, MissingPrivilege."""
+        with self.lock:
+            name = allowed(self, table, Privilege.OWNERSHIP).name
+            kind = privilege_of(privilege)
+            self.store.journal.add(
+                Revoked(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
+            )
+
+    def graph(self: Operated) -> Graph:
+        """Returns who reads whom among the dynamic tables that can be read."""
+        with self.lock:
+            return graph_of(self)
+
+
+def privilege_of(privilege: Privilege | str) -> Privilege:
+    """Returns a privilege given by itself or by its name in any case. Raises DefinitionError."""
+    if isinstance(privilege, Privilege):
+        return privilege
+    try:
+        return Privilege[privilege.upper()]
+    except KeyError:
+        known = ", ".join(Privilege.__members__)
+        raise DefinitionError(f"no privilege {privilege!r}; there are: {known}") from None
+
+
+def allowed(account: Operated, name: str, privilege: Privilege) -> DynamicTable:
+    """Returns a dynamic table on which the role of the account has a privilege.
+
+    A table without an owner is everybody's. OWNERSHIP includes the others, OPERATE includes MONITOR. Raises
+    MissingPrivilege, DefinitionError.
+    """
+    table = account.dynamic_table(name)
+    grants = account.store.journal.poll().of(table.name).grants
+    if not grants.get(Privilege.OWNERSHIP.value):
+        return table
+    enough = {
+        Privilege.MONITOR: tuple(Privilege),
+        Privilege.OPERATE: (Privilege.OPERATE, Privilege.OWNERSHIP),
+        Privilege.OWNERSHIP: (Privilege.OWNERSHIP,),
+    }[privilege]
+    if not any(account.role in grants.get(each.value, ()) for each in enough):
+        raise MissingPrivilege(table.name, privilege.value, account.role)
+    return table
+
+
+def with_lag(table: DynamicTable, operations: Operations) -> DynamicTable:
+    """Returns a definition with the target lag that was set last."""
+    lag = operations.of(table.name).lag
+    return table if lag is None else replace(table, target_lag=lag[0])
+
+
+def graph_of(account: Operated) -> Graph:
+    """Returns who reads whom among the dynamic tables of an account that can be read."""
+    definitions, operations = account.store.definitions(), account.store.journal.poll()
+    tables = []
+    for name in definitions:
+        with suppress(KeyError, CorruptTable):
+            table = definitions[name]
+            if isinstance(table, DynamicTable):
+                kinds = {source: definitions.get(source) for source in table.sources}
+                upstream = tuple(s for s, kind in kinds.items() if isinstance(kind, DynamicTable))
+                bases = tuple(s for s, kind in kinds.items() if isinstance(kind, BaseTable))
+                lag = with_lag(table, operations).target_lag
+                tables.append(Scheduled(table.name, upstream, lag, bases))
+    return Graph.of(tables)
+
+
+def groups_of(account: Operated) -> Mapping[str, RefreshGroup]:
+    """Returns the refresh groups of an account by name."""
+    return account.store.journal.poll().groups
+
+
+def publish(account: Operated, group: RefreshGroup, timestamps: Mapping[str, int]) -> None:
+    """Lets readers see data timestamps of members of a group, all at once."""
+    account.store.journal.add(
+        Published(at=account.clock.now(), by=account.process, group=group.name, versions=timestamps)
+    )
+
+
+def completed(account: Operated, result: RefreshResult, started: int, trigger: Trigger) -> None:
+    """Writes a committed refresh into the journal."""
+    account.store.journal.add(
+        Refreshed(
+            at=account.clock.now(),
+            by=account.process,
+            table=result.table,
+            timestamp=result.timestamp,
+            started=started,
+            trigger=trigger,
+            action=result.action.value,
+        )
+    )
+
+
+def _bring_together(account: Operated, group: RefreshGroup) -> None:
+    """Refreshes all members of a new group to one data timestamp."""
+    newest = [account.store.refreshes(account.dynamic_table(member)) for member in group.members]
+    if any(not records for records in newest):
+        missing = group.members[[not records for records in newest].index(True)]
+        raise DefinitionError(f"refresh group {group.name}: {missing} has no contents yet; refresh it first")
+    if len({records[-1].frontier.timestamp for records in newest}) > 1:
+        account.refresh_together(group.members)

@@ -1,0 +1,160 @@
+"""Keeps an account fresh: a process that refreshes what is due, until it is told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event as Signal, Thread
+from typing import TYPE_CHECKING
+
+from dynamic_tables.errors import DynamicTablesError, StoreError
+from dynamic_tables.operations.events import Claimed, Released, Trigger
+from dynamic_tables.operations.operating import publish
+from dynamic_tables.operations.state import Operations
+from dynamic_tables.operations.states import is_held, table_states, timetable_of
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.due import Due, due
+from dynamic_tables.schedule.failing import RULE, FailureRule
+from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.schedule.timetable import Rhythm
+from dynamic_tables.store.owner import is_gone
+
+if TYPE_CHECKING:
+    from dynamic_tables.account import Account
+
+LEASE = 60 * SECOND
+"""How long a claim holds without another sign of life, in microseconds."""
+
+Told = RefreshResult | DynamicTablesError
+"""What an observer of a runner receives: a refresh that is committed, or why one is not."""
+
+
+def has_ended(process: str) -> bool:
+    """Tells whether a process of this machine has ended; of another machine's only the lease can tell."""
+    # With a commit just now, a process of another machine counts as alive.
+    return is_gone(process, 1 << 62)
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner:
+    """One of the processes that keep an account fresh.
+
+    `lease`: how long its claims hold without a sign of life, in microseconds. `gone`: tells whether a process
+    has ended. `observe`: receives each refresh and each failure.
+    """
+
+    account: Account
+    rhythm: Rhythm = field(default_factory=Rhythm)
+    rule: FailureRule = RULE
+    lease: int = LEASE
+    gone: Callable[[str], bool] = has_ended
+    observe: Callable[[Told], None] = lambda told: None
+
+    def run(self, stop: Signal, *, pause: float = 1.0) -> None:
+        """Refreshes what is due until `stop` is set; a refresh under way is ended first.
+
+        `pause`: seconds between two looks at the account. What one look or refresh raises is observed, and
+        the next look is made all the same.
+        """
+        while not stop.is_set():
+            try:
+                self.run_due(stop)
+            except DynamicTablesError as error:
+                self.observe(error)
+            stop.wait(pause)
+
+    def run_due(self, stop: Signal | None = None) -> int:
+        """Refreshes all that is due now, and what becomes due by that; returns the number of units refreshed.
+
+        Raises DynamicTablesError: the account cannot be read.
+        """
+        count = 0
+        while stop is None or not stop.is_set():
+            ready = self.due()
+            done = 0
+            for each in ready:
+                if stop is not None and stop.is_set():
+                    break
+                done += self.run_unit(each)
+            count += done
+            if not done:
+                break
+        return count
+
+    def due(self) -> list[Due]:
+        """Returns what is due now. Raises DynamicTablesError: the account cannot be read."""
+        with self.account.lock:
+            now, graph = self.now(), self.account.graph()
+            states = table_states(self.account, graph, self.rule, now, self.gone)
+            return list(due(timetable_of(self.account, graph, self.rhythm), states, now))
+
+    def now(self) -> int:
+        """Returns the time, not before the last event: a clock that went back must not undo a claim."""
+        return max(self.account.clock.now(), self.account.store.journal.poll().newest)
+
+    def run_unit(self, unit: Due) -> bool:
+        """Refreshes the tables of a unit, unless another process does; tells whether all went well."""
+        tables = tuple(name for name, _ in unit.steps)
+        with self._claimed(tables, max(timestamp for _, timestamp in unit.steps)) as mine:
+            if not mine:
+                return False
+            for name, timestamp in unit.steps:
+                try:
+                    self._step(name, timestamp)
+                except DynamicTablesError as error:
+                    self.observe(error)
+                    return False
+            with self.account.lock:
+                group = self.account.store.journal.poll().group_of(tables[0])
+                if group is not None:
+                    publish(self.account, group, dict(unit.steps))
+        return True
+
+    def _step(self, name: str, timestamp: int) -> None:
+        with self.account.lock:
+            table = self.account.dynamic_table(name)
+            # Another process may have done it between our look and our claim.
+            if self.account.has_version_at(table, timestamp):
+                return
+            self.account.decide(table, timestamp)
+            self.observe(self.account.run_refresh(table, timestamp, Trigger.SCHEDULED))
+
+    @contextmanager
+    def _claimed(self, tables: tuple[str, ...], timestamp: int) -> Iterator[bool]:
+        """Claims tables inside the block, with a sign of life each third of a lease; yields whether it may."""
+        account, journal = self.account, self.account.store.journal
+
+        def claim(operations: Operations) -> Claimed | None:
+            now = max(account.clock.now(), operations.newest)
+            claims = [operations.of(table).claim for table in tables]
+            if any(is_held(each, account.process, now, self.gone) for each in claims):
+                return None
+            return Claimed(
+                at=now, by=account.process, tables=tables, timestamp=timestamp, until=now + self.lease
+            )
+
+        if journal.append(claim) is None:
+            yield False
+            return
+        ended = Signal()
+
+        def beat() -> None:
+            while not ended.wait(self.lease / SECOND / 3):
+                try:
+                    journal.append(claim)
+                except DynamicTablesError as error:
+                    self.observe(error)
+
+        heart = Thread(target=beat, name="claim", daemon=True)
+        heart.start()
+        try:
+            yield True
+        finally:
+            ended.set()
+            heart.join()
+            try:
+                journal.add(Released(at=account.clock.now(), by=account.process, tables=tables))
+            except StoreError as error:
+                # The claim runs out by itself.
+                self.observe(error)

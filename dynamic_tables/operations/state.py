@@ -1,0 +1,235 @@
+"""What an account's journal adds up to: claims, failures, suspensions, groups, privileges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from dynamic_tables.operations.events import (
+    Claimed,
+    Defined,
+    Dropped,
+    Event,
+    Granted,
+    GroupCreated,
+    GroupDropped,
+    LagSet,
+    Privilege,
+    Published,
+    Refreshed,
+    RefreshFailure,
+    Released,
+    Renamed,
+    Resumed,
+    Revoked,
+    Suspended,
+    Trigger,
+    plain,
+)
+from dynamic_tables.schedule.failing import Failure, Fault
+from dynamic_tables.schedule.group import Isolation, RefreshGroup
+
+KEPT = 64
+"""How many failures and published data timestamps of a table are remembered."""
+
+DURATIONS = 8
+"""How many refreshes a duration is estimated from."""
+
+
+@dataclass(slots=True)
+class Claim:
+    """A refresh under way: by which process, to which data timestamp, and until when it holds."""
+
+    by: str
+    timestamp: int
+    until: int
+
+
+@dataclass(slots=True)
+class TableOperations:
+    """What the journal knows of one table.
+
+    `failures`: of scheduled refreshes since the last success, oldest first. `durations`: of the last
+    refreshes, microseconds. `published`: data timestamps that readers see, of a member of a group. `lag`: a
+    target lag that was set later, in a tuple of one. `grants`: roles by privilege.
+    """
+
+    suspended: bool = False
+    claim: Claim | None = None
+    failures: list[Failure] = field(default_factory=list)
+    durations: list[int] = field(default_factory=list)
+    published: list[int] = field(default_factory=list)
+    lag: tuple[int | None] | None = None
+    grants: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def duration(self) -> int:
+        """The longest of the last refreshes in microseconds; 0 before the first one."""
+        return max(self.durations, default=0)
+
+
+@dataclass(slots=True)
+class Operations:
+    """The state of an account's operations after some events. `newest`: the time of the last event."""
+
+    tables: dict[str, TableOperations] = field(default_factory=dict)
+    groups: dict[str, RefreshGroup] = field(default_factory=dict)
+    newest: int = 0
+
+    def of(self, table: str) -> TableOperations:
+        """Returns what is known of a table."""
+        return self.tables.get(table) or TableOperations()
+
+    def group_of(self, table: str) -> RefreshGroup | None:
+        """Returns the group that a table is in."""
+        return next((group for group in self.groups.values() if table in group.members), None)
+
+    def apply(self, event: Event) -> None:
+        """Adds an event to the state."""
+        self.newest = max(self.newest, event.at)
+        match event:
+            case Claimed(tables=tables, by=by, timestamp=timestamp, until=until):
+                for table in tables:
+                    self._at(table).claim = Claim(by, timestamp, until)
+            case Released(tables=tables, by=by):
+                for table in tables:
+                    claim = self._at(table).claim
+                    if claim is not None and claim.by == by:
+                        self._at(table).claim = None
+            case Refreshed(table=table):
+                known = self._at(table)
+                known.failures.clear()
+                known.durations = [*known.durations[1 - DURATIONS :], event.at - event.started]
+            case RefreshFailure(table=table, trigger=Trigger.SCHEDULED):
+                failure = Failure(event.timestamp, event.at, event.fault, event.reason)
+                self._at(table).failures = [*self._at(table).failures[1 - KEPT :], failure]
+            case RefreshFailure():
+                pass
+            case Suspended() | Resumed() | LagSet() | Dropped() | Renamed() | Defined():
+                self._apply_to_definition(event)
+            case GroupCreated() | GroupDropped() | Published():
+                self._apply_to_group(event)
+            case Granted() | Revoked():
+                self._apply_to_rights(event)
+            case _:
+                assert_never(event)
+
+    def _apply_to_definition(self, event: Suspended | Resumed | LagSet | Dropped | Renamed | Defined) -> None:
+        match event:
+            case Suspended(table=table):
+                self._at(table).suspended = True
+            case Resumed(table=table):
+                self._at(table).suspended = False
+                self._at(table).failures.clear()
+            case LagSet(table=table, target_lag=lag):
+                self._at(table).lag = (lag,)
+            case Dropped(table=table):
+                self.tables.pop(table, None)
+                self._leave_group(table)
+            case Renamed(table=table, name=name):
+                self._rename(table, name)
+            case Defined(table=table):
+                # Another text may not fail where the old one did.
+                self._at(table).failures.clear()
+                self._at(table).lag = None
+            case _:
+                assert_never(event)
+
+    def _apply_to_group(self, event: GroupCreated | GroupDropped | Published) -> None:
+        match event:
+            case GroupCreated(group=name, members=members, isolation=isolation, published=published):
+                self.groups[name] = RefreshGroup(name, members, isolation)
+                for member in members:
+                    self._at(member).published = [published[member]] if member in published else []
+            case GroupDropped(group=name):
+                self._end_group(name)
+            case Published(versions=versions):
+                for member, timestamp in versions.items():
+                    known = self._at(member)
+                    if timestamp not in known.published[-1:]:
+                        known.published = [*known.published[1 - KEPT :], timestamp]
+            case _:
+                assert_never(event)
+
+    def _apply_to_rights(self, event: Granted | Revoked) -> None:
+        roles = self._at(event.table).grants.setdefault(event.privilege.value, [])
+        match event:
+            case Granted(role=role, privilege=privilege):
+                if privilege is Privilege.OWNERSHIP:
+                    roles.clear()
+                if role not in roles:
+                    roles.append(role)
+            case Revoked(role=role):
+                if role in roles:
+                    roles.remove(role)
+            case _:
+                assert_never(event)
+
+    def _at(self, table: str) -> TableOperations:
+        return self.tables.setdefault(table, TableOperations())
+
+    def _end_group(self, name: str) -> None:
+        group = self.groups.pop(name, None)
+        for member in () if group is None else group.members:
+            self._at(member).published = []
+
+    def _leave_group(self, table: str) -> None:
+        group = self.group_of(table)
+        if group is None:
+            return
+        members = tuple(member for member in group.members if member != table)
+        if len(members) < 2:
+            self._end_group(group.name)
+        else:
+            self.groups[group.name] = RefreshGroup(group.name, members, group.isolation)
+
+    def _rename(self, table: str, name: str) -> None:
+        if table in self.tables:
+            self.tables[name] = self.tables.pop(table)
+        group = self.group_of(table)
+        if group is not None:
+            members = tuple(name if member == table else member for member in group.members)
+            self.groups[group.name] = RefreshGroup(group.name, members, group.isolation)
+
+    def to_json(self) -> dict[str, object]:
+        """Returns the state as an object for JSON."""
+        tables = {
+            name: {
+                "suspended": table.suspended,
+                "claim": None
+                if table.claim is None
+                else [table.claim.by, table.claim.timestamp, table.claim.until],
+                "failures": [
+                    [each.timestamp, each.at, each.fault.value, each.reason] for each in table.failures
+                ],
+                "durations": table.durations,
+                "published": table.published,
+                "lag": table.lag,
+                "grants": table.grants,
+            }
+            for name, table in self.tables.items()
+        }
+        groups = {name: [plain(group.members), group.isolation.value] for name, group in self.groups.items()}
+        return {"tables": tables, "groups": groups, "newest": self.newest}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Operations:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for any other object."""
+        tables = {
+            str(name): TableOperations(
+                suspended=bool(table["suspended"]),
+                claim=None if table["claim"] is None else Claim(*table["claim"]),
+                failures=[Failure(at, end, Fault(fault), text) for at, end, fault, text in table["failures"]],
+                durations=list(table["durations"]),
+                published=list(table["published"]),
+                lag=None if table["lag"] is None else (table["lag"][0],),
+                grants={str(privilege): list(roles) for privilege, roles in table["grants"].items()},
+            )
+            for name, table in data["tables"].items()
+        }
+        groups = {
+            str(name): RefreshGroup(name, tuple(members), Isolation(isolation))
+            for name, (members, isolation) in data["groups"].items()
+        }
+        return Operations(tables, groups, int(data["newest"]))

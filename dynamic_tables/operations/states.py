@@ -1,0 +1,84 @@
+"""The state of an account as its scheduler sees it, read from the tables' commits and from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from dynamic_tables.errors import CorruptTable
+from dynamic_tables.operations.state import Claim, Operations
+from dynamic_tables.schedule.due import TableState
+from dynamic_tables.schedule.failing import FailureRule, standing
+from dynamic_tables.schedule.graph import Graph
+from dynamic_tables.schedule.timetable import Rhythm, Timetable, timetable
+
+if TYPE_CHECKING:
+    from dynamic_tables.account import Account
+
+
+def table_states(
+    account: Account, graph: Graph, rule: FailureRule, now: int, gone: Callable[[str], bool]
+) -> Mapping[str, TableState]:
+    """Returns the state of every dynamic table of a graph.
+
+    `gone`: tells whether a process has ended, so that what it claimed is free. A table whose commits cannot
+    be read counts as suspended.
+    """
+    operations = account.store.journal.poll()
+    return {name: _state(account, name, operations, rule, now, gone) for name in graph.order}
+
+
+def _state(
+    account: Account,
+    name: str,
+    operations: Operations,
+    rule: FailureRule,
+    now: int,
+    gone: Callable[[str], bool],
+) -> TableState:
+    known = operations.of(name)
+    try:
+        table = account.dynamic_table(name)
+        stored = [record.frontier.timestamp for record in account.store.refreshes(table)]
+        earliest = None if stored else account.oldest(table)
+    except CorruptTable:
+        return TableState(suspended=True)
+    own = stored[-1] if stored else None
+    held = standing(known.failures, own, rule)
+    return TableState(
+        versions=known.published if operations.group_of(name) is not None else stored,
+        own=own,
+        failed=held.failed,
+        suspended=known.suspended or held.suspended,
+        busy=is_held(known.claim, account.process, now, gone),
+        retry_at=held.retry_at,
+        earliest=earliest,
+    )
+
+
+def is_held(claim: Claim | None, process: str, now: int, gone: Callable[[str], bool]) -> bool:
+    """Tells whether another process that lives holds a claim that has not run out."""
+    return claim is not None and claim.by != process and claim.until > now and not gone(claim.by)
+
+
+def timetable_of(account: Account, graph: Graph, rhythm: Rhythm) -> Timetable:
+    """Returns the timetable of an account, with durations as its last refreshes had them."""
+    operations = account.store.journal.poll()
+    durations = {name: operations.of(name).duration for name in graph.order}
+    groups = {
+        name: group
+        for name, group in operations.groups.items()
+        if all(member in graph.tables for member in group.members)
+    }
+    return timetable(graph, rhythm, groups, durations)
+
+
+def inherited(graph: Graph, states: Mapping[str, TableState]) -> Mapping[str, str]:
+    """Returns for each table below a suspended one the name of that one, the nearest first."""
+    found: dict[str, str] = {}
+    for name in graph.order:
+        for up in graph.tables[name].upstream:
+            cause = up if up in states and states[up].suspended else found.get(up)
+            if cause is not None and name not in found:
+                found[name] = cause
+    return found

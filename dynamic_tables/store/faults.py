@@ -1,0 +1,37 @@
+"""Tells whether the query or the system is to blame for a refresh that failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dynamic_tables.errors import CorruptTable, DefinitionError, UnsupportedError, ValidationFailed
+from dynamic_tables.schedule.failing import Fault
+
+USERS = frozenset({"07", "0A", "21", "22", "23", "42", "46"})
+"""Classes of SQLSTATE that say that the query, or the data it meets, is wrong; 22 is an error in the data."""
+
+STATE = re.compile(r"SQLSTATE: (\w{5})")
+OURS = (CorruptTable, DefinitionError, UnsupportedError, ValidationFailed)
+"""Errors of the engine that another attempt at the same data timestamp would meet again."""
+
+
+def fault_of(error: BaseException) -> Fault:
+    """Returns USER if the same refresh would fail again, as for a division by zero or a dropped source.
+
+    Everything else is SYSTEM: a full disk, a lost connection, a conflict with another writer.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, OURS) or type(cause).__module__.split(".")[0] in ("duckdb", "_duckdb"):
+            return Fault.USER
+        state = STATE.search(str(cause))
+        if state is not None:
+            return Fault.USER if state[1][:2] in USERS else Fault.SYSTEM
+    return Fault.SYSTEM
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__

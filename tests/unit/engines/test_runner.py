@@ -1,0 +1,371 @@
+"""The process that keeps an account fresh, step by step, over tables in memory and simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from threading import Event
+
+import pytest
+
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError, MissingPrivilege, RefreshFailed, StoreError
+from dynamic_tables.operations.runner import Runner, Told
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.failing import FailureRule
+from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.store.port import Action
+from tests.shop import TOTALS, World, shop
+from workload.dml import Delete, Insert
+from workload.query import Call, ColumnRef, Literal
+from workload.types import BOOLEAN, INT
+
+MINUTE = 60 * SECOND
+PERIOD = 48 * SECOND
+RULE = FailureRule(threshold=3, first_wait=SECOND, longest_wait=8 * SECOND)
+ABOVE = "SELECT city, total + 1 AS more FROM totals"
+FAILING = "SELECT id, 10 / amount AS share FROM orders"
+
+WITHOUT_4 = Delete("orders", Call("eq", (ColumnRef("orders", "id", INT), Literal(4, INT)), BOOLEAN))
+
+
+@dataclass
+class Office:
+    """A shop with a runner, and what the runner told."""
+
+    world: World
+    told: list[Told] = field(default_factory=list)
+    runner: Runner = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.runner = self.another("first")
+
+    @property
+    def account(self) -> Account:
+        """The account of the shop."""
+        return self.world.account
+
+    def another(self, process: str) -> Runner:
+        """Returns a runner of another process on the same account."""
+        account = replace(self.account, process=process)
+        return Runner(
+            account=account, rule=RULE, gone=lambda owner: owner == "dead", observe=self.told.append
+        )
+
+    def at(self, time: int, *rows: tuple[int, str | None, int]) -> list[tuple[str, object]]:
+        """Moves time, inserts orders, runs what is due, and returns what was told: table, time or error."""
+        self.world.at(time, *([Insert("orders", rows)] if rows else []))
+        return self.run()
+
+    def run(self) -> list[tuple[str, object]]:
+        """Runs what is due, and returns what was told."""
+        self.told.clear()
+        self.runner.run_due()
+        return [shown(each) for each in self.told]
+
+
+def shown(told: Told) -> tuple[str, object]:
+    """Returns the table of a refresh with its data timestamp, or of a failure with its reason."""
+    match told:
+        case RefreshResult():
+            return told.table, told.timestamp
+        case RefreshFailed():
+            return told.table, told.reason.splitlines()[0]
+        case _:
+            return "", str(told)
+
+
+@pytest.fixture
+def office() -> Iterator[Office]:
+    with shop() as world:
+        yield Office(world)
+
+
+def test_tables_are_refreshed_at_the_times_of_their_periods(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.account.create_dynamic_table("above", ABOVE, target_lag="2 minutes")
+    assert office.at(PERIOD - 1) == []
+    assert office.at(PERIOD + 5, (4, "oslo", 1)) == [("totals", PERIOD)]
+    assert office.at(2 * PERIOD) == [("totals", 2 * PERIOD), ("above", 2 * PERIOD)]
+    assert office.world.rows("totals") == [("oslo", 1), ("rome", 30), (None, 5)]
+    assert office.world.rows("above") == [("oslo", 2), ("rome", 31), (None, 6)]
+
+
+def test_downstream_follows_the_tables_that_read_it(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS)
+    assert office.at(PERIOD) == []
+    office.account.create_dynamic_table("above", ABOVE, target_lag="1 minute", initialize=False)
+    assert office.at(2 * PERIOD) == [("totals", 2 * PERIOD), ("above", 2 * PERIOD)]
+    assert office.told[-1].action is Action.INITIALIZE  # type: ignore[union-attr]
+
+
+def test_a_skipped_time_is_in_the_next_interval(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.world.at(PERIOD - 5, Insert("orders", ((4, "oslo", 1),)))
+    assert office.at(5 * PERIOD + 1) == [("totals", 5 * PERIOD)]
+    assert office.world.rows("totals") == [("oslo", 1), ("rome", 30), (None, 5)]
+
+
+def test_another_lag_is_another_period(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    altered = office.account.alter_dynamic_table("totals", target_lag="5 minutes")
+    assert altered.target_lag == 5 * MINUTE
+    assert office.at(PERIOD) == []
+    assert office.at(4 * PERIOD) == [("totals", 4 * PERIOD)]
+
+
+def test_a_suspended_table_waits_and_loses_nothing(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.account.create_dynamic_table("above", ABOVE, target_lag="1 minute")
+    office.account.suspend("totals")
+    assert office.at(PERIOD + 1, (4, "oslo", 1)) == []
+    assert office.at(2 * PERIOD) == []
+    office.account.resume("totals")
+    assert office.run() == [("totals", 2 * PERIOD), ("above", 2 * PERIOD)]
+    assert office.world.rows("above") == [("oslo", 2), ("rome", 31), (None, 6)]
+
+
+def test_a_user_error_is_not_tried_again_at_its_time_and_suspends_at_the_threshold(office: Office) -> None:
+    office.account.create_dynamic_table("shares", FAILING, target_lag="1 minute")
+    failed = office.at(PERIOD, (4, "oslo", 0))
+    office.at(2 * PERIOD - 1)
+    assert len(failed) == 1
+    assert "zero" in str(failed[0][1]).lower()
+    assert office.run() == []
+    assert len(office.at(2 * PERIOD)) == 1
+    assert len(office.at(3 * PERIOD)) == 1
+    assert office.at(4 * PERIOD) == []
+    office.world.at(4 * PERIOD + 1, WITHOUT_4)
+    office.account.resume("shares")
+    assert office.at(5 * PERIOD) == [("shares", 5 * PERIOD)]
+
+
+def test_a_success_resets_the_count_of_errors(office: Office) -> None:
+    office.account.create_dynamic_table("shares", FAILING, target_lag="1 minute")
+    for number in (1, 2):
+        assert "zero" in str(office.at(number * PERIOD, (4, "oslo", 0))[0][1]).lower()
+    office.world.at(2 * PERIOD + 1, WITHOUT_4)
+    assert office.at(3 * PERIOD) == [("shares", 3 * PERIOD)]
+    for number in (4, 5):
+        assert len(office.at(number * PERIOD, (4, "oslo", 0))) == 1
+    office.world.at(5 * PERIOD + 1, WITHOUT_4)
+    assert office.at(6 * PERIOD) == [("shares", 6 * PERIOD)]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Several processes
+
+
+def test_what_another_process_refreshes_is_left_to_it(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.world.at(PERIOD)
+    other = office.another("second")
+    ready = other.due()
+    with office.runner._claimed(("totals",), PERIOD) as mine:
+        assert mine
+        assert other.due() == []
+        assert not other.run_unit(ready[0])
+    assert other.run_due() == 1
+
+
+@pytest.mark.parametrize("how", ["the process has ended", "the lease has run out"])
+def test_a_claim_ends_with_its_process_or_its_lease(office: Office, how: str) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.world.at(PERIOD)
+    owner = office.another("dead" if how == "the process has ended" else "silent")
+    claim = owner._claimed(("totals",), PERIOD)
+    claim.__enter__()
+    if how == "the lease has run out":
+        assert office.run() == []
+        office.world.at(PERIOD + owner.lease)
+    assert office.run() == [("totals", 2 * PERIOD if how == "the lease has run out" else PERIOD)]
+    claim.__exit__(None, None, None)
+
+
+def test_two_processes_that_see_the_same_refresh_once(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.world.at(PERIOD)
+    other = office.another("second")
+    (ready,) = other.due()
+    assert office.run() == [("totals", PERIOD)]
+    office.told.clear()
+    assert other.run_unit(ready)
+    assert office.told == []
+
+
+def test_a_system_error_is_tried_again_later_and_later(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+
+    def broken(*_: object) -> None:
+        raise StoreError("No space left on device")
+
+    sound = office.runner.account.protocol
+    office.runner.account.protocol = replace(sound, decide=broken)
+    tried = [second for second in range(32) if office.at(PERIOD + second * SECOND, (5 + second, "oslo", 1))]
+    assert tried == [0, 1, 3, 7, 15, 23, 31]
+    office.runner.account.protocol = sound
+    assert office.at(PERIOD + 40 * SECOND) == [("totals", PERIOD)]
+
+
+def test_a_runner_stops_when_it_is_told(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.world.at(PERIOD)
+    stop = Event()
+    office.runner.observe = lambda told: stop.set()
+    office.runner.run(stop, pause=0.01)
+    assert office.account.describe("totals").data_timestamp == PERIOD
+
+
+# ----------------------------------------------------------------------------------------------------
+# Groups
+
+
+COUNTRIES = "SELECT country, COUNT(*) AS n FROM cities GROUP BY country"
+
+
+def grouped(office: Office, isolation: str) -> None:
+    """Creates two tables without a common source, one that joins them, and a group of the two."""
+    office.account.create_dynamic_table("shares", FAILING, target_lag="1 minute")
+    office.account.create_dynamic_table("countries", COUNTRIES, target_lag="2 minutes")
+    office.account.create_dynamic_table(
+        "d", "SELECT s.id, c.n FROM shares AS s CROSS JOIN countries AS c", target_lag="2 minutes"
+    )
+    office.account.create_refresh_group("g", ["countries", "shares"], isolation)
+
+
+def seen(office: Office) -> dict[str, int]:
+    """Returns the data timestamps of the members that readers see, in periods."""
+    account = office.account
+    return {
+        name: account.visible(account.dynamic_table(name))[-1] // PERIOD for name in ("shares", "countries")
+    }
+
+
+def test_with_read_committed_members_may_be_at_different_times(office: Office) -> None:
+    grouped(office, "read_committed")
+    office.at(PERIOD)
+    assert seen(office) == {"shares": 1, "countries": 0}
+    office.at(2 * PERIOD)
+    assert seen(office) == {"shares": 2, "countries": 2}
+
+
+def test_with_repeatable_read_members_are_at_one_time(office: Office) -> None:
+    grouped(office, "repeatable_read")
+    for number in range(1, 5):
+        office.at(number * PERIOD)
+        assert seen(office) == {"shares": number, "countries": number}
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "repeatable_read"])
+def test_a_group_publishes_all_or_nothing(office: Office, isolation: str) -> None:
+    grouped(office, isolation)
+    told = office.at(2 * PERIOD, (4, "oslo", 0))
+    assert [name for name, _ in told if name != "d"] in (["countries", "shares"], ["shares"])
+    assert seen(office) == {"shares": 0, "countries": 0}
+    assert ("d", 2 * PERIOD) not in told
+    office.world.at(2 * PERIOD + 1, WITHOUT_4)
+    told = office.at(4 * PERIOD)
+    assert seen(office) == {"shares": 4, "countries": 4}
+    assert told[-1] == ("d", 4 * PERIOD)
+
+
+def test_a_group_whose_process_died_is_ended_by_the_next(office: Office) -> None:
+    grouped(office, "repeatable_read")
+    office.world.at(2 * PERIOD, Insert("orders", ((4, "oslo", 2),)))
+    (ready,) = office.runner.due()
+    dying = office.another("dead")
+    first, timestamp = ready.steps[0]
+    dying._step(first, timestamp)
+    assert seen(office) == {"shares": 0, "countries": 0}
+    assert office.run() == [(ready.steps[1][0], 2 * PERIOD), ("d", 2 * PERIOD)]
+    assert seen(office) == {"shares": 2, "countries": 2}
+
+
+def test_a_refresh_by_command_takes_the_group_along(office: Office) -> None:
+    grouped(office, "repeatable_read")
+    office.world.at(30)
+    office.account.refresh("d")
+    account = office.account
+    for name in ("shares", "countries", "d"):
+        assert account.visible(account.dynamic_table(name))[-1] == 30
+
+
+def test_a_dropped_group_shows_the_newest_contents(office: Office) -> None:
+    grouped(office, "read_committed")
+    office.at(2 * PERIOD, (4, "oslo", 0))
+    stored = office.account.describe("countries").data_timestamp
+    office.account.drop_refresh_group("g")
+    assert office.account.refresh_groups() == ()
+    assert office.account.visible(office.account.dynamic_table("countries"))[-1] == stored
+
+
+@pytest.mark.parametrize(
+    ("members", "isolation", "message"),
+    [
+        (["shares"], "read_committed", "has 1 members; name at least two"),
+        (["shares", "shares"], "read_committed", "names shares twice"),
+        (["shares", "nothing"], "read_committed", "no table or view named nothing"),
+        (["shares", "orders"], "read_committed", "orders is no dynamic table"),
+        (["shares", "top"], "read_committed", "d reads shares and is read by top; add d to the group"),
+        (["shares", "d"], "serializable", "no isolation 'serializable'; there are: read_committed"),
+    ],
+)
+def test_groups_that_make_no_sense(office: Office, members: list[str], isolation: str, message: str) -> None:
+    grouped(office, "read_committed")
+    office.account.drop_refresh_group("g")
+    office.account.create_dynamic_table("top", "SELECT id FROM d", target_lag="2 minutes")
+    with pytest.raises(DefinitionError, match=message):
+        office.account.create_refresh_group("h", members, isolation)
+    assert office.account.refresh_groups() == ()
+
+
+def test_a_group_is_of_one_component(office: Office) -> None:
+    grouped(office, "read_committed")
+    office.account.drop_refresh_group("g")
+    office.account.drop("d")
+    with pytest.raises(DefinitionError, match="shares and countries have no table in common, above or below"):
+        office.account.create_refresh_group("h", ["shares", "countries"])
+
+
+def test_a_table_is_in_one_group_only(office: Office) -> None:
+    grouped(office, "read_committed")
+    with pytest.raises(DefinitionError, match="shares is in group g already"):
+        office.account.create_refresh_group("h", ["shares", "d"])
+    with pytest.raises(DefinitionError, match="refresh group g exists already"):
+        office.account.create_refresh_group("G", ["shares", "d"])
+
+
+# ----------------------------------------------------------------------------------------------------
+# Roles
+
+
+def test_a_role_needs_the_privilege_for_what_it_does(office: Office) -> None:
+    owner = replace(office.account, role="analyst")
+    guest = replace(office.account, role="guest")
+    owner.create_dynamic_table("totals", TOTALS)
+    for refused in (
+        lambda: guest.describe("totals"),
+        lambda: guest.refresh("totals"),
+        lambda: guest.suspend("totals"),
+        lambda: guest.alter_dynamic_table("totals", target_lag="1 minute"),
+        lambda: guest.drop("totals"),
+        lambda: guest.grant("OPERATE", "totals", "guest"),
+    ):
+        with pytest.raises(MissingPrivilege, match="totals: role guest lacks the privilege"):
+            refused()
+    owner.grant("monitor", "totals", "guest")
+    assert guest.describe("totals").table.name == "totals"
+    with pytest.raises(MissingPrivilege, match="OPERATE"):
+        guest.suspend("totals")
+    owner.grant("operate", "totals", "guest")
+    guest.suspend("totals")
+    owner.revoke("operate", "totals", "guest")
+    with pytest.raises(MissingPrivilege, match="OPERATE"):
+        guest.resume("totals")
+    owner.grant("OWNERSHIP", "totals", "guest")
+    guest.drop("totals")
+    with pytest.raises(
+        DefinitionError, match="no privilege 'select'; there are: MONITOR, OPERATE, OWNERSHIP"
+    ):
+        office.account.create_dynamic_table("free", TOTALS)
+        office.account.grant("select", "free", "guest")
