@@ -30,13 +30,16 @@ from dynamic_tables.errors import (
 )
 from dynamic_tables.operations.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
 from dynamic_tables.operations.operating import Operating, allowed, completed, publish, with_lag
+from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
+from dynamic_tables.schedule.failing import RULE, FailureRule
 from dynamic_tables.schedule.initial import initialization_timestamp
 from dynamic_tables.schedule.lag import MINIMUM_LAG, Lag, read_lag
+from dynamic_tables.schedule.timetable import Rhythm
 from dynamic_tables.store.attached import what_is_missing
 from dynamic_tables.store.faults import fault_of
 from dynamic_tables.store.owner import this_process
@@ -67,12 +70,12 @@ class Description:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account(Operating):
+class Account(Operating, Watching):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
     `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
     who uses it, for privileges. `process`: its name in the journal. `minimum_lag`: the least target lag that
-    it takes, in microseconds.
+    it takes, in microseconds. `rhythm` and `failure_rule`: when tables are refreshed, and when no more.
     """
 
     store: Store
@@ -82,6 +85,8 @@ class Account(Operating):
     role: str = ""
     process: str = field(default_factory=this_process)
     minimum_lag: int = 1
+    rhythm: Rhythm = field(default_factory=Rhythm)
+    failure_rule: FailureRule = RULE
     bound: dict[str, tuple[object, BoundQuery | None, Columns]] = field(default_factory=dict)
     plans: Plans = field(init=False)
     lock: Turn = field(init=False)

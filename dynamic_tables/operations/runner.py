@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event as Signal, Thread
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,8 @@ from dynamic_tables.operations.state import Operations
 from dynamic_tables.operations.states import is_held, table_states, timetable_of
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.due import Due, due
-from dynamic_tables.schedule.failing import RULE, FailureRule
 from dynamic_tables.schedule.lag import SECOND
-from dynamic_tables.schedule.timetable import Rhythm
-from dynamic_tables.store.owner import is_gone
+from dynamic_tables.store.owner import has_ended
 
 if TYPE_CHECKING:
     from dynamic_tables.account import Account
@@ -30,12 +28,6 @@ Told = RefreshResult | DynamicTablesError
 """What an observer of a runner receives: a refresh that is committed, or why one is not."""
 
 
-def has_ended(process: str) -> bool:
-    """Tells whether a process of this machine has ended; of another machine's only the lease can tell."""
-    # With a commit just now, a process of another machine counts as alive.
-    return is_gone(process, 1 << 62)
-
-
 @dataclass(slots=True, kw_only=True)
 class Runner:
     """One of the processes that keep an account fresh.
@@ -45,8 +37,6 @@ class Runner:
     """
 
     account: Account
-    rhythm: Rhythm = field(default_factory=Rhythm)
-    rule: FailureRule = RULE
     lease: int = LEASE
     gone: Callable[[str], bool] = has_ended
     observe: Callable[[Told], None] = lambda told: None
@@ -86,8 +76,8 @@ class Runner:
         """Returns what is due now. Raises DynamicTablesError: the account cannot be read."""
         with self.account.lock:
             now, graph = self.now(), self.account.graph()
-            states = table_states(self.account, graph, self.rule, now, self.gone)
-            return list(due(timetable_of(self.account, graph, self.rhythm), states, now))
+            states = table_states(self.account, graph, now, self.gone)
+            return list(due(timetable_of(self.account, graph), states, now))
 
     def now(self) -> int:
         """Returns the time, not before the last event: a clock that went back must not undo a claim."""
@@ -122,7 +112,7 @@ class Runner:
 
     @contextmanager
     def _claimed(self, tables: tuple[str, ...], timestamp: int) -> Iterator[bool]:
-        """Claims tables inside the block, with a sign of life each third of a lease; yields whether it may."""
+        """Claims tables inside the block, with a sign of life each third of a lease; yields if it may."""
         account, journal = self.account, self.account.store.journal
 
         def claim(operations: Operations) -> Claimed | None:

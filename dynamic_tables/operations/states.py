@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.operations.state import Claim, Operations
 from dynamic_tables.schedule.due import TableState
-from dynamic_tables.schedule.failing import FailureRule, standing
+from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.graph import Graph
-from dynamic_tables.schedule.timetable import Rhythm, Timetable, timetable
+from dynamic_tables.schedule.timetable import Timetable, timetable
 
 if TYPE_CHECKING:
     from dynamic_tables.account import Account
 
 
 def table_states(
-    account: Account, graph: Graph, rule: FailureRule, now: int, gone: Callable[[str], bool]
+    account: Account, graph: Graph, now: int, gone: Callable[[str], bool]
 ) -> Mapping[str, TableState]:
     """Returns the state of every dynamic table of a graph.
 
@@ -25,14 +25,13 @@ def table_states(
     be read counts as suspended.
     """
     operations = account.store.journal.poll()
-    return {name: _state(account, name, operations, rule, now, gone) for name in graph.order}
+    return {name: _state(account, name, operations, now, gone) for name in graph.order}
 
 
 def _state(
     account: Account,
     name: str,
     operations: Operations,
-    rule: FailureRule,
     now: int,
     gone: Callable[[str], bool],
 ) -> TableState:
@@ -44,7 +43,7 @@ def _state(
     except CorruptTable:
         return TableState(suspended=True)
     own = stored[-1] if stored else None
-    held = standing(known.failures, own, rule)
+    held = standing(known.failures, own, account.failure_rule)
     return TableState(
         versions=known.published if operations.group_of(name) is not None else stored,
         own=own,
@@ -61,7 +60,7 @@ def is_held(claim: Claim | None, process: str, now: int, gone: Callable[[str], b
     return claim is not None and claim.by != process and claim.until > now and not gone(claim.by)
 
 
-def timetable_of(account: Account, graph: Graph, rhythm: Rhythm) -> Timetable:
+def timetable_of(account: Account, graph: Graph) -> Timetable:
     """Returns the timetable of an account, with durations as its last refreshes had them."""
     operations = account.store.journal.poll()
     durations = {name: operations.of(name).duration for name in graph.order}
@@ -70,7 +69,7 @@ def timetable_of(account: Account, graph: Graph, rhythm: Rhythm) -> Timetable:
         for name, group in operations.groups.items()
         if all(member in graph.tables for member in group.members)
     }
-    return timetable(graph, rhythm, groups, durations)
+    return timetable(graph, account.rhythm, groups, durations)
 
 
 def inherited(graph: Graph, states: Mapping[str, TableState]) -> Mapping[str, str]:

@@ -34,6 +34,12 @@ def is_gone(owner: str, last_commit_ms: int) -> bool:
     return time.time() * 1000 - last_commit_ms > LEASE_MS
 
 
+def has_ended(process: str) -> bool:
+    """Tells whether a process of this machine has ended; of another machine's only the lease can tell."""
+    # With a commit just now, a process of another machine counts as alive.
+    return is_gone(process, 1 << 62)
+
+
 def _started(process: int) -> str:
     """Returns when a process started, in the kernel's count; empty if there is no such process."""
     try:

@@ -1,0 +1,203 @@
+"""The command `dvs-tables`: run, status, history, refresh, suspend, resume."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dynamic_tables.command.page import page
+from dynamic_tables.command.text import history_text, status_text
+from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.clock import WallClock
+from dynamic_tables.schedule.lag import MINIMUM_LAG, SECOND
+
+if TYPE_CHECKING:
+    from dynamic_tables.account import Account
+    from dynamic_tables.operations.runner import Told
+
+FAILED, MISUSE = 1, 2
+"""Exit codes: the account could not do it; the command was wrong."""
+
+FOLDER = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+ROLE = click.option("--role", default="", help="The role that opens the account.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def command() -> None:
+    """Keeps the dynamic tables in a folder fresh, and shows how they are."""
+
+
+@command.command()
+@FOLDER
+@ROLE
+@click.option("--once", is_flag=True, help="Refresh what is due now, and end.")
+@click.option("--for", "seconds", type=float, help="End after this many seconds.")
+@click.option(
+    "--minimum-lag",
+    type=float,
+    default=MINIMUM_LAG / SECOND,
+    show_default=True,
+    help="In seconds, for tests.",
+)
+@click.option(
+    "--period", type=float, default=48.0, show_default=True, help="The canonical period in seconds."
+)
+def run(
+    folder: Path, role: str, once: bool, seconds: float | None, minimum_lag: float, period: float
+) -> None:
+    """Refreshes what is due, until SIGTERM or Ctrl-C; several processes may run on one folder.
+
+    Every table is kept within its target lag, after the tables that it reads, at data timestamps that all of
+    them have. A refresh under way is ended first; a process that is killed does no harm either.
+    """
+    from dynamic_tables.operations.runner import Runner
+    from dynamic_tables.schedule.timetable import Rhythm
+
+    stop = Event()
+    with _stopping(stop, seconds), _account(folder, role) as account:
+        account.minimum_lag = round(minimum_lag * SECOND)
+        account.rhythm = Rhythm(round(period * SECOND))
+        runner = Runner(account=account, observe=_tell)
+        if once:
+            runner.run_due(stop)
+        else:
+            click.echo(f"{_time()}  keeps {folder} fresh; stop it with Ctrl-C", err=True)
+            runner.run(stop)
+
+
+@command.command()
+@FOLDER
+@ROLE
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page with the graph.")
+def status(folder: Path, role: str, as_json: bool, html: Path | None) -> None:
+    """Shows each dynamic table: its state, its lag beside the target, its last refresh, who refreshes it."""
+    with _account(folder, role) as account:
+        rows = account.dynamic_tables().to_pylist()
+        inputs = account.dependencies().to_pylist()
+    if html is not None:
+        _write(html, page(str(folder), rows, inputs, datetime.now(UTC)))
+    if as_json:
+        click.echo(json.dumps(rows, default=str, indent=2))
+    else:
+        click.echo(status_text(rows), nl=False)
+
+
+@command.command()
+@FOLDER
+@click.argument("table", required=False)
+@ROLE
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The newest so many.")
+def history(folder: Path, table: str | None, role: str, as_json: bool, limit: int) -> None:
+    """Shows the newest refreshes of a table, or of all, with those that failed."""
+    with _account(folder, role) as account:
+        rows = account.refresh_history(table).to_pylist()[-limit:]
+    click.echo(json.dumps(rows, default=str, indent=2) if as_json else history_text(rows), nl=as_json)
+
+
+def _verb(name: str, does: Callable[[Account, str], object], text: str) -> None:
+    @command.command(name, help=text)
+    @FOLDER
+    @click.argument("table")
+    @ROLE
+    def act(folder: Path, table: str, role: str) -> None:
+        with _account(folder, role) as account:
+            does(account, table)
+        click.echo(f"{table}: {name} done")
+
+
+_verb("refresh", lambda account, table: account.refresh(table), "Refreshes a table and what it reads now.")
+_verb("suspend", lambda account, table: account.suspend(table), "Takes a table out of its schedule.")
+_verb("resume", lambda account, table: account.resume(table), "Puts a table back into its schedule.")
+
+
+@contextmanager
+def _account(folder: Path, role: str) -> Iterator[Account]:
+    """Opens an account, and turns its errors into one line and an exit code."""
+    from dynamic_tables.account import Account
+    from dynamic_tables.session import open_session
+
+    try:
+        account = Account.open(str(folder), open_session(app_name="dvs-tables"), WallClock(), role=role)
+        yield account
+    except DynamicTablesError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(FAILED)
+
+
+@contextmanager
+def _stopping(stop: Event, seconds: float | None) -> Iterator[None]:
+    """Sets `stop` on SIGTERM, on SIGINT, or after a time; a second signal ends the process at once."""
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            sys.exit(128 + number)
+        click.echo(f"{_time()}  stops after the refresh under way", err=True)
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
+    alarm: Any = None
+    if seconds is not None:
+        from threading import Timer
+
+        alarm = Timer(seconds, stop.set)
+        alarm.daemon = True
+        alarm.start()
+    try:
+        yield
+    finally:
+        if alarm is not None:
+            alarm.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(told: Told) -> None:
+    match told:
+        case RefreshResult():
+            took = sum(told.record.seconds.values())
+            lag = datetime.now(UTC).timestamp() - told.timestamp / SECOND
+            click.echo(
+                f"{_time()}  {told.table}: {told.action.value}, {_rows(told)}, {took:.2f} s, lag {lag:.1f} s"
+            )
+        case _:
+            click.echo(f"{_time()}  {str(told).splitlines()[0]}", err=True)
+
+
+def _rows(told: RefreshResult) -> str:
+    if told.record.inserted is None:
+        return "written anew"
+    return f"+{told.record.inserted} -{told.record.deleted} rows"
+
+
+def _time() -> str:
+    return datetime.now(UTC).strftime("%H:%M:%S")
+
+
+def _write(path: Path, text: str) -> None:
+    if path.exists() and not path.is_file():
+        click.echo(f"error: {path} is no regular file; name another one", err=True)
+        sys.exit(MISUSE)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"error: {path} cannot be written: {error.strerror}", err=True)
+        sys.exit(FAILED)
+    click.echo(f"wrote {path}", err=True)
+
+
+def main() -> None:
+    """Runs the command."""
+    command(prog_name="dvs-tables")

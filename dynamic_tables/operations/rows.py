@@ -1,0 +1,267 @@
+"""The rows of the tables that show an account's state and history; columns as in `operations.watching`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dynamic_tables.definition import BaseTable, DynamicTable, View
+from dynamic_tables.errors import CorruptTable, MissingPrivilege
+from dynamic_tables.operations.events import (
+    Defined,
+    Dropped,
+    Event,
+    LagSet,
+    Privilege,
+    Refreshed,
+    RefreshFailure,
+    Renamed,
+    Resumed,
+    Suspended,
+)
+from dynamic_tables.operations.lags import lag_summary
+from dynamic_tables.operations.operating import allowed, graph_of
+from dynamic_tables.operations.state import Operations
+from dynamic_tables.operations.states import inherited, is_held, table_states, timetable_of
+from dynamic_tables.schedule.due import TableState
+from dynamic_tables.schedule.failing import standing
+from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.schedule.timetable import Timetable
+from dynamic_tables.store.owner import has_ended
+
+if TYPE_CHECKING:
+    from dynamic_tables.account import Account
+
+Row = dict[str, object]
+
+
+@dataclass(slots=True)
+class Journalled:
+    """What the journal says of one table's refreshes: ends by data timestamp, and failures."""
+
+    ends: dict[int, Refreshed] = field(default_factory=dict)
+    failures: list[RefreshFailure] = field(default_factory=list)
+
+
+def watched(account: Account) -> Sequence[DynamicTable]:
+    """Returns the dynamic tables that the role of the account may see, in order of dependency."""
+    found = []
+    for name in graph_of(account).order:
+        try:
+            found.append(allowed(account, name, Privilege.MONITOR))
+        except MissingPrivilege:
+            continue
+    return found
+
+
+def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
+    """Returns the refreshes in a journal by the name that each table has now."""
+    tables: dict[str, Journalled] = {}
+    for event in events:
+        match event:
+            case Refreshed():
+                tables.setdefault(event.table, Journalled()).ends[event.timestamp] = event
+            case RefreshFailure():
+                tables.setdefault(event.table, Journalled()).failures.append(event)
+            case Dropped():
+                tables.pop(event.table, None)
+            case Renamed() if event.table in tables:
+                tables[event.name] = tables.pop(event.table)
+            case _:
+                pass
+    return tables
+
+
+def refresh_rows(account: Account, tables: Sequence[DynamicTable]) -> Sequence[Row]:
+    """Returns the refreshes of tables, those that failed included, in the order of their ends."""
+    known = journalled(account.store.journal.all_events())
+    rows = [row for table in tables for row in _refreshes(account, table, known.get(table.name))]
+    return sorted(rows, key=lambda row: (row["refresh_end_time"] or row["data_timestamp"], row["name"]))
+
+
+def _refreshes(account: Account, table: DynamicTable, known: Journalled | None) -> Iterable[Row]:
+    known = known or Journalled()
+    for record in account.store.refreshes(table, edited=True):
+        end = known.ends.get(record.frontier.timestamp)
+        yield {
+            "name": table.name,
+            "state": "SUCCEEDED",
+            "state_message": "",
+            "data_timestamp": record.frontier.timestamp,
+            "refresh_start_time": None if end is None else end.started,
+            "refresh_end_time": None if end is None else end.at,
+            "refresh_action": record.action.value,
+            "refresh_trigger": None if end is None else end.trigger.value,
+            "num_inserted_rows": record.inserted,
+            "num_deleted_rows": record.deleted,
+            "reason": record.reason,
+            "process": None if end is None else end.by,
+        }
+    for failure in known.failures:
+        yield {
+            "name": table.name,
+            "state": "FAILED",
+            "state_message": failure.reason,
+            "data_timestamp": failure.timestamp,
+            "refresh_start_time": failure.started,
+            "refresh_end_time": failure.at,
+            "refresh_action": None,
+            "refresh_trigger": failure.trigger.value,
+            "num_inserted_rows": None,
+            "num_deleted_rows": None,
+            "reason": f"{failure.fault.value} error",
+            "process": failure.by,
+        }
+
+
+def table_rows(account: Account) -> Sequence[Row]:
+    """Returns the state of the tables that the role of the account may see."""
+    operations, graph = account.store.journal.poll(), graph_of(account)
+    now = max(account.clock.now(), operations.newest)
+    states = table_states(account, graph, now, has_ended)
+    table = timetable_of(account, graph)
+    waiting = inherited(graph, states)
+    known = journalled(account.store.journal.all_events())
+    return [
+        {
+            **_definition_columns(each, table, operations),
+            **_scheduling(account, each, states[each.name], waiting.get(each.name), operations, now),
+            **_lag_columns(account, each, known.get(each.name, Journalled()), table, now),
+        }
+        for each in watched(account)
+    ]
+
+
+def _definition_columns(each: DynamicTable, table: Timetable, operations: Operations) -> Row:
+    lag, period, group = table.lags[each.name], table.periods.get(each.name), operations.group_of(each.name)
+    return {
+        "name": each.name,
+        "target_lag_sec": _seconds(lag),
+        "target_lag_type": "DOWNSTREAM" if each.target_lag is None else "USER_DEFINED",
+        "period_sec": _seconds(period),
+        "refresh_mode": "INCREMENTAL" if each.incremental else "FULL",
+        "refresh_mode_reason": each.reason,
+        "refresh_group": None if group is None else group.name,
+        "query_text": each.text,
+    }
+
+
+def _scheduling(
+    account: Account,
+    each: DynamicTable,
+    state: TableState,
+    above: str | None,
+    operations: Operations,
+    now: int,
+) -> Row:
+    known = operations.of(each.name)
+    errors = standing(known.failures, state.own, account.failure_rule).errors
+    if known.suspended:
+        shown, why = "SUSPENDED", "suspended by command"
+    elif state.suspended:
+        shown = "SUSPENDED"
+        why = f"{errors} errors in a row" if errors else "its commits cannot be read"
+    elif above is not None:
+        shown, why = "SUSPENDED", f"{above}, which it reads, is suspended"
+    else:
+        shown, why = "RUNNING", ""
+    claim = known.claim if is_held(known.claim, "", now, has_ended) else None
+    return {
+        "scheduling_state": shown,
+        "scheduling_reason": why,
+        "consecutive_errors": errors,
+        "executing_process": None if claim is None else claim.by,
+        "heartbeat_until": None if claim is None else claim.until,
+    }
+
+
+def _lag_columns(account: Account, each: DynamicTable, known: Journalled, table: Timetable, now: int) -> Row:
+    try:
+        records = account.store.refreshes(each)
+        visible = account.visible(each)
+    except CorruptTable:
+        records, visible = (), ()
+    newest = visible[-1] if visible else None
+    ends = sorted((end.at, timestamp) for timestamp, end in known.ends.items())
+    summary = lag_summary(ends, now, table.lags[each.name])
+    failed = max((failure.at for failure in known.failures), default=None)
+    done = max((end.at for end in known.ends.values()), default=None)
+    last = "FAILED" if failed is not None and (done is None or failed > done) else "SUCCEEDED"
+    return {
+        "latest_data_timestamp": newest,
+        "last_completed_refresh_state": last if records or known.failures else None,
+        "lag_sec": None if newest is None else _seconds(max(now - newest, 0)),
+        "mean_lag_sec": None if summary is None else summary.mean / SECOND,
+        "median_lag_sec": None if summary is None else summary.median / SECOND,
+        "p95_lag_sec": None if summary is None else summary.percentile_95 / SECOND,
+        "maximum_lag_sec": None if summary is None else summary.maximum / SECOND,
+        "time_within_target_lag_ratio": None if summary is None else summary.within,
+    }
+
+
+def dependency_rows(account: Account) -> Sequence[Row]:
+    """Returns what each dynamic table reads."""
+    graph, definitions = graph_of(account), account.store.definitions()
+    kinds = {BaseTable: "BASE TABLE", DynamicTable: "DYNAMIC TABLE", View: "VIEW"}
+    arms = {(diamond.bottom, arm) for diamond in graph.diamonds() for arm in diamond.arms}
+    return [
+        {
+            "name": table.name,
+            "input": source,
+            "input_kind": kinds.get(type(definitions.get(source)), "DROPPED"),
+            "diamond": (table.name, source) in arms,
+        }
+        for table in watched(account)
+        for source in table.sources
+    ]
+
+
+def graph_rows(account: Account) -> Sequence[Row]:
+    """Returns each state that a dynamic table's definition had, with its beginning and end."""
+    rows: list[Row] = []
+    current: dict[str, Row] = {}
+
+    def change(name: str, at: int, **columns: object) -> None:
+        before = current.get(name, {})
+        if before:
+            before["valid_to"] = at
+        current[name] = {**before, **columns, "name": name, "valid_from": at, "valid_to": None}
+        rows.append(current[name])
+
+    for event in account.store.journal.all_events():
+        match event:
+            case Defined():
+                change(
+                    event.table,
+                    event.at,
+                    inputs=list(event.sources),
+                    query_text=event.text,
+                    scheduling_state="RUNNING",
+                    **_lag(event.target_lag),
+                )
+            case LagSet():
+                change(event.table, event.at, **_lag(event.target_lag))
+            case Suspended():
+                change(event.table, event.at, scheduling_state="SUSPENDED")
+            case Resumed():
+                change(event.table, event.at, scheduling_state="RUNNING")
+            case Renamed() if event.table in current:
+                before = current.pop(event.table)
+                before["valid_to"] = event.at
+                change(event.name, event.at, **{k: v for k, v in before.items() if k != "name"})
+            case Dropped() if event.table in current:
+                current.pop(event.table)["valid_to"] = event.at
+            case _:
+                pass
+    seen = {table.name for table in watched(account)}
+    return [row for row in rows if row["name"] in seen or row["valid_to"] is not None]
+
+
+def _lag(lag: int | None) -> Row:
+    kind = "DOWNSTREAM" if lag is None else "USER_DEFINED"
+    return {"target_lag_sec": _seconds(lag), "target_lag_type": kind}
+
+
+def _seconds(micros: int | None) -> float | None:
+    return None if micros is None else micros / SECOND

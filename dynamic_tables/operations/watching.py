@@ -1,0 +1,112 @@
+"""State and history of an account as tables; their columns are those that users of Snowflake know.
+
+Each method returns a `pyarrow.Table`: `spark.createDataFrame(table)` and `FROM table` of DuckDB take it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+
+from dynamic_tables.operations.events import Privilege
+from dynamic_tables.operations.operating import allowed
+from dynamic_tables.operations.rows import dependency_rows, graph_rows, refresh_rows, table_rows, watched
+
+if TYPE_CHECKING:
+    from dynamic_tables.account import Account
+
+TIME = pa.timestamp("us", tz="UTC")
+
+REFRESH_HISTORY = pa.schema(
+    [
+        ("name", pa.string()),
+        ("state", pa.string()),
+        ("state_message", pa.string()),
+        ("data_timestamp", TIME),
+        ("refresh_start_time", TIME),
+        ("refresh_end_time", TIME),
+        ("refresh_action", pa.string()),
+        ("refresh_trigger", pa.string()),
+        ("num_inserted_rows", pa.int64()),
+        ("num_deleted_rows", pa.int64()),
+        ("reason", pa.string()),
+        ("process", pa.string()),
+    ]
+)
+DYNAMIC_TABLES = pa.schema(
+    [
+        ("name", pa.string()),
+        ("scheduling_state", pa.string()),
+        ("scheduling_reason", pa.string()),
+        ("target_lag_sec", pa.float64()),
+        ("target_lag_type", pa.string()),
+        ("period_sec", pa.float64()),
+        ("refresh_mode", pa.string()),
+        ("refresh_mode_reason", pa.string()),
+        ("refresh_group", pa.string()),
+        ("latest_data_timestamp", TIME),
+        ("last_completed_refresh_state", pa.string()),
+        ("lag_sec", pa.float64()),
+        ("mean_lag_sec", pa.float64()),
+        ("median_lag_sec", pa.float64()),
+        ("p95_lag_sec", pa.float64()),
+        ("maximum_lag_sec", pa.float64()),
+        ("time_within_target_lag_ratio", pa.float64()),
+        ("consecutive_errors", pa.int64()),
+        ("executing_process", pa.string()),
+        ("heartbeat_until", TIME),
+        ("query_text", pa.string()),
+    ]
+)
+DEPENDENCIES = pa.schema(
+    [("name", pa.string()), ("input", pa.string()), ("input_kind", pa.string()), ("diamond", pa.bool_())]
+)
+GRAPH_HISTORY = pa.schema(
+    [
+        ("name", pa.string()),
+        ("valid_from", TIME),
+        ("valid_to", TIME),
+        ("inputs", pa.list_(pa.string())),
+        ("target_lag_sec", pa.float64()),
+        ("target_lag_type", pa.string()),
+        ("scheduling_state", pa.string()),
+        ("query_text", pa.string()),
+    ]
+)
+
+
+class Watching:
+    """The methods of an account that show the state and the history of its dynamic tables."""
+
+    def refresh_history(self, name: str | None = None) -> pa.Table:
+        """Returns every refresh of a dynamic table, or of all on which the role has MONITOR, by end.
+
+        A refresh that was committed by a process that died right afterwards has no end. Raises
+        DefinitionError, MissingPrivilege.
+        """
+        account = cast("Account", self)
+        with account.lock:
+            tables = [allowed(account, name, Privilege.MONITOR)] if name else watched(account)
+            return pa.Table.from_pylist(refresh_rows(account, tables), REFRESH_HISTORY)
+
+    def dynamic_tables(self) -> pa.Table:
+        """Returns the state of all dynamic tables on which the role has MONITOR, in order of dependency."""
+        account = cast("Account", self)
+        with account.lock:
+            return pa.Table.from_pylist(table_rows(account), DYNAMIC_TABLES)
+
+    def dependencies(self) -> pa.Table:
+        """Returns what each dynamic table reads, views expanded.
+
+        `diamond`: the table reads the input, or something below it, by two or more ways.
+        """
+        account = cast("Account", self)
+        with account.lock:
+            return pa.Table.from_pylist(dependency_rows(account), DEPENDENCIES)
+
+    def graph_history(self) -> pa.Table:
+        """Returns what each dynamic table was, and when: its inputs, target lag, state and text."""
+        account = cast("Account", self)
+        with account.lock:
+            return pa.Table.from_pylist(graph_rows(account), GRAPH_HISTORY)
