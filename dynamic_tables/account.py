@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import (
@@ -29,7 +29,9 @@ from dynamic_tables.errors import (
     StoreError,
 )
 from dynamic_tables.operations.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
+from dynamic_tables.operations.evolving import Evolving
 from dynamic_tables.operations.operating import Operating, allowed, completed, publish, with_lag
+from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,127}$")
 
+Kind = TypeVar("Kind", View, DynamicTable)
+
 Observe = Callable[[RefreshResult], None]
 """Receives each refresh as soon as it is committed."""
 
@@ -70,7 +74,7 @@ class Description:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account(Operating, Watching):
+class Account(Operating, Watching, Evolving):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
     `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
@@ -128,7 +132,7 @@ class Account(Operating, Watching):
         with self.lock:
             pairs = columns.items() if isinstance(columns, Mapping) else columns
             typed = tuple((column, column_type(column, text)) for column, text in pairs)
-            table = BaseTable(self._new_name(name), typed)
+            table = BaseTable(self.new_name(name), typed)
             self._writable().create_base_table(table)
             return table
 
@@ -147,7 +151,7 @@ class Account(Operating, Watching):
         """
         with self.lock:
             return self._frames().attach(
-                self._new_name(name), path_or_name, lambda table: _warn_of(table, depth=6)
+                self.new_name(name), path_or_name, lambda table: _warn_of(table, depth=6)
             )
 
     def execute(self, *statements: str) -> Mapping[str, int]:
@@ -175,13 +179,30 @@ class Account(Operating, Watching):
             raise DefinitionError("this account's store keeps no base tables; write them where they live")
         return self.store
 
-    def create_view(self, name: str, query: str) -> View:
-        """Adds a view; its query may be one that only FULL can refresh. Raises DefinitionError."""
+    def create_view(self, name: str, query: str, *, or_replace: bool = False) -> View:
+        """Adds a view; its query may be one that only FULL can refresh. Raises DefinitionError.
+
+        `or_replace`: a view of the name gets this query; the tables that read it are written anew.
+        """
         with self.lock:
-            view = View(self._new_name(name), query)
-            read_query(query, self.store.definitions(), self.rules, self._analyzer)
-            self.store.create_view(view)
+            old = self._replaced(name, View) if or_replace else None
+            view = View(self.new_name(name) if old is None else old.name, query)
+            definitions = self.store.definitions()
+            if old is not None:
+                ensure_acyclic(definitions, view.name, query)
+            read_query(query, definitions, self.rules, self._analyzer)
+            if old is None:
+                self.store.create_view(view)
+            else:
+                self.store.redefine(view)
             return view
+
+    def _replaced(self, name: str, kind: type[Kind]) -> Kind | None:
+        """Returns the definition that a new one replaces; None if there is none of the name."""
+        old = self.store.definitions().get(name.lower())
+        if old is not None and not isinstance(old, kind):
+            raise DefinitionError(f"{old.name} exists already and is something else; drop it first")
+        return old
 
     def create_dynamic_table(
         self,
@@ -192,8 +213,11 @@ class Account(Operating, Watching):
         refresh_mode: RefreshMode | str = RefreshMode.AUTO,
         full_above: float = FULL_ABOVE,
         initialize: bool = True,
+        or_replace: bool = False,
     ) -> DynamicTable:
         """Adds a dynamic table and initializes it, unless `initialize` is False: then a schedule does.
+
+        `or_replace`: a dynamic table of the name gets this definition, and new contents by it.
 
         `target_lag`: a text such as "5 minutes", microseconds, or a timedelta; None means DOWNSTREAM.
 
@@ -210,26 +234,45 @@ class Account(Operating, Watching):
         Example: `account.create_dynamic_table("totals", "SELECT city, SUM(n) AS n FROM r GROUP BY city")`.
         """
         with self.lock:
-            name = self._new_name(name)
+            old = self._replaced(name, DynamicTable) if or_replace else None
+            name = self.new_name(name) if old is None else old.name
+            if old is not None:
+                allowed(self, name, Privilege.OWNERSHIP)
+                ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
             table = define(
                 name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
             )
-            self.store.create_dynamic_table(table)
-            self._note_definition(table)
+            if old is None:
+                self.store.create_dynamic_table(table)
+            else:
+                self.store.redefine(table)
+            self.note_definition(table)
             if initialize:
-                try:
-                    self.initialize(table.name)
-                except BaseException:
-                    self.store.drop(table)
-                    self.store.journal.add(Dropped(at=self.clock.now(), by=self.process, table=table.name))
-                    raise
+                self._first_contents(table, old)
             definitions = self.store.definitions()
             for source in table.sources if table.incremental else ():
                 _warn_of(definitions[source])
             return table
 
-    def _note_definition(self, table: DynamicTable) -> None:
+    def _first_contents(self, table: DynamicTable, old: DynamicTable | None) -> None:
+        """Writes the contents of a new or replaced table; if that fails, all is as before."""
+        try:
+            if old is None:
+                self.initialize(table.name)
+            else:
+                self.refresh(table.name)
+        except BaseException:
+            self.forget(table.name)
+            if old is None:
+                self.store.drop(table)
+                self.store.journal.add(Dropped(at=self.clock.now(), by=self.process, table=table.name))
+            else:
+                self.store.redefine(old)
+                self.note_definition(old)
+            raise
+
+    def note_definition(self, table: DynamicTable) -> None:
         """Writes a new definition into the journal, and the role of the account as its owner."""
         at, by = self.clock.now(), self.process
         self.store.journal.add(
@@ -334,7 +377,7 @@ class Account(Operating, Watching):
         def visit(table: DynamicTable) -> None:
             if table.name in ordered:
                 return
-            for source in table.sources:
+            for source in sources_now(table, definitions):
                 upstream = definitions.get(source)
                 if isinstance(upstream, DynamicTable):
                     visit(upstream)
@@ -378,7 +421,7 @@ class Account(Operating, Watching):
         Example: `account.read("totals").show()`.
         """
         with self.lock:
-            definition, store = self._existing(name), self._frames()
+            definition, store = self.existing(name), self._frames()
             if isinstance(definition, View):
                 raise DefinitionError(f"{definition.name} is a view; only tables are read")
             if at is None and isinstance(definition, DynamicTable):
@@ -400,7 +443,7 @@ class Account(Operating, Watching):
         Raises DefinitionError: for no base table, or another mode. Raises StoreError: if the write fails.
         """
         with self.lock:
-            definition, store = self._existing(name), self._frames()
+            definition, store = self.existing(name), self._frames()
             if not isinstance(definition, BaseTable):
                 raise DefinitionError(f"{definition.name} is no base table; only base tables are written")
             if mode not in ("append", "overwrite"):
@@ -415,6 +458,7 @@ class Account(Operating, Watching):
     def refreshing(self, table: DynamicTable) -> Refreshing:
         """Returns a refresh of one table alone, not yet run. Raises DefinitionError: a source was dropped."""
         definitions = self.store.definitions()
+        table = replace(table, sources=sources_now(table, definitions))
         sources: dict[str, BaseTable | DynamicTable] = {}
         for source in table.sources:
             definition = definitions.get(source)
@@ -472,23 +516,31 @@ class Account(Operating, Watching):
             table = allowed(self, name, Privilege.MONITOR)
             return Description(table, self.store.refreshes(table))
 
-    def drop(self, name: str) -> None:
-        """Removes a table or view. Raises DefinitionError while another definition reads it."""
+    def drop(self, name: str, *, even_if_read: bool = False) -> None:
+        """Removes a table or view; `undrop` brings it back, until another one of its name is dropped.
+
+        `even_if_read`: also one that others read; these fail to refresh until it is back, or replaced.
+        Raises DefinitionError: another definition reads it. Raises MissingPrivilege.
+        """
         with self.lock:
-            if isinstance(self.store, FrameStore) and self.store.is_lost(name.lower()):
+            if not even_if_read:
                 self._ensure_unread(name.lower())
+            if isinstance(self.store, FrameStore) and self.store.is_lost(name.lower()):
                 self.store.detach(name.lower())
                 return
-            definition = self._existing(name)
+            definition = self.existing(name)
             if isinstance(definition, DynamicTable):
                 allowed(self, definition.name, Privilege.OWNERSHIP)
-            self._ensure_unread(definition.name)
-            self.bound.pop(definition.name, None)
-            self.plans.forget()
+            self.forget(definition.name)
             self.store.drop(definition)
             if isinstance(definition, DynamicTable):
                 dropped = Dropped(at=self.clock.now(), by=self.process, table=definition.name)
                 self.store.journal.add(dropped)
+
+    def forget(self, name: str) -> None:
+        """Forgets what was computed for a table whose definition changes."""
+        self.bound.pop(name, None)
+        self.plans.forget()
 
     def _ensure_unread(self, name: str) -> None:
         """Raises DefinitionError if a view or dynamic table reads a table or view."""
@@ -500,7 +552,7 @@ class Account(Operating, Watching):
 
     def dynamic_table(self, name: str) -> DynamicTable:
         """Returns the definition of a dynamic table. Raises DefinitionError: no such dynamic table."""
-        definition = self._existing(name)
+        definition = self.existing(name)
         if not isinstance(definition, DynamicTable):
             raise DefinitionError(f"{definition.name} is no dynamic table")
         return with_lag(definition, self.store.journal.poll())
@@ -511,7 +563,7 @@ class Account(Operating, Watching):
         ordered: dict[str, DynamicTable] = {}
 
         def visit(current: DynamicTable) -> None:
-            for source in current.sources:
+            for source in sources_now(current, definitions):
                 definition = definitions.get(source)
                 if isinstance(definition, DynamicTable) and source not in ordered:
                     visit(definition)
@@ -541,14 +593,14 @@ class Account(Operating, Watching):
         """Tells whether the table has a refresh with exactly this data timestamp."""
         return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
 
-    def _existing(self, name: str) -> Definition:
+    def existing(self, name: str) -> Definition:
         definitions = self.store.definitions()
         if name.lower() not in definitions:
             known = ", ".join(definitions) or "none"
             raise DefinitionError(f"no table or view named {name}; there are: {known}")
         return definitions[name.lower()]
 
-    def _new_name(self, name: str) -> str:
+    def new_name(self, name: str) -> str:
         if not NAME.match(name):
             raise DefinitionError(f"{name!r} is no name; use letters, digits and _, starting with a letter")
         if name.lower() in self.store.definitions():

@@ -22,6 +22,7 @@ from dynamic_tables.operations.events import (
     Suspended,
     Trigger,
 )
+from dynamic_tables.operations.reading import sources_now
 from dynamic_tables.operations.state import Operations
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import Clock
@@ -217,7 +218,7 @@ def graph_of(account: Operated) -> Graph:
         with suppress(KeyError, CorruptTable):
             table = definitions[name]
             if isinstance(table, DynamicTable):
-                kinds = {source: definitions.get(source) for source in table.sources}
+                kinds = {source: definitions.get(source) for source in sources_now(table, definitions)}
                 upstream = tuple(s for s, kind in kinds.items() if isinstance(kind, DynamicTable))
                 bases = tuple(s for s, kind in kinds.items() if isinstance(kind, BaseTable))
                 lag = with_lag(table, operations).target_lag

@@ -5,7 +5,7 @@ A FULL table over an operator without a rule runs its text as it is, after these
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -109,6 +109,25 @@ def names_in(text: str) -> tuple[str, ...]:
     tree = parse_query(text)
     ensure_deterministic(tree)
     return tuple(dict.fromkeys(_relations(tree)))
+
+
+def renamed_text(text: str, names: Mapping[str, str]) -> str:
+    """Returns a query that reads other relations in place of some; all else stays as it is written.
+
+    Example: `renamed_text("SELECT r.a FROM r", {"r": "s"})` is `SELECT r.a FROM s AS r`.
+    """
+    places: list[tuple[int, int, str]] = []
+    for table in parse_query(text).find_all(exp.Table):
+        other = names.get(table.name.lower())
+        if other is None or _is_cte(table):
+            continue
+        start, end = table.this.meta["start"], table.this.meta["end"] + 1
+        # Without an alias, columns are named by the table; they go on to be.
+        alias = "" if table.args.get("alias") else f" AS {text[start:end]}"
+        places.append((start, end, f"{other}{alias}"))
+    for start, end, new in sorted(places, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
 
 
 def _relations(tree: exp.Expr) -> Iterable[str]:

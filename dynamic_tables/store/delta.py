@@ -181,6 +181,28 @@ class DeltaStore:
         self.commits.seen.pop(definition.name, None)
         self.versions.forget(definition.name)
 
+    def redefine(self, definition: Definition) -> None:
+        """Writes another definition of a view or dynamic table; its rows stay until the next refresh."""
+        self.folder.redefine(definition)
+        self.computing.forget()
+
+    def restore(self, name: str) -> Definition:
+        """Brings back the table or view that was dropped last under a name. Raises DefinitionError."""
+        return self._named_anew(self.folder.restore(name))
+
+    def rename(self, name: str, other: str) -> Definition:
+        """Gives a table or view another name that is free; returns its definition."""
+        self.commits.seen.pop(name, None)
+        self.versions.forget(name)
+        return self._named_anew(self.folder.rename(name, other))
+
+    def _named_anew(self, definition: Definition) -> Definition:
+        self.commits.seen.pop(definition.name, None)
+        self.versions.forget(definition.name)
+        if isinstance(definition, BaseTable):
+            self.time.add_table(definition.name)
+        return definition
+
     def close(self) -> None:
         """Drops the store's views and names in Spark's catalog; the tables remain. It is the last call."""
         self.computing.forget()

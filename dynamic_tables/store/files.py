@@ -40,8 +40,8 @@ class Files(Protocol):
         However many processes call it at once, one of them gets True, and no reader sees a part of the text.
         """
 
-    def remove(self, folder: str) -> None:
-        """Removes a folder with its contents; renamed first, so that a crash leaves no half of a table."""
+    def rename(self, folder: str, other: str) -> None:
+        """Gives a folder another path, at once; one that is there is removed before. Raises OSError."""
 
 
 class LocalFiles(Files):
@@ -81,12 +81,11 @@ class LocalFiles(Files):
             written.unlink(missing_ok=True)
         return True
 
-    def remove(self, folder: str) -> None:
-        path = Path(folder)
-        hidden = path.with_name(f".dropped-{path.name}")
-        shutil.rmtree(hidden, ignore_errors=True)
-        path.rename(hidden)
-        shutil.rmtree(hidden)
+    def rename(self, folder: str, other: str) -> None:
+        target = Path(other)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        Path(folder).rename(target)
 
 
 class HadoopFiles(Files):
@@ -136,13 +135,13 @@ class HadoopFiles(Files):
         folder.getFileSystem(self.conf).mkdirs(folder)
         return create_once(self.spark, folder.toString(), file, text)
 
-    def remove(self, folder: str) -> None:
-        path = self._path(folder)
-        hidden = self.jvm.org.apache.hadoop.fs.Path(path.getParent(), f".dropped-{path.getName()}")
-        system = path.getFileSystem(self.conf)
-        system.delete(hidden, True)
-        system.rename(path, hidden)
-        system.delete(hidden, True)
+    def rename(self, folder: str, other: str) -> None:
+        with java_errors(folder):
+            path, target = self._path(folder), self._path(other)
+            system = path.getFileSystem(self.conf)
+            system.mkdirs(target.getParent())
+            system.delete(target, True)
+            system.rename(path, target)
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
         with java_errors(folder):

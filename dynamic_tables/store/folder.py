@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+DROPPED = ".dropped"
+"""The sub-folder of an account that holds what was dropped, until the next table of the name is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A table or view as it was read last: its log, Delta's description, place in the order of creation.
@@ -282,19 +286,58 @@ class Folder:
         return max((entry.order for entry in self.entries.values()), default=0) + 1
 
     def remove(self, name: str) -> None:
-        """Removes a table with its folder, its name in Spark's catalog and its log in Delta's cache.
+        """Puts a table aside, with its name in Spark's catalog and its log in Delta's cache.
 
-        Of an attached table it removes the pointer, and touches no file of the table itself.
+        `restore` brings it back, until another table of its name is removed. Of an attached table only the
+        pointer is put aside, and no file of the table itself is touched.
         """
-        own = self._own_place(name)
+        self._move(name, self._own_place(name), self._dropped_place(name))
+        self.entries.pop(name, None)
+
+    def restore(self, name: str) -> Definition:
+        """Brings back the table or view that was removed last under a name. Raises DefinitionError."""
+        dropped = self._dropped_place(name)
+        if not self.files.exists(dropped):
+            known = ", ".join(sorted(self.files.folders(f"{self.path}/{DROPPED}"))) or "none"
+            raise DefinitionError(f"no dropped table or view {name}; there are: {known}")
+        self._move(name, dropped, self._own_place(name))
+        return self.polled_definition(name)
+
+    def rename(self, name: str, other: str) -> Definition:
+        """Gives a table or view another name that is free; returns its definition."""
+        self._move(name, self._own_place(name), self._own_place(other))
+        self.entries.pop(name, None)
+        return self.polled_definition(other)
+
+    def polled_definition(self, name: str) -> Definition:
+        """Returns the definition in a folder, read now."""
+        self.polled(name)
+        self.looked_at.add(name)
+        return self.entries[name].definition
+
+    def redefine(self, definition: Definition) -> None:
+        """Writes another definition into a table or view; its rows stay. Raises StoreError."""
+        name = definition.name
+        properties = to_properties(definition, self.entries[name].order)
+        pairs = ", ".join(f"{SPARK.string(key)} = {SPARK.string(value)}" for key, value in properties.items())
+        with store_errors(name):
+            place = f"delta.{SPARK.identifier(self._own_place(name))}"
+            self.session.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ({pairs})")
+        self.polled(name)
+
+    def _move(self, name: str, place: str, other: str) -> None:
         with store_errors(name):
             if name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
-            self.files.remove(own)
-            self._forget_in_delta(own)
-        self.entries.pop(name, None)
+            self.files.rename(place, other)
+            # Delta caches logs by path.
+            self._forget_in_delta(place)
+            self._forget_in_delta(other)
         self._active.pop(name, None)
+
+    def _dropped_place(self, name: str) -> str:
+        return f"{self.path}/{DROPPED}/{name}"
 
     def register(self, name: str) -> None:
         """Gives a base table its plain name in the session's current database, for users' statements."""

@@ -108,6 +108,9 @@ class Store(Protocol):
     def drop(self, definition: Definition) -> None:
         """Removes a table or view with everything stored of it."""
 
+    def redefine(self, definition: Definition) -> None:
+        """Writes another definition of a view or dynamic table; its rows stay until the next refresh."""
+
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
         """Returns the versions of a table: commits of a base table, refreshes of a dynamic table."""
 
@@ -210,6 +213,12 @@ class FrameStore(WritableStore, Protocol):
 
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
+
+    def restore(self, name: str) -> Definition:
+        """Brings back the table or view that was dropped last under a name. Raises DefinitionError."""
+
+    def rename(self, name: str, other: str) -> Definition:
+        """Gives a table or view another name that is free; returns its definition."""
 
     def reach(self, timestamp: int) -> None:
         """Makes `history` return what base tables were at a data timestamp, however long ago."""

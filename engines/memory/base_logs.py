@@ -49,8 +49,12 @@ class FilesInMemory(Files):
     def put(self, file: str, text: str) -> bool:
         return self.texts.setdefault(file, text) is text
 
-    def remove(self, folder: str) -> None:
-        self.texts = {path: text for path, text in self.texts.items() if not path.startswith(f"{folder}/")}
+    def rename(self, folder: str, other: str) -> None:
+        start, end = f"{folder}/", f"{other}/"
+        kept = {path: text for path, text in self.texts.items() if not path.startswith(end)}
+        self.texts = {
+            end + path[len(start) :] if path.startswith(start) else path: text for path, text in kept.items()
+        }
 
     def _below(self, folder: str) -> list[str]:
         start = f"{folder}/"

@@ -129,6 +129,10 @@ class MemoryStore(ABC, Generic[Rows]):
         self.created += 1
         self.tables[table.name] = StoredTable(identity=f"{table.name}#{self.created}")
 
+    def redefine(self, definition: Definition) -> None:
+        """Writes another definition; the versions stay."""
+        self.known[definition.name] = definition
+
     def drop(self, definition: Definition) -> None:
         """Removes a table with its versions, or a view."""
         del self.known[definition.name]

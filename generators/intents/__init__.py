@@ -96,7 +96,7 @@ WEIGHTS: Mapping[str, int] = {
 }
 """How many times as often as the others an intent is drawn, by how long its faults lived in hunts.
 
-Those have several variants, most of which would never come up if the intent were drawn as often as the others.
+They have several variants, most of which would never come up if the intent were drawn as often as others.
 """
 
 __all__ = ["INTENTS", "WEIGHTS", "Act", "Script"]

@@ -1,0 +1,200 @@
+"""What happens to dynamic tables on Delta when something above them changes (DVS paper, 3.4 and 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError, RefreshFailed
+from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.port import Action
+
+pytestmark = pytest.mark.spark
+
+TOTALS = "SELECT city, SUM(amount) AS total FROM orders GROUP BY city"
+
+
+class Shop:
+    """An account with orders, a view over them, totals, and a table above totals; each step is a new time."""
+
+    def __init__(self, path: Path, spark: SparkSession) -> None:
+        self.path, self.spark, self.clock = path, spark, SimulatedClock(10)
+        self.account = Account.open(str(path), spark, self.clock)
+        account = self.account
+        account.create_base_table("orders", {"id": "INT", "city": "STRING", "amount": "BIGINT"})
+        account.execute("INSERT INTO orders VALUES (1, 'rome', 10), (2, 'oslo', 5)")
+        account.create_view("big", "SELECT id, city FROM orders WHERE amount > 5")
+        account.create_dynamic_table("totals", TOTALS)
+        account.create_dynamic_table("more", "SELECT city, total + 1 AS more FROM totals")
+        account.create_dynamic_table("bigs", "SELECT city, COUNT(*) AS n FROM big GROUP BY city")
+
+    def refresh(self, name: str, *statements: str) -> Action:
+        """Moves time, writes, refreshes a table and returns the action of its refresh."""
+        self.clock.set(self.clock.time + 10)
+        if statements:
+            self.account.execute(*statements)
+        return self.account.refresh(name)[-1].action
+
+    def rows(self, name: str) -> set[tuple[object, ...]]:
+        """Returns the rows of a table."""
+        return {tuple(row) for row in self.account.read(name).collect()}
+
+
+@pytest.fixture
+def shop(tmp_path: Path, spark: SparkSession) -> Iterator[Shop]:
+    made = Shop(tmp_path / "account", spark)
+    yield made
+    assert isinstance(made.account.store, DeltaStore)
+    made.account.store.close()
+
+
+def test_a_dropped_table_fails_what_reads_it_until_it_is_back(shop: Shop) -> None:
+    with pytest.raises(DefinitionError, match="orders is read by big; drop that first"):
+        shop.account.drop("orders")
+    shop.account.drop("orders", even_if_read=True)
+    with pytest.raises(DefinitionError, match="totals reads orders, which was dropped"):
+        shop.refresh("totals")
+    assert shop.rows("totals") == {("rome", 10), ("oslo", 5)}
+    shop.account.undrop("orders")
+    assert shop.refresh("more", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
+    assert shop.rows("more") == {("rome", 12), ("oslo", 6)}
+
+
+def test_nothing_comes_back_that_was_not_dropped(shop: Shop) -> None:
+    with pytest.raises(DefinitionError, match="no dropped table or view nothing; there are: none"):
+        shop.account.undrop("nothing")
+    with pytest.raises(DefinitionError, match="totals exists already"):
+        shop.account.undrop("totals")
+
+
+def test_a_renamed_table_is_missed_and_found_again(shop: Shop) -> None:
+    shop.account.rename("orders", "purchases")
+    with pytest.raises(DefinitionError, match="totals reads orders, which was dropped"):
+        shop.refresh("totals")
+    shop.clock.set(30)
+    shop.account.execute("INSERT INTO purchases VALUES (3, 'rome', 1)")
+    shop.account.rename("purchases", "orders")
+    assert shop.refresh("totals") is Action.INCREMENTAL
+    assert shop.rows("totals") == {("rome", 11), ("oslo", 5)}
+
+
+def test_a_renamed_dynamic_table_keeps_its_contents_and_its_history(shop: Shop) -> None:
+    shop.account.rename("totals", "sums")
+    assert shop.refresh("sums", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
+    assert shop.rows("sums") == {("rome", 11), ("oslo", 5)}
+    history = shop.account.refresh_history("sums").to_pylist()
+    assert [row["refresh_action"] for row in history] == ["INITIALIZE", "INCREMENTAL"]
+    assert all(row["refresh_end_time"] is not None for row in history)
+
+
+def test_swapped_tables_are_read_anew(shop: Shop) -> None:
+    shop.account.create_base_table("other", {"id": "INT", "city": "STRING", "amount": "BIGINT"})
+    shop.clock.set(20)
+    shop.account.execute("INSERT INTO other VALUES (7, 'bonn', 70)")
+    shop.account.swap("orders", "other")
+    assert shop.refresh("totals") is Action.REINITIALIZE
+    assert shop.rows("totals") == {("bonn", 70)}
+    shop.account.swap("orders", "other")
+    assert shop.refresh("totals") is Action.REINITIALIZE
+    assert shop.rows("totals") == {("rome", 10), ("oslo", 5)}
+
+
+def test_a_replaced_definition_has_new_contents_and_columns(shop: Shop) -> None:
+    shop.clock.set(20)
+    shop.account.create_dynamic_table(
+        "totals",
+        "SELECT city, SUM(amount) AS total, COUNT(*) AS n FROM orders GROUP BY city",
+        or_replace=True,
+    )
+    assert shop.rows("totals") == {("rome", 10, 1), ("oslo", 5, 1)}
+    assert shop.account.describe("totals").refreshes[-1].action is Action.REINITIALIZE
+    assert shop.refresh("more", "INSERT INTO orders VALUES (3, 'rome', 1)") is not Action.NO_DATA
+    assert shop.rows("more") == {("rome", 12), ("oslo", 6)}
+
+
+def test_a_replacement_that_fails_changes_nothing(shop: Shop) -> None:
+    shop.clock.set(20)
+    with pytest.raises(RefreshFailed, match="DIVIDE_BY_ZERO"):
+        shop.account.create_dynamic_table("totals", "SELECT id / 0 AS x FROM orders", or_replace=True)
+    assert shop.account.dynamic_table("totals").text == TOTALS
+    assert shop.refresh("totals", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
+    assert shop.rows("totals") == {("rome", 11), ("oslo", 5)}
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("SELECT total FROM totals", "totals reads totals"),
+        ("SELECT more AS total FROM more", "totals reads more reads totals"),
+    ],
+)
+def test_a_definition_that_would_read_itself_is_refused(shop: Shop, text: str, way: str) -> None:
+    with pytest.raises(DefinitionError, match=f"totals would read itself: {way}"):
+        shop.account.create_dynamic_table("totals", text, or_replace=True)
+    with pytest.raises(DefinitionError, match="big would read itself: big reads bigs reads big"):
+        shop.account.create_view("big", "SELECT city FROM bigs", or_replace=True)
+
+
+def test_a_replaced_view_is_read_by_the_next_refresh(shop: Shop) -> None:
+    shop.account.create_view("big", "SELECT id, city FROM orders WHERE amount > 1", or_replace=True)
+    assert shop.refresh("bigs") is Action.REINITIALIZE
+    assert shop.rows("bigs") == {("rome", 1), ("oslo", 1)}
+    shop.account.create_view("big", "SELECT total AS id, city FROM totals", or_replace=True)
+    assert shop.refresh("bigs", "INSERT INTO orders VALUES (3, 'bonn', 1)") is Action.REINITIALIZE
+    assert shop.rows("bigs") == {("rome", 1), ("oslo", 1), ("bonn", 1)}
+    assert shop.refresh("bigs", "INSERT INTO orders VALUES (4, 'kiel', 1)") is Action.INCREMENTAL
+
+
+ALTERED = {
+    "an added column that nobody reads": ("ADD COLUMNS (note STRING)", Action.INCREMENTAL),
+    "columns in another order": ("ALTER COLUMN amount FIRST", Action.INCREMENTAL),
+}
+
+
+@pytest.mark.parametrize("change", ALTERED)
+def test_what_nobody_reads_may_change(shop: Shop, change: str) -> None:
+    alter, action = ALTERED[change]
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` {alter}")
+    assert shop.refresh("totals", "INSERT INTO orders (id, city, amount) VALUES (3, 'rome', 1)") is action
+    assert shop.rows("totals") == {("rome", 11), ("oslo", 5)}
+
+
+def test_select_star_gets_an_added_column(shop: Shop) -> None:
+    shop.account.create_dynamic_table("copy", "SELECT * FROM orders")
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (note STRING)")
+    assert shop.refresh("copy", "INSERT INTO orders VALUES (3, 'rome', 1, 'new')") is Action.REINITIALIZE
+    assert shop.rows("copy") == {(1, "rome", 10, None), (2, "oslo", 5, None), (3, "rome", 1, "new")}
+
+
+def test_a_dropped_column_fails_who_reads_it_until_it_is_back(shop: Shop) -> None:
+    table = f"delta.`{shop.path}/orders`"
+    shop.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    shop.spark.sql(f"ALTER TABLE {table} RENAME COLUMN amount TO price")
+    with pytest.raises((DefinitionError, RefreshFailed), match="amount"):
+        shop.refresh("totals")
+    assert shop.rows("totals") == {("rome", 10), ("oslo", 5)}
+    shop.spark.sql(f"ALTER TABLE {table} RENAME COLUMN price TO amount")
+    shop.refresh("totals", "INSERT INTO orders VALUES (3, 'rome', 1)")
+    assert shop.rows("totals") == {("rome", 11), ("oslo", 5)}
+
+
+def test_a_clone_goes_on_by_itself(shop: Shop) -> None:
+    clone = shop.account.clone("totals", "totals_test")
+    assert clone.text == TOTALS
+    assert shop.rows("totals_test") == {("rome", 10), ("oslo", 5)}
+    assert shop.refresh("totals_test", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
+    assert shop.rows("totals_test") == {("rome", 11), ("oslo", 5)}
+    assert shop.rows("totals") == {("rome", 10), ("oslo", 5)}
+
+
+def test_a_cloned_graph_reads_its_own_tables(shop: Shop) -> None:
+    shop.account.clone_graph({"more": "more_test", "totals": "totals_test"})
+    assert shop.account.dynamic_table("more_test").sources == ("totals_test",)
+    assert shop.refresh("more_test", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
+    assert shop.rows("more_test") == {("rome", 12), ("oslo", 6)}
+    assert shop.account.describe("totals").data_timestamp == 10
