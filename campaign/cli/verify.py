@@ -7,6 +7,7 @@ from itertools import product
 
 import click
 
+from campaign.cli.verify_protocol import protocol
 from campaign.cli.verify_rules import rules
 from campaign.exit_codes import ExitCode
 from dvs_model import enumeration
@@ -22,10 +23,11 @@ LARGER = HistoryShape(transactions=(3, 7), operations=(2, 6), base=(2, 3), deriv
 
 @click.group()
 def command() -> None:
-    """Check theorems on every small history, and the rules of the engine in every small world."""
+    """Check theorems, the rules of the engine and its protocols in all small worlds."""
 
 
 command.add_command(rules)
+command.add_command(protocol)
 
 
 @command.command()

@@ -1,0 +1,79 @@
+"""`dvs verify protocol`: the protocols of refresh and of groups under every interleaving up to a bound."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from campaign.cli import options
+from campaign.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from campaign.verify.protocol import Protocol
+
+QUICK = 3
+"""Steps of the second process at which it dies, with `--quick`."""
+
+MISTAKES = ("unfenced", "claims ignored", "published one by one")
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help=f"The second process dies at its first {QUICK} steps only.")
+@click.option("--mistake", type=click.Choice(MISTAKES), help="Plant a mistake, which must be found.")
+@options.as_json
+def protocol(quick: bool, mistake: str | None, as_json: bool) -> ExitCode:
+    """Refreshes of a group and of a table above it, with something else at every step.
+
+    A process dies, another writer commits, a table is suspended, a lease runs out and a second process works,
+    to its end or to its death, before the first goes on. Afterwards every table must hold its query at its
+    data timestamp, nothing applied twice, history continuous, groups whole. Exit status 0: all hold; 1: one
+    does not, and the first is shown step by step.
+    """
+    # Imported here, so that `dvs verify --help` loads neither the engine nor DuckDB.
+    from campaign.verify.protocol import SOUND, Planted, verify_protocol
+
+    start = time.perf_counter()
+    planted = SOUND if mistake is None else Planted(**{mistake.replace(" ", "_"): True})
+
+    def progress(done: int) -> None:
+        if not as_json and done % 200 == 0:
+            click.echo(f"{done} interleavings", err=True)
+
+    result = verify_protocol(planted, depth=QUICK if quick else None, progress=progress)
+    seconds = time.perf_counter() - start
+    click.echo(json.dumps(document(result, seconds)) if as_json else text(result, seconds))
+    return ExitCode.FAILED if result.broken else ExitCode.OK
+
+
+def document(result: Protocol, seconds: float) -> dict[str, Any]:
+    """The result as JSON data."""
+    return {
+        "seconds": round(seconds, 1),
+        "interleavings": result.interleavings,
+        "steps": result.steps,
+        "broken": [
+            {"interleaving": str(each.interleaving), "law": each.law, "steps": list(each.steps)}
+            for each in result.broken
+        ],
+    }
+
+
+def text(result: Protocol, seconds: float) -> str:
+    """The result for a terminal."""
+    if not result.broken:
+        return (
+            f"{result.interleavings} interleavings of {result.steps} steps: every law holds ({seconds:.0f} s)"
+        )
+    first = min(result.broken, key=lambda each: len(each.steps))
+    counts = Counter(each.interleaving for each in result.broken)
+    lines = [
+        f"FALSE in {len(counts)} of {result.interleavings} interleavings ({seconds:.0f} s)",
+        f"the shortest: {first.interleaving}",
+        f"  {first.law}",
+        *(f"    {step}" for step in first.steps),
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,68 @@
+"""The protocols of refresh and of groups: no interleaving breaks a law, and each planted mistake does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from click.testing import CliRunner
+
+from campaign.cli import main
+from campaign.verify.protocol import SOUND, Broken, Interleaving, Planted, interleavings, verified
+
+EVERY = 3
+"""One interleaving of three is run here; `dvs verify protocol` runs all."""
+
+
+def broken_by(planted: Planted, kinds: Sequence[str]) -> list[Broken]:
+    """Returns the laws broken by the interleavings of some kinds in which the second process does not die."""
+    steps = verified(None, planted)[1]
+    found = []
+    for each in interleavings(steps, 0):
+        if each.what in kinds:
+            found += verified(each, planted)[0]
+    return found
+
+
+def test_undisturbed_the_process_takes_many_steps_and_keeps_the_laws() -> None:
+    broken, steps = verified(None)
+    assert broken == []
+    assert steps > 20
+
+
+@pytest.mark.parametrize("part", range(EVERY))
+def test_no_interleaving_breaks_a_law(part: int) -> None:
+    steps = verified(None)[1]
+    every = list(interleavings(steps, 2))
+    for each in every[part::EVERY]:
+        assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
+
+
+@pytest.mark.parametrize(
+    ("planted", "kind", "law"),
+    [
+        (
+            Planted(unfenced=True),
+            "its lease runs out and a second process works",
+            "do not grow|holds|not up to date",
+        ),
+        (Planted(claims_ignored=True), "a second process looks", "two processes refreshed . at once"),
+        (Planted(published_one_by_one=True), "it dies", "a reader saw x at"),
+    ],
+)
+def test_a_mistake_is_noticed(planted: Planted, kind: str, law: str) -> None:
+    found = broken_by(planted, [kind])
+    assert any(re.search(law, each.law) for each in found)
+
+
+def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [Interleaving("it dies", at) for at in range(26)]
+    monkeypatch.setattr("campaign.verify.protocol.interleavings", lambda steps, inner: few)
+    result = CliRunner().invoke(main, ["verify", "protocol", "--mistake", "published one by one"])
+    assert result.exit_code == 1
+    assert "FALSE in" in result.output
+    assert "a reader saw x at" in result.output
+    sound = CliRunner().invoke(main, ["verify", "protocol"])
+    assert sound.exit_code == 0
+    assert sound.output.startswith("27 interleavings of 26 steps: every law holds")
