@@ -20,7 +20,7 @@ from dynamic_tables.command.text import history_text, status_text
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.schedule.lag import MINIMUM_LAG, SECOND
+from dynamic_tables.schedule.lag import SECOND
 
 if TYPE_CHECKING:
     from dynamic_tables.account import Account
@@ -43,31 +43,16 @@ def command() -> None:
 @ROLE
 @click.option("--once", is_flag=True, help="Refresh what is due now, and end.")
 @click.option("--for", "seconds", type=float, help="End after this many seconds.")
-@click.option(
-    "--minimum-lag",
-    type=float,
-    default=MINIMUM_LAG / SECOND,
-    show_default=True,
-    help="In seconds, for tests.",
-)
-@click.option(
-    "--period", type=float, default=48.0, show_default=True, help="The canonical period in seconds."
-)
-def run(
-    folder: Path, role: str, once: bool, seconds: float | None, minimum_lag: float, period: float
-) -> None:
+def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
     """Refreshes what is due, until SIGTERM or Ctrl-C; several processes may run on one folder.
 
     Every table is kept within its target lag, after the tables that it reads, at data timestamps that all of
     them have. A refresh under way is ended first; a process that is killed does no harm either.
     """
     from dynamic_tables.operations.runner import Runner
-    from dynamic_tables.schedule.timetable import Rhythm
 
     stop = Event()
     with _stopping(stop, seconds), _account(folder, role) as account:
-        account.minimum_lag = round(minimum_lag * SECOND)
-        account.rhythm = Rhythm(round(period * SECOND))
         runner = Runner(account=account, observe=_tell)
         if once:
             runner.run_due(stop)

@@ -114,9 +114,7 @@ def test_a_name_is_taken_once(world: World, name: str) -> None:
 
 @pytest.mark.parametrize("lag", [0, -1])
 def test_a_target_lag_is_positive(world: World, lag: int) -> None:
-    with pytest.raises(
-        DefinitionError, match=f"^target lag of d is {lag} microseconds; the least"
-    ):
+    with pytest.raises(DefinitionError, match=f"^target lag of d is {lag} microseconds; the least"):
         world.account.create_dynamic_table("d", TOTALS, target_lag=lag)
 
 
