@@ -7,6 +7,7 @@ from itertools import product
 
 import click
 
+from campaign.cli.verify_groups import groups
 from campaign.cli.verify_protocol import protocol
 from campaign.cli.verify_rules import rules
 from campaign.exit_codes import ExitCode
@@ -28,6 +29,7 @@ def command() -> None:
 
 command.add_command(rules)
 command.add_command(protocol)
+command.add_command(groups)
 
 
 @command.command()
