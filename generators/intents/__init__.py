@@ -79,8 +79,8 @@ INTENTS: Mapping[str, Intent] = {
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""
 
 WEIGHTS: Mapping[str, int] = {
-    "awkward keys": 2,
-    "values of two types": 3,
+    "awkward keys": 3,
+    "values of two types": 5,
     "outer joins in a row": 2,
     "last match leaves and returns": 2,
     "emptied cross join": 2,
@@ -89,6 +89,9 @@ WEIGHTS: Mapping[str, int] = {
     "group comes and goes": 6,
     "member with several matches": 4,
     "row comes between": 2,
+    "partition changed": 3,
+    "aggregates over pads": 2,
+    "key of another name": 2,
     "mixed aggregates": 3,
     "average beside nulls": 3,
     "elements change": 2,
