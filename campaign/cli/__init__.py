@@ -23,7 +23,8 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "compare": "Compare two configurations or versions.",
         "runs": "List past runs and how their speed changed.",
         "check": "Tell which isolation levels histories satisfy.",
-        "verify": "Check theorems and rules on all small cases.",
+        "verify": "Check theorems, rules, protocols on small cases.",
+        "soak": "Run a busy account for simulated hours.",
         "explain": "Show plan, change query and row ids of a query.",
         "operators": "List what is maintained incrementally, and how.",
     }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from campaign.faults import FAULTS
 
-_SCHEDULER = "there is no scheduler yet: refreshes are manual"
+_SOAK = "planted in simulated accounts: `dvs soak --fault {}`"
 _CRASHES = "a refresh cannot be stopped between two commits in a run yet"
 _PROTOCOLS = "there are no protocol models yet"
 
@@ -18,11 +18,11 @@ REASONS: Mapping[str, str] = {
     "tuple-in-first-column": "IN with several columns is not drawn yet",
     "stddev-of-one-row": "STDDEV is not maintained incrementally yet",
     "columns-by-position": "columns of base tables do not change yet",
-    "diamond-arm-stale": "user errors are not generated: no arm of a diamond fails alone",
-    "misaligned-period": _SCHEDULER,
-    "skipped-interval-lost": _SCHEDULER,
-    "resume-from-now": _SCHEDULER,
-    "group-without-shared-snapshot": _SCHEDULER,
+    "diamond-arm-stale": _SOAK.format("diamond-arm-stale"),
+    "misaligned-period": _SOAK.format("misaligned-period"),
+    "skipped-interval-lost": _SOAK.format("skipped-interval-lost"),
+    "resume-from-now": _SOAK.format("resume-from-now"),
+    "group-without-shared-snapshot": _SOAK.format("group-without-shared-snapshot"),
     "frontier-in-second-commit": _CRASHES,
     "refresh-in-two-commits": _CRASHES,
     "unfenced-overwrite": _PROTOCOLS,

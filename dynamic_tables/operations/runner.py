@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event as Signal, Thread
@@ -14,9 +14,10 @@ from dynamic_tables.operations.operating import publish
 from dynamic_tables.operations.state import Operations
 from dynamic_tables.operations.states import is_held, table_states, timetable_of
 from dynamic_tables.refresh.execute import RefreshResult
-from dynamic_tables.schedule.due import Due, due
+from dynamic_tables.schedule.due import Due, TableState, due
 from dynamic_tables.schedule.group import RefreshGroup
 from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.schedule.timetable import Timetable
 from dynamic_tables.store.owner import has_ended
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 LEASE = 60 * SECOND
 """How long a claim holds without another sign of life, in microseconds."""
+
+Schedule = Callable[[Timetable, Mapping[str, TableState], int], Sequence[Due]]
+"""What is due, as `schedule.due.due` says it."""
 
 Told = RefreshResult | DynamicTablesError
 """What an observer of a runner receives: a refresh that is committed, or why one is not."""
@@ -35,7 +39,8 @@ class Runner:
 
     `lease`: how long its claims hold without a sign of life, in microseconds. `gone`: tells whether a process
     has ended. `observe`: receives each refresh and each failure. `beats`: whether it gives signs of life
-    while a refresh runs. `publish`: how the members of a group become visible; tests replace it.
+    while a refresh runs. `publish` and `schedule`: how a group becomes visible, and what is due; tests
+    replace them.
     """
 
     account: Account
@@ -44,6 +49,7 @@ class Runner:
     observe: Callable[[Told], None] = lambda told: None
     beats: bool = True
     publish: Callable[[Account, RefreshGroup, Mapping[str, int]], None] = publish
+    schedule: Schedule = due
 
     def run(self, stop: Signal, *, pause: float = 1.0) -> None:
         """Refreshes what is due until `stop` is set; a refresh under way is ended first.
@@ -84,7 +90,7 @@ class Runner:
         with self.account.lock:
             now, graph = self.now(), self.account.graph()
             states = table_states(self.account, graph, now, self.gone)
-            return list(due(timetable_of(self.account, graph), states, now))
+            return list(self.schedule(timetable_of(self.account, graph), states, now))
 
     def now(self) -> int:
         """Returns the time, not before the last event: a clock that went back must not undo a claim."""

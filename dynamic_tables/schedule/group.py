@@ -113,3 +113,9 @@ def units(graph: Graph, groups: Mapping[str, RefreshGroup]) -> Mapping[str, tupl
         above = (unit_of[up] for up in graph.tables[name].upstream if up in unit_of)
         reads.setdefault(unit, set()).update(up for up in above if up != unit)
     return {unit: tuple(members[unit]) for unit in ordered(reads)}
+
+
+def is_repeatable(unit: str, groups: Mapping[str, RefreshGroup]) -> bool:
+    """Tells whether a unit is a group with repeatable reads."""
+    group = groups.get(unit.removeprefix("group ")) if unit.startswith("group ") else None
+    return group is not None and group.isolation is Isolation.REPEATABLE_READ

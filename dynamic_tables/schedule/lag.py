@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule.graph import Graph
+from dynamic_tables.schedule.group import RefreshGroup, is_repeatable, units
 
 SECOND = 1_000_000
 """Microseconds in a second."""
@@ -64,15 +65,23 @@ def shown(micros: int | None) -> str:
     return f"{micros} microsecond{'' if micros == 1 else 's'}"
 
 
-def effective_lags(graph: Graph) -> Mapping[str, int | None]:
+def effective_lags(graph: Graph, groups: Mapping[str, RefreshGroup]) -> Mapping[str, int | None]:
     """Returns the target lag that each table is kept to; None for one that no schedule refreshes.
 
-    DOWNSTREAM is the least lag of the tables that read the table, at any depth; without such a table nothing
-    refreshes it but a command.
+    DOWNSTREAM is the least lag of the tables that read the table, at any depth; without such a table it is
+    the least lag in a group with repeatable reads; else nothing refreshes the table but a command.
     """
     lags: dict[str, int | None] = {}
-    for name in reversed(graph.order):
-        own = graph.tables[name].target_lag
-        below = (lags[consumer] for consumer in graph.consumers[name])
-        lags[name] = own if own is not None else min((lag for lag in below if lag is not None), default=None)
+    for unit, members in reversed(tuple(units(graph, groups).items())):
+        for name in reversed(members):
+            own = graph.tables[name].target_lag
+            lags[name] = own if own is not None else least(lags[each] for each in graph.consumers[name])
+        if is_repeatable(unit, groups):
+            shared = least(lags[name] for name in members)
+            lags.update({name: shared for name in members if lags[name] is None})
     return lags
+
+
+def least(values: Iterable[int | None]) -> int | None:
+    """Returns the least of some numbers; None if there is none."""
+    return min((value for value in values if value is not None), default=None)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dynamic_tables.schedule.graph import Graph
-from dynamic_tables.schedule.group import Isolation, RefreshGroup, units
-from dynamic_tables.schedule.lag import SECOND, effective_lags
+from dynamic_tables.schedule.group import RefreshGroup, is_repeatable, units
+from dynamic_tables.schedule.lag import SECOND, effective_lags, least
 
 PERIOD = 48 * SECOND
 """The canonical period from which the others come by doubling and halving, in microseconds."""
@@ -81,29 +81,29 @@ def timetable(
     own has the shortest period of those that read it. If no period meets the lag, it is `rhythm.unit`.
     """
     known = groups or {}
-    lags = effective_lags(graph)
-    wanted = _wanted(graph, rhythm, lags, durations or {})
-    together = units(graph, known)
+    lags, together = effective_lags(graph, known), units(graph, known)
+    wanted = _wanted(graph, rhythm, lags, durations or {}, together, known)
     periods: dict[str, int] = {}
     for unit, members in together.items():
-        group = known.get(unit.removeprefix("group ")) if unit.startswith("group ") else None
-        own = [wanted[member] for member in members if member in wanted]
-        if not own:
-            continue
-        shared = min(own) if group is not None and group.isolation is Isolation.REPEATABLE_READ else None
+        repeatable = is_repeatable(unit, known)
+        shared = least(wanted.get(member) for member in members) if repeatable else None
         for member in members:
-            if shared is None and member not in wanted:
-                continue
-            period = shared if shared is not None else wanted[member]
-            above = (periods[up] for up in graph.tables[member].upstream if up in periods)
-            periods[member] = max((period, *above))
+            period = shared if shared is not None else wanted.get(member)
+            if period is not None:
+                above = (periods[up] for up in graph.tables[member].upstream if up in periods)
+                periods[member] = max((period, *above))
         if shared is not None:
             periods.update(dict.fromkeys(members, max(periods[member] for member in members)))
     return Timetable(graph=graph, rhythm=rhythm, groups=known, periods=periods, lags=lags, units=together)
 
 
 def _wanted(
-    graph: Graph, rhythm: Rhythm, lags: Mapping[str, int | None], durations: Mapping[str, int]
+    graph: Graph,
+    rhythm: Rhythm,
+    lags: Mapping[str, int | None],
+    durations: Mapping[str, int],
+    together: Mapping[str, tuple[str, ...]],
+    groups: Mapping[str, RefreshGroup],
 ) -> dict[str, int]:
     """Returns the period that each table wants for itself and for those that read it."""
     waits: dict[str, int] = {}
@@ -111,14 +111,17 @@ def _wanted(
         above = (up for up in graph.tables[name].upstream if up in waits)
         waits[name] = max((waits[up] + durations.get(up, 0) for up in above), default=0)
     wanted: dict[str, int] = {}
-    for name in reversed(graph.order):
-        lag = lags[name]
-        if lag is None:
-            continue
-        if graph.tables[name].target_lag is None:
-            wanted[name] = min(wanted[consumer] for consumer in graph.consumers[name] if consumer in wanted)
-            continue
-        period = rhythm.period(max(lag - waits[name] - durations.get(name, 0), 1))
-        least = min(rhythm.unit, rhythm.period(lag))
-        wanted[name] = max(period, least)
+    for unit, members in reversed(tuple(together.items())):
+        for name in reversed(members):
+            own = graph.tables[name].target_lag
+            if own is None:
+                below = least(wanted.get(consumer) for consumer in graph.consumers[name])
+                if below is not None:
+                    wanted[name] = below
+                continue
+            period = rhythm.period(max(own - waits[name] - durations.get(name, 0), 1))
+            wanted[name] = max(period, min(rhythm.unit, rhythm.period(own)))
+        shared = least(wanted.get(name) for name in members)
+        if shared is not None and is_repeatable(unit, groups):
+            wanted.update({name: shared for name in members if name not in wanted})
     return wanted

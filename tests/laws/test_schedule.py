@@ -240,3 +240,19 @@ def test_periods_grow_along_the_graph_and_are_canonical(seed: int) -> None:
         assert (period // PERIOD) & (period // PERIOD - 1) == 0
         for up in graph.tables[name].upstream:
             assert table.periods[up] <= period
+
+
+def test_a_member_without_a_lag_is_kept_as_its_group_and_so_is_what_it_reads() -> None:
+    """Found by a simulated account: the group waited for ever for a table that no schedule refreshed."""
+    graph = Graph.of(
+        [
+            Scheduled("above", (), None, ("b1",)),
+            Scheduled("member", ("above",), None),
+            Scheduled("other", (), 60 * SECOND, ("b1",)),
+        ]
+    )
+    group = checked_group("g", ["member", "other"], Isolation.REPEATABLE_READ, graph, {})
+    alone, together = timetable(graph, Rhythm()), timetable(graph, Rhythm(), {"g": group})
+    assert dict(alone.periods) == {"other": PERIOD}
+    assert dict(together.periods) == {"above": PERIOD, "member": PERIOD, "other": PERIOD}
+    assert dict(together.lags) == dict.fromkeys(("above", "member", "other"), 60 * SECOND)

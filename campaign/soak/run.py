@@ -1,0 +1,277 @@
+"""Runs the plan of a simulated account on the engine in memory, and judges every look of its process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from campaign.soak.plan import (
+    BASES,
+    SECOND,
+    TICK,
+    Alter,
+    Down,
+    Group,
+    Happening,
+    Plan,
+    Redefine,
+    Switch,
+    Ungroup,
+    Write,
+)
+from campaign.soak.truth import Truth
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed
+from dynamic_tables.operations.runner import Runner, Schedule, Told
+from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol, RefreshResult
+from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.schedule.due import Due, TableState, due
+from dynamic_tables.schedule.timetable import Timetable
+from engines.memory.applier import Applier
+from engines.memory.database import own_database
+from engines.memory.duck_store import DuckStore
+from workload.dml import Delete, Dml, Insert
+from workload.expression import Call, ColumnRef, Literal
+from workload.scenario import Commit
+from workload.schema import Column, Table
+from workload.types import BOOLEAN, INT
+
+GROUP = "g"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A mistake of the scheduler or of the refresh protocol, to show that the judge notices it."""
+
+    name: str
+    wrong: str
+    protocol: RefreshProtocol = PROTOCOL
+    schedule: Schedule = due
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What was wrong after a look of the process at `at`, in microseconds."""
+
+    at: int
+    table: str
+    message: str
+
+
+@dataclass(slots=True)
+class Soaked:
+    """The result of one run. `wrong`: what the judge found, at most a few."""
+
+    plan: Plan
+    looks: int = 0
+    refreshes: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    failures: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    wrong: list[Wrong] = field(default_factory=list)
+
+
+def soak(plan: Plan, fault: Fault | None = None, *, most: int = 3) -> Soaked:
+    """Runs a plan and returns what was done and what was wrong; it stops at `most` wrong results."""
+    with own_database() as connection:
+        store = DuckStore(connection)
+        applier = Applier(connection, store)
+        for base in BASES:
+            applier.create(Table(base, (Column("a", INT), Column("b", INT))))
+        protocol = PROTOCOL if fault is None else fault.protocol
+        account = Account(store=store, clock=SimulatedClock(), protocol=protocol)
+        session = _Session(plan, account, applier, Truth({table.name: table for table in plan.tables}), fault)
+        session.begin()
+        for number, happened in enumerate(plan.ticks[1:], 2):
+            session.tick(number * TICK, happened)
+            if len(session.result.wrong) >= most:
+                break
+        return session.result
+
+
+@dataclass(slots=True)
+class _Session:
+    plan: Plan
+    account: Account
+    applier: Applier
+    truth: Truth
+    fault: Fault | None
+    result: Soaked = field(init=False)
+    down: int = 0
+    told: list[Told] = field(default_factory=list)
+    visible: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.result = Soaked(self.plan)
+
+    def begin(self) -> None:
+        """Fills the base tables and declares the dynamic tables, all at the first tick."""
+        self._at(TICK - SECOND)
+        for each in self.plan.ticks[0]:
+            self._happens(each)
+        self._at(TICK)
+        self.truth.keep(TICK)
+        for table in self.plan.tables:
+            lag = None if table.lag is None else table.lag * SECOND
+            self.account.create_dynamic_table(table.name, table.query, target_lag=lag)
+        self._judge(TICK, [])
+
+    def tick(self, at: int, happened: Sequence[Happening]) -> None:
+        """Lets things happen before a tick, then the process look, then the judge."""
+        for place, each in enumerate(happened):
+            self._at(at - TICK // 2 + place * SECOND)
+            self._happens(each)
+        self._at(at)
+        self.truth.keep(at)
+        if self.down:
+            self.down -= 1
+            return
+        self.told.clear()
+        Runner(account=self.account, observe=self.told.append, beats=False, schedule=self._schedule).run_due()
+        self._judge(at, self.told)
+
+    def _schedule(self, table: Timetable, states: Mapping[str, TableState], now: int) -> Sequence[Due]:
+        return (due if self.fault is None else self.fault.schedule)(table, states, now)
+
+    def _at(self, time: int) -> None:
+        self.account.clock.set(time)  # type: ignore[attr-defined]
+
+    def _happens(self, each: Happening) -> None:
+        self.result.events[type(each).__name__] += 1
+        truth, account = self.truth, self.account
+        match each:
+            case Write():
+                truth.write(each)
+                statements: list[Dml] = [
+                    Insert(base, tuple((a, b) for other, a, b in each.inserted if other == base))
+                    for base in BASES
+                    if any(other == base for other, _, _ in each.inserted)
+                ]
+                statements += [Delete(base, _equals(base, column, v)) for base, column, v in each.deleted]
+                self.applier.commit(Commit(account.clock.now(), tuple(statements)))
+            case Alter(name, lag):
+                account.alter_dynamic_table(name, target_lag=None if lag is None else lag * SECOND)
+                truth.tables[name] = replace(truth.tables[name], lag=lag)
+            case Switch(name, on):
+                (account.resume if on else account.suspend)(name)
+                (truth.suspended.discard if on else truth.suspended.add)(name)
+            case Group(members, isolation):
+                self._happens(Ungroup())
+                try:
+                    made = account.create_refresh_group(GROUP, members, isolation)
+                except (DefinitionError, RefreshFailed):
+                    # The members that were refreshed before the failure stay so.
+                    self._note()
+                    return
+                truth.group, truth.repeatable = made.members, isolation == "repeatable_read"
+                self._note()
+            case Ungroup():
+                if truth.group:
+                    account.drop_refresh_group(GROUP)
+                    truth.group, truth.repeatable = (), False
+            case Redefine(name, number):
+                changed = replace(truth.tables[name], number=number)
+                lag = None if changed.lag is None else changed.lag * SECOND
+                try:
+                    account.create_dynamic_table(name, changed.query, target_lag=lag, or_replace=True)
+                except RefreshFailed:
+                    self._note()
+                    return
+                truth.tables[name] = changed
+                self._note()
+            case Down(ticks):
+                self.down = ticks
+
+    def _note(self) -> None:
+        """Takes what commands have refreshed between two looks as seen: they read times between ticks."""
+        for name in self.truth.tables:
+            self.visible[name] = self._visible(name)
+
+    def _visible(self, name: str) -> int:
+        return self.account.visible(self.account.dynamic_table(name))[-1]
+
+    def _judge(self, at: int, told: Sequence[Told]) -> None:
+        self.result.looks += 1
+        done = [each for each in told if isinstance(each, RefreshResult)]
+        self.result.refreshes += len(done)
+        self.result.actions.update(each.action.value for each in done)
+        self.result.failures += len(told) - len(done)
+        for each in told:
+            if isinstance(each, DynamicTablesError) and not isinstance(each, RefreshFailed):
+                self._wrong(at, "", f"an error that is no failed refresh: {each}")
+        self._contents(at, done)
+        self._times(at)
+
+    def _contents(self, at: int, done: Sequence[RefreshResult]) -> None:
+        """Compares what each refresh of this look has stored with its query at its data timestamp."""
+        newest = {each.table: each for each in done}
+        for name, result in newest.items():
+            due = (
+                self.truth.contents(name, result.timestamp) if result.timestamp in self.truth.states else None
+            )
+            table = self.account.dynamic_table(name)
+            rows = Counter(row[: len(table.columns)] for row in self.account.store.current(table).rows())
+            if due is None:
+                self._wrong(at, name, f"was refreshed to {result.timestamp}, where its query fails")
+            elif rows != due:
+                missing, more = due - rows, rows - due
+                self._wrong(at, name, f"lacks {dict(missing)} and has {dict(more)} at {result.timestamp}")
+
+    def _times(self, at: int) -> None:
+        """Compares the data timestamps that readers see with those that are due by hand."""
+        periods = self.truth.periods()
+        seen = {name: self._visible(name) for name in self.truth.order()}
+        on_time = self._on_time(at, periods)
+        for name, timestamp in seen.items():
+            before = self.visible.get(name, timestamp)
+            if timestamp < before:
+                self._wrong(at, name, f"went back from {before} to {timestamp}")
+            if timestamp > at:
+                self._wrong(at, name, f"has data timestamp {timestamp}, which lies in the future")
+            if timestamp != before and timestamp % TICK:
+                self._wrong(at, name, f"has data timestamp {timestamp}, which is no tick")
+            if name in on_time and timestamp != at:
+                self._wrong(at, name, f"is due at {at} and stands at {timestamp}")
+        if self.truth.repeatable and len({seen[name] for name in self.truth.group}) > 1:
+            self._wrong(at, GROUP, f"members are at different times: {seen}")
+        self.visible = seen
+
+    def _on_time(self, at: int, periods: Mapping[str, int]) -> set[str]:
+        """Returns the tables that must be at this tick: nothing above them is suspended, fails or waits."""
+        stopped = {
+            row["name"]
+            for row in self.account.dynamic_tables().to_pylist()
+            if row["scheduling_reason"].endswith("errors in a row")
+        } | self.truth.suspended
+        fine: set[str] = set()
+        # A group is one unit: what stops a member, or a table above one, stops all of it.
+        bad = any(
+            name in stopped or self.truth.contents(name, at) is None
+            for member in self.truth.group
+            for name in (*self.truth.above(member), member)
+        )
+        waits = {
+            name
+            for name in self.truth.group
+            if bad or any(at % periods.get(each, at + 1) for each in self.truth.group)
+        }
+        for name in self.truth.order():
+            above = [source for source in self.truth.tables[name].sources if source in self.truth.tables]
+            if (
+                name in periods
+                and at % periods[name] == 0
+                and name not in stopped
+                and name not in waits
+                and all(source in fine for source in above)
+                and self.truth.contents(name, at) is not None
+            ):
+                fine.add(name)
+        return fine
+
+    def _wrong(self, at: int, table: str, message: str) -> None:
+        self.result.wrong.append(Wrong(at, table, message))
+
+
+def _equals(base: str, column: str, value: int) -> Call:
+    return Call("eq", (ColumnRef(base, column, INT), Literal(value, INT)), BOOLEAN)
