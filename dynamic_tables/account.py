@@ -107,12 +107,13 @@ class Account(Operating, Watching, Evolving):
         clock: Clock,
         *,
         role: str = "",
-        minimum_lag: int = MINIMUM_LAG,
+        minimum_lag: int | None = None,
     ) -> Account:
         """Opens the account in a folder; its whole state is in the Delta commits and in two ledgers there.
 
         A path without `://` is local, and relative to Python's working directory: the JVM's may differ.
         `role`: who opens it; a table that has an owner admits only roles with a privilege on it.
+        `minimum_lag`: the least target lag in microseconds; by default one minute, and in simulated time any.
         Example: `Account.open("lake", open_session(), WallClock())`.
         """
         # Imported here, because an account over another store needs no Spark.
@@ -120,6 +121,8 @@ class Account(Operating, Watching, Evolving):
 
         folder = path if "://" in path else str(Path(path).resolve())
         store = DeltaStore(folder, spark, clock)
+        if minimum_lag is None:
+            minimum_lag = 1 if clock.simulated else MINIMUM_LAG
         return cls(store=store, clock=clock, role=role, minimum_lag=minimum_lag)
 
     def create_base_table(

@@ -466,7 +466,7 @@ def test_a_commit_that_cannot_be_read_concerns_the_tables_above_it(shop: Shop) -
 def test_a_dropped_name_can_be_used_again(shop: Shop) -> None:
     shop.filled()
     shop.account.drop("g")
-    assert sorted(path.name for path in shop.path.iterdir()) == ["_ticks", "r"]
+    assert sorted(path.name for path in shop.path.iterdir()) == [".dropped", "_operations", "_ticks", "r"]
     shop.account.create_dynamic_table("g", "SELECT k FROM r")
     assert shop.rows() == [(1,), (2,)]
     shop.account.drop("g")
@@ -521,9 +521,13 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
         file = f"{tmp_path}/a/ticks/{type(files).__name__}.json"
         assert [files.put(file, text) for text in ("first", "second")] == [True, False]
         assert (files.read(file) or "").strip() == "first"
-    hadoop.remove(f"{tmp_path}/a/b")
-    local.remove(f"{tmp_path}/a")
-    assert list(tmp_path.iterdir()) == []
+    for files, other in ((hadoop, "c/d"), (local, "c/e")):
+        (tmp_path / other).mkdir(parents=True)
+        (tmp_path / "a" / "b" / "mine").touch()
+        files.rename(f"{tmp_path}/a/b", f"{tmp_path}/{other}")
+        assert (tmp_path / other / "mine").exists()
+        assert not (tmp_path / "a" / "b").exists()
+        (tmp_path / "a" / "b").mkdir()
 
 
 REFUSED = (
