@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,7 +31,14 @@ from dynamic_tables.errors import (
 )
 from dynamic_tables.operations.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
 from dynamic_tables.operations.evolving import Evolving
-from dynamic_tables.operations.operating import Operating, allowed, completed, publish, with_lag
+from dynamic_tables.operations.operating import (
+    Operating,
+    allowed,
+    completed,
+    ensure_groups_stay_ordered,
+    publish,
+    with_lag,
+)
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
@@ -246,6 +254,7 @@ class Account(Operating, Watching, Evolving):
             table = define(
                 name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
             )
+            ensure_groups_stay_ordered(self, table)
             if old is None:
                 self.store.create_dynamic_table(table)
             else:
@@ -356,20 +365,23 @@ class Account(Operating, Watching, Evolving):
         try:
             result = self.refreshing(table).run(timestamp, anew=anew)
         except DynamicTablesError as error:
-            self.store.journal.add(
-                RefreshFailure(
-                    at=self.clock.now(),
-                    by=self.process,
-                    table=table.name,
-                    timestamp=timestamp,
-                    started=started,
-                    trigger=trigger,
-                    fault=fault_of(error),
-                    reason=str(error),
-                )
+            failure = RefreshFailure(
+                at=self.clock.now(),
+                by=self.process,
+                table=table.name,
+                timestamp=timestamp,
+                started=started,
+                trigger=trigger,
+                fault=fault_of(error),
+                reason=str(error),
             )
+            # The error that counts is that of the refresh.
+            with suppress(StoreError):
+                self.store.journal.add(failure)
             raise
-        completed(self, result, started, trigger)
+        # The refresh is committed, whether the journal can be written or not.
+        with suppress(StoreError):
+            completed(self, result, started, trigger)
         return result
 
     def _with_upstream(self, names: Sequence[str]) -> tuple[DynamicTable, ...]:

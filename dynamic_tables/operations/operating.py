@@ -27,7 +27,7 @@ from dynamic_tables.operations.state import Operations
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.graph import Graph, Scheduled
-from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
+from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group, ensure_ordered
 from dynamic_tables.schedule.lag import Lag, read_lag
 from dynamic_tables.store.port import Store
 from dynamic_tables.turn import Turn
@@ -224,6 +224,17 @@ def graph_of(account: Operated) -> Graph:
                 lag = with_lag(table, operations).target_lag
                 tables.append(Scheduled(table.name, upstream, lag, bases))
     return Graph.of(tables)
+
+
+def ensure_groups_stay_ordered(account: Operated, table: DynamicTable) -> None:
+    """Raises DefinitionError: a new definition would come between two members of a refresh group."""
+    groups = groups_of(account)
+    if not groups:
+        return
+    upstream = tuple(s for s in table.sources if isinstance(account.store.definitions().get(s), DynamicTable))
+    graph = Graph({**graph_of(account).tables, table.name: Scheduled(table.name, upstream)})
+    for group in groups.values():
+        ensure_ordered(group, graph, groups)
 
 
 def groups_of(account: Operated) -> Mapping[str, RefreshGroup]:

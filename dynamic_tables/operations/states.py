@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dynamic_tables.errors import CorruptTable
+from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.operations.state import Claim, Operations
 from dynamic_tables.schedule.due import TableState
 from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.graph import Graph
+from dynamic_tables.schedule.group import RefreshGroup, ensure_ordered
 from dynamic_tables.schedule.timetable import Timetable, timetable
 
 if TYPE_CHECKING:
@@ -61,14 +63,19 @@ def is_held(claim: Claim | None, process: str, now: int, gone: Callable[[str], b
 
 
 def timetable_of(account: Account, graph: Graph) -> Timetable:
-    """Returns the timetable of an account, with durations as its last refreshes had them."""
+    """Returns the timetable of an account, with durations as its last refreshes had them.
+
+    A group whose members cannot be ordered any more, because a view in between was replaced, is left out: its
+    members wait, and all other tables are refreshed.
+    """
     operations = account.store.journal.poll()
     durations = {name: operations.of(name).duration for name in graph.order}
-    groups = {
-        name: group
-        for name, group in operations.groups.items()
-        if all(member in graph.tables for member in group.members)
-    }
+    groups: dict[str, RefreshGroup] = {}
+    for name, group in operations.groups.items():
+        if all(member in graph.tables for member in group.members):
+            with suppress(DefinitionError):
+                ensure_ordered(group, graph, groups)
+                groups[name] = group
     return timetable(graph, account.rhythm, groups, durations)
 
 

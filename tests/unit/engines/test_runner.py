@@ -10,6 +10,7 @@ import pytest
 
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, MissingPrivilege, RefreshFailed, StoreError
+from dynamic_tables.operations.lags import lag_summary
 from dynamic_tables.operations.runner import Runner, Told
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.failing import FailureRule
@@ -365,3 +366,78 @@ def test_a_role_needs_the_privilege_for_what_it_does(office: Office) -> None:
     office.account.create_dynamic_table("free", TOTALS)
     with pytest.raises(DefinitionError, match="no privilege 'select'; there are: MONITOR, OPERATE"):
         office.account.grant("select", "free", "guest")
+
+
+def test_no_table_comes_between_the_members_of_a_group(office: Office) -> None:
+    grouped(office, "read_committed")
+    office.account.drop_refresh_group("g")
+    office.account.create_dynamic_table("top", "SELECT id FROM d", target_lag="2 minutes")
+    office.account.create_refresh_group("g", ["shares", "countries", "d", "top"])
+    between = "SELECT d.id FROM d JOIN outside AS o ON d.id = o.id"
+    office.account.create_dynamic_table("outside", "SELECT id FROM shares")
+    with pytest.raises(DefinitionError, match="outside reads shares and is read by top; add outside"):
+        office.account.create_dynamic_table("top", between, or_replace=True)
+    assert office.account.dynamic_table("top").text == "SELECT id FROM d"
+
+
+# ----------------------------------------------------------------------------------------------------
+# State and history
+
+
+def test_state_and_history_are_tables(office: Office) -> None:
+    account = office.account
+    grouped(office, "repeatable_read")
+    account.alter_dynamic_table("d", target_lag="5 minutes")
+    office.at(PERIOD)
+    office.at(2 * PERIOD, (4, "oslo", 0))
+    account.suspend("countries")
+    office.world.at(2 * PERIOD + 30 * SECOND)
+    rows = {row["name"]: row for row in account.dynamic_tables().to_pylist()}
+    assert list(rows) == ["shares", "countries", "d"]
+    shares, d = rows["shares"], rows["d"]
+    assert (shares["scheduling_state"], shares["consecutive_errors"]) == ("RUNNING", 1)
+    assert (shares["refresh_group"], shares["last_completed_refresh_state"]) == ("g", "FAILED")
+    assert (shares["lag_sec"], shares["target_lag_sec"], shares["period_sec"]) == (78, 60, 48)
+    assert rows["countries"]["scheduling_reason"] == "suspended by command"
+    assert (d["scheduling_state"], d["target_lag_sec"]) == ("SUSPENDED", 300)
+    assert d["scheduling_reason"] == "countries, which it reads, is suspended"
+    history = account.refresh_history("shares").to_pylist()
+    assert [(row["state"], row["refresh_trigger"]) for row in history] == [
+        ("SUCCEEDED", "CREATION"),
+        ("SUCCEEDED", "SCHEDULED"),
+        ("FAILED", "SCHEDULED"),
+    ]
+    assert "zero" in history[-1]["state_message"].lower()
+    inputs = account.dependencies().to_pylist()
+    assert [(row["name"], row["input"], row["input_kind"]) for row in inputs] == [
+        ("shares", "orders", "BASE TABLE"),
+        ("countries", "cities", "BASE TABLE"),
+        ("d", "shares", "DYNAMIC TABLE"),
+        ("d", "countries", "DYNAMIC TABLE"),
+    ]
+    graph = [row for row in account.graph_history().to_pylist() if row["name"] == "d"]
+    assert [(row["target_lag_sec"], row["valid_to"] is None) for row in graph] == [(120, False), (300, True)]
+
+
+def test_a_diamond_is_shown(office: Office) -> None:
+    account = office.account
+    account.create_dynamic_table("totals", TOTALS)
+    account.create_dynamic_table("counts", "SELECT city, COUNT(*) AS n FROM orders GROUP BY city")
+    account.create_dynamic_table(
+        "both", "SELECT t.city, t.total, c.n FROM totals AS t JOIN counts AS c ON t.city = c.city"
+    )
+    (diamond,) = account.graph().diamonds()
+    assert (diamond.source, diamond.arms, diamond.bottom) == ("orders", ("counts", "totals"), "both")
+    shown = [row for row in account.dependencies().to_pylist() if row["diamond"]]
+    assert {(row["name"], row["input"]) for row in shown} == {("both", "totals"), ("both", "counts")}
+
+
+def test_a_lag_is_summed_up_by_time() -> None:
+    summary = lag_summary([(10, 0), (30, 20), (60, 30)], 60, 25)
+    assert summary is not None
+    # Teeth: from 10 to 30 in 20 microseconds, from 10 to 40 in 30.
+    assert summary.mean == pytest.approx((20 * 20 + 25 * 30) / 50)
+    assert summary.maximum == 40
+    assert summary.within == pytest.approx((15 + 15) / 50)
+    assert summary.median == pytest.approx(22.5, abs=1)
+    assert lag_summary([], 60, 25) is None
