@@ -133,6 +133,9 @@ def _tables(draw: random.Random, count: int) -> tuple[Declared, ...]:
         if two and first == second:
             kind, two = Kind.FILTER, False
         sources = (first, second) if two else (first,)
+        if number == 1:
+            # One table of each account meets every row that it may fail on.
+            kind, sources = Kind.QUOTIENT, (draw.choice(BASES),)
         made.append(Declared(f"t{number}", kind, sources, draw.choice(LAGS), draw.randrange(4)))
     return tuple(made)
 
@@ -147,7 +150,7 @@ def _tick(draw: random.Random, tables: Sequence[Declared]) -> tuple[Happening, .
         rows = tuple(_row(draw) for _ in range(draw.randrange(1, 4)))
         gone = ((draw.choice(BASES), "a", draw.randrange(KEYS)),) if draw.random() < 0.4 else ()
         happened.append(Write(rows, gone))
-    if draw.random() < 0.06:
+    if draw.random() < 0.1:
         happened.append(Write(((draw.choice(BASES), draw.randrange(KEYS), 0),)))
     if draw.random() < 0.12:
         happened.append(Write(deleted=tuple((base, "b", 0) for base in BASES)))

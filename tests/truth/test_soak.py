@@ -17,8 +17,8 @@ from campaign.soak.run import Fault, soak
 
 def test_nothing_is_wrong_and_what_may_happen_does() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(6):
-        result = soak(plan_of(seed, 0.7))
+    for seed in range(3):
+        result = soak(plan_of(seed, 0.5))
         assert result.wrong == []
         seen.update(result.events)
         seen["failed"] += result.failures
@@ -27,9 +27,14 @@ def test_nothing_is_wrong_and_what_may_happen_does() -> None:
     assert kinds | {"failed", "NO_DATA", "INCREMENTAL"} <= {name for name, count in seen.items() if count}
 
 
+FIRST = {"diamond-arm-stale": 3, "group-without-shared-snapshot": 1}
+"""The first seed of those mistakes that other accounts do not show, so that the test is quick."""
+
+
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_mistake_is_noticed(fault: Fault) -> None:
-    assert any(soak(plan_of(seed, 1), fault, most=1).wrong for seed in range(8))
+    first = FIRST.get(fault.name, 0)
+    assert any(soak(plan_of(seed, 1), fault, most=1).wrong for seed in range(first, first + 6))
 
 
 def test_a_plan_follows_from_its_seed() -> None:
