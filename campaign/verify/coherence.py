@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
 
-import duckdb
-
 from campaign.verify.protocol_steps import SteppingStore
 from dvs_model.check import check
 from dvs_model.history import History
@@ -29,7 +27,7 @@ from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.port import Store
 from engines.memory.applier import Applier
-from engines.memory.database import own_database
+from engines.memory.database import Connection, own_database
 from engines.memory.duck_store import DuckStore
 from workload.dml import Insert
 from workload.scenario import Commit
@@ -92,7 +90,7 @@ class Recording:
 class Run:
     """An account with two tables, and what happened to it."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: Connection
     setting: Setting
     draw: random.Random
     recording: Recording = field(default_factory=Recording)

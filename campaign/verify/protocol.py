@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-import duckdb
-
 from campaign.verify.protocol_steps import Died, Step, SteppingStore
 from dynamic_tables.account import Account
 from dynamic_tables.operations.operating import publish
@@ -24,7 +22,7 @@ from dynamic_tables.schedule.group import RefreshGroup
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.port import Store
 from engines.memory.applier import Applier
-from engines.memory.database import own_database
+from engines.memory.database import Connection, own_database
 from engines.memory.duck_store import DuckStore
 from workload.dml import Insert
 from workload.scenario import Commit
@@ -87,7 +85,7 @@ SOUND = Planted()
 class World:
     """An account with a past, and the processes that work on it. `steps`: what they did, in order."""
 
-    connection: duckdb.DuckDBPyConnection
+    connection: Connection
     planted: Planted
     steps: list[str] = field(default_factory=list)
     torn: list[str] = field(default_factory=list)

@@ -27,6 +27,10 @@ USED_BY_ONE = Lock()
 """Held by the thread that uses the connection of `instance`, because DuckDB refuses a second one."""
 
 
+Connection = duckdb.DuckDBPyConnection
+"""A connection to DuckDB, for callers that need not import DuckDB themselves."""
+
+
 @cache
 def instance() -> duckdb.DuckDBPyConnection:
     """Returns the DuckDB of this process, which is opened once: opening takes as long as some refreshes do.
