@@ -29,7 +29,7 @@ from dynamic_tables.errors import (
     SlowCapture,
     StoreError,
 )
-from dynamic_tables.operations.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
+from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
 from dynamic_tables.operations.evolving import Evolving
 from dynamic_tables.operations.operating import (
     Operating,

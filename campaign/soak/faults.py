@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from campaign.soak.plan import SECOND, TICK
 from campaign.soak.run import Fault
-from dynamic_tables.operations.events import Resumed
+from dynamic_tables.journal.events import Resumed
 from dynamic_tables.refresh.execute import PROTOCOL
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.schedule.due import Due, TableState, due

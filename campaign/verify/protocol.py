@@ -15,6 +15,7 @@ from typing import cast
 
 from campaign.verify.protocol_steps import Died, Step, SteppingStore
 from dynamic_tables.account import Account
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import publish
 from dynamic_tables.operations.runner import Runner
 from dynamic_tables.schedule.clock import SimulatedClock
@@ -152,7 +153,7 @@ class World:
             self.torn.append(f"a reader saw x at {published['x']} and y at {published['y']}")
 
 
-def _one_by_one(account: Account, group: RefreshGroup, versions: Mapping[str, int]) -> None:
+def _one_by_one(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
     for name, timestamp in versions.items():
         publish(account, group, {name: timestamp})
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import StoreError
-from dynamic_tables.operations.events import Claimed, Event, Published, Released
-from dynamic_tables.operations.state import Operations
+from dynamic_tables.journal.events import Claimed, Event, Published, Released
+from dynamic_tables.journal.state import Operations
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.port import RefreshRecord, Relation

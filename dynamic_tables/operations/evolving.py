@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from dynamic_tables.definition import Definition, DynamicTable, View
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.operations.events import Privilege, Renamed
+from dynamic_tables.journal.events import Privilege, Renamed
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed
 from dynamic_tables.operations.reading import reaches
 from dynamic_tables.plan.text import renamed_text
 from dynamic_tables.store.port import Action, FrameStore
-
-if TYPE_CHECKING:
-    from dynamic_tables.account import Account
 
 SWAPPED = "swapped_away_"
 """The beginning of the name that a table has for a moment while it is swapped."""
@@ -34,7 +32,7 @@ class Evolving:
         Tables that read the old name fail to refresh until there is a table of that name again, or until they
         are replaced. Raises DefinitionError, MissingPrivilege.
         """
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             definition = account.existing(name)
             _ensure_own(account, definition)
@@ -45,7 +43,7 @@ class Evolving:
 
         Raises DefinitionError, MissingPrivilege.
         """
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             first, second = account.existing(name), account.existing(other)
             if first.name == second.name:
@@ -63,7 +61,7 @@ class Evolving:
         Tables that read it go on where they stand. Raises DefinitionError: the name is in use, or nothing was
         dropped under it.
         """
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             definition = _frames(account).restore(account.new_name(name))
             if isinstance(definition, DynamicTable):
@@ -86,7 +84,7 @@ class Evolving:
 
         Example: `account.clone_graph({"totals": "totals_test", "top": "top_test"})`.
         """
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             originals = {allowed(account, name, Privilege.MONITOR).name: new for name, new in names.items()}
             for new in originals.values():
@@ -104,7 +102,7 @@ class Evolving:
             return tuple(made)
 
 
-def _cloned(account: Account, table: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
+def _cloned(account: Operated, table: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
     new = names[table.name].lower()
     records = account.store.refreshes(table)
     if not records:
@@ -142,7 +140,7 @@ def _cloned(account: Account, table: DynamicTable, names: Mapping[str, str]) -> 
     return clone
 
 
-def _ensure_no_cycle(account: Account, definition: Definition, other: str) -> None:
+def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> None:
     if isinstance(definition, View | DynamicTable):
         way = reaches(account.store.definitions(), definition.text, other)
         if way:
@@ -150,7 +148,7 @@ def _ensure_no_cycle(account: Account, definition: Definition, other: str) -> No
             raise DefinitionError(f"{definition.name} and {other} cannot be swapped: {names}")
 
 
-def _renamed(account: Account, definition: Definition, name: str) -> Definition:
+def _renamed(account: Operated, definition: Definition, name: str) -> Definition:
     renamed = _frames(account).rename(definition.name, name)
     account.forget(definition.name)
     account.forget(name)
@@ -161,12 +159,12 @@ def _renamed(account: Account, definition: Definition, name: str) -> Definition:
     return renamed
 
 
-def _ensure_own(account: Account, definition: Definition) -> None:
+def _ensure_own(account: Operated, definition: Definition) -> None:
     if isinstance(definition, DynamicTable):
         allowed(account, definition.name, Privilege.OWNERSHIP)
 
 
-def _frames(account: Account) -> FrameStore:
+def _frames(account: Operated) -> FrameStore:
     if not isinstance(account.store, FrameStore):
         raise DefinitionError("this account's store keeps no names; rename tables where they live")
     return account.store

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, MissingPrivilege
-from dynamic_tables.operations.events import (
+from dynamic_tables.journal.events import (
     Granted,
     GroupCreated,
     GroupDropped,
@@ -22,32 +21,13 @@ from dynamic_tables.operations.events import (
     Suspended,
     Trigger,
 )
+from dynamic_tables.journal.state import Operations
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.reading import sources_now
-from dynamic_tables.operations.state import Operations
 from dynamic_tables.refresh.execute import RefreshResult
-from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.graph import Graph, Scheduled
 from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group, ensure_ordered
 from dynamic_tables.schedule.lag import Lag, read_lag
-from dynamic_tables.store.port import Store
-from dynamic_tables.turn import Turn
-
-
-class Operated(Protocol):
-    """What operations need of an account; see `dynamic_tables.account.Account`."""
-
-    store: Store
-    clock: Clock
-    lock: Turn
-    role: str
-    process: str
-    minimum_lag: int
-
-    def dynamic_table(self, name: str) -> DynamicTable:
-        """Returns the definition of a dynamic table. Raises DefinitionError."""
-
-    def refresh_together(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
-        """Refreshes tables, and what they read, to one data timestamp. Raises RefreshFailed."""
 
 
 class Operating:

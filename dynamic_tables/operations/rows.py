@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from dynamic_tables.definition import BaseTable, DynamicTable, View
 from dynamic_tables.errors import CorruptTable, MissingPrivilege
-from dynamic_tables.operations.events import (
+from dynamic_tables.journal.events import (
     Defined,
     Dropped,
     Event,
@@ -20,18 +19,16 @@ from dynamic_tables.operations.events import (
     Resumed,
     Suspended,
 )
+from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.lags import lag_summary
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, graph_of
-from dynamic_tables.operations.state import Operations
 from dynamic_tables.operations.states import inherited, is_held, table_states, timetable_of
 from dynamic_tables.schedule.due import TableState
 from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.schedule.timetable import Timetable
 from dynamic_tables.store.owner import has_ended
-
-if TYPE_CHECKING:
-    from dynamic_tables.account import Account
 
 Row = dict[str, object]
 
@@ -44,7 +41,7 @@ class Journalled:
     failures: list[RefreshFailure] = field(default_factory=list)
 
 
-def watched(account: Account) -> Sequence[DynamicTable]:
+def watched(account: Operated) -> Sequence[DynamicTable]:
     """Returns the dynamic tables that the role of the account may see, in order of dependency."""
     found = []
     for name in graph_of(account).order:
@@ -73,14 +70,14 @@ def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
     return tables
 
 
-def refresh_rows(account: Account, tables: Sequence[DynamicTable]) -> Sequence[Row]:
+def refresh_rows(account: Operated, tables: Sequence[DynamicTable]) -> Sequence[Row]:
     """Returns the refreshes of tables, those that failed included, in the order of their ends."""
     known = journalled(account.store.journal.all_events())
     rows = [row for table in tables for row in _refreshes(account, table, known.get(table.name))]
     return sorted(rows, key=lambda row: (row["refresh_end_time"] or row["data_timestamp"], row["name"]))
 
 
-def _refreshes(account: Account, table: DynamicTable, known: Journalled | None) -> Iterable[Row]:
+def _refreshes(account: Operated, table: DynamicTable, known: Journalled | None) -> Iterable[Row]:
     known = known or Journalled()
     for record in account.store.refreshes(table, edited=True):
         end = known.ends.get(record.frontier.timestamp)
@@ -115,7 +112,7 @@ def _refreshes(account: Account, table: DynamicTable, known: Journalled | None) 
         }
 
 
-def table_rows(account: Account) -> Sequence[Row]:
+def table_rows(account: Operated) -> Sequence[Row]:
     """Returns the state of the tables that the role of the account may see."""
     operations, graph = account.store.journal.poll(), graph_of(account)
     now = max(account.clock.now(), operations.newest)
@@ -148,7 +145,7 @@ def _definition_columns(each: DynamicTable, table: Timetable, operations: Operat
 
 
 def _scheduling(
-    account: Account,
+    account: Operated,
     each: DynamicTable,
     state: TableState,
     above: str | None,
@@ -176,7 +173,7 @@ def _scheduling(
     }
 
 
-def _lag_columns(account: Account, each: DynamicTable, known: Journalled, table: Timetable, now: int) -> Row:
+def _lag_columns(account: Operated, each: DynamicTable, known: Journalled, table: Timetable, now: int) -> Row:
     try:
         records = account.store.refreshes(each)
         visible = account.visible(each)
@@ -200,7 +197,7 @@ def _lag_columns(account: Account, each: DynamicTable, known: Journalled, table:
     }
 
 
-def dependency_rows(account: Account) -> Sequence[Row]:
+def dependency_rows(account: Operated) -> Sequence[Row]:
     """Returns what each dynamic table reads."""
     graph, definitions = graph_of(account), account.store.definitions()
     kinds = {BaseTable: "BASE TABLE", DynamicTable: "DYNAMIC TABLE", View: "VIEW"}
@@ -217,7 +214,7 @@ def dependency_rows(account: Account) -> Sequence[Row]:
     ]
 
 
-def graph_rows(account: Account) -> Sequence[Row]:
+def graph_rows(account: Operated) -> Sequence[Row]:
     """Returns each state that a dynamic table's definition had, with its beginning and end."""
     rows: list[Row] = []
     current: dict[str, Row] = {}

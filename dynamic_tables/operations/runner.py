@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event as Signal, Thread
-from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import DynamicTablesError, StoreError
-from dynamic_tables.operations.events import Claimed, Released, Trigger
+from dynamic_tables.journal.events import Claimed, Released, Trigger
+from dynamic_tables.journal.state import Operations
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import publish
-from dynamic_tables.operations.state import Operations
 from dynamic_tables.operations.states import is_held, table_states, timetable_of
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.due import Due, TableState, due
@@ -19,9 +19,6 @@ from dynamic_tables.schedule.group import RefreshGroup
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.schedule.timetable import Timetable
 from dynamic_tables.store.owner import has_ended
-
-if TYPE_CHECKING:
-    from dynamic_tables.account import Account
 
 LEASE = 60 * SECOND
 """How long a claim holds without another sign of life, in microseconds."""
@@ -43,12 +40,12 @@ class Runner:
     replace them.
     """
 
-    account: Account
+    account: Operated
     lease: int = LEASE
     gone: Callable[[str], bool] = has_ended
     observe: Callable[[Told], None] = lambda told: None
     beats: bool = True
-    publish: Callable[[Account, RefreshGroup, Mapping[str, int]], None] = publish
+    publish: Callable[[Operated, RefreshGroup, Mapping[str, int]], None] = publish
     schedule: Schedule = due
 
     def run(self, stop: Signal, *, pause: float = 1.0) -> None:

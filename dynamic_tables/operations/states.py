@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import CorruptTable, DefinitionError
-from dynamic_tables.operations.state import Claim, Operations
+from dynamic_tables.journal.state import Claim, Operations
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.schedule.due import TableState
 from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.graph import Graph
 from dynamic_tables.schedule.group import RefreshGroup, ensure_ordered
 from dynamic_tables.schedule.timetable import Timetable, timetable
 
-if TYPE_CHECKING:
-    from dynamic_tables.account import Account
-
 
 def table_states(
-    account: Account, graph: Graph, now: int, gone: Callable[[str], bool]
+    account: Operated, graph: Graph, now: int, gone: Callable[[str], bool]
 ) -> Mapping[str, TableState]:
     """Returns the state of every dynamic table of a graph.
 
@@ -31,7 +28,7 @@ def table_states(
 
 
 def _state(
-    account: Account,
+    account: Operated,
     name: str,
     operations: Operations,
     now: int,
@@ -62,7 +59,7 @@ def is_held(claim: Claim | None, process: str, now: int, gone: Callable[[str], b
     return claim is not None and claim.by != process and claim.until > now and not gone(claim.by)
 
 
-def timetable_of(account: Account, graph: Graph) -> Timetable:
+def timetable_of(account: Operated, graph: Graph) -> Timetable:
     """Returns the timetable of an account, with durations as its last refreshes had them.
 
     A group whose members cannot be ordered any more, because a view in between was replaced, is left out: its

@@ -5,16 +5,14 @@ Each method returns a `pyarrow.Table`: `spark.createDataFrame(table)` and `FROM 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pyarrow as pa
 
-from dynamic_tables.operations.events import Privilege
+from dynamic_tables.journal.events import Privilege
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed
 from dynamic_tables.operations.rows import dependency_rows, graph_rows, refresh_rows, table_rows, watched
-
-if TYPE_CHECKING:
-    from dynamic_tables.account import Account
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -85,14 +83,14 @@ class Watching:
         A refresh that was committed by a process that died right afterwards has no end. Raises
         DefinitionError, MissingPrivilege.
         """
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             tables = [allowed(account, name, Privilege.MONITOR)] if name else watched(account)
             return pa.Table.from_pylist(refresh_rows(account, tables), REFRESH_HISTORY)
 
     def dynamic_tables(self) -> pa.Table:
         """Returns the state of all dynamic tables on which the role has MONITOR, in order of dependency."""
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             return pa.Table.from_pylist(table_rows(account), DYNAMIC_TABLES)
 
@@ -101,12 +99,12 @@ class Watching:
 
         `diamond`: the table reads the input, or something below it, by two or more ways.
         """
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             return pa.Table.from_pylist(dependency_rows(account), DEPENDENCIES)
 
     def graph_history(self) -> pa.Table:
         """Returns what each dynamic table was, and when: its inputs, target lag, state and text."""
-        account = cast("Account", self)
+        account = cast(Operated, self)
         with account.lock:
             return pa.Table.from_pylist(graph_rows(account), GRAPH_HISTORY)

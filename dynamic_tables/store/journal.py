@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
 
-from dynamic_tables.operations.events import Event, from_json, text_of
-from dynamic_tables.operations.state import Operations
+from dynamic_tables.journal.events import Event, from_json, text_of
+from dynamic_tables.journal.state import Operations
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.numbered import NumberedFiles, decoding_entry
 

@@ -88,7 +88,7 @@ ROOMS = (
     {"failures"},
     {"runs"},
     {"compare"},
-    {"verify"},
+    {"verify", "soak"},
     {"mutants"},
     {"gate"},
     {"cli", "pytest_plugin"},

@@ -12,7 +12,7 @@ from campaign.cli import main
 from campaign.verify import coherence
 from campaign.verify.coherence import Setting, recorded, search, skewed
 from dvs_model.notation import parse
-from dynamic_tables.account import Account
+from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import publish
 from dynamic_tables.operations.runner import Runner
 from dynamic_tables.schedule.group import RefreshGroup
@@ -37,7 +37,7 @@ def test_the_readers_of_the_strongest_setting_read() -> None:
 
 
 def test_a_group_that_is_published_one_by_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_by_one(account: Account, group: RefreshGroup, versions: Mapping[str, int]) -> None:
+    def one_by_one(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
         for name, timestamp in versions.items():
             publish(account, group, {name: timestamp})
 

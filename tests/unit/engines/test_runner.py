@@ -198,11 +198,13 @@ def test_a_system_error_is_tried_again_later_and_later(office: Office) -> None:
     def broken(*_: object) -> tuple[Action, str]:
         raise StoreError("No space left on device")
 
-    sound = office.runner.account.protocol
-    office.runner.account.protocol = replace(sound, decide=broken)
+    refreshed_by = office.runner.account
+    assert isinstance(refreshed_by, Account)
+    sound = refreshed_by.protocol
+    refreshed_by.protocol = replace(sound, decide=broken)
     tried = [second for second in range(32) if office.at(PERIOD + second * SECOND, (5 + second, "oslo", 1))]
     assert tried == [0, 1, 3, 7, 15, 23, 31]
-    office.runner.account.protocol = sound
+    refreshed_by.protocol = sound
     assert office.at(PERIOD + 40 * SECOND) == [("totals", PERIOD)]
 
 

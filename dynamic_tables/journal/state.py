@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from dynamic_tables.operations.events import (
+from dynamic_tables.journal.events import (
     Claimed,
     Defined,
     Dropped,
