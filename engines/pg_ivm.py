@@ -45,7 +45,8 @@ class PgIvm(Adapter):
         name, text = (sql.Literal(each).as_string(self._server.connection) for each in (table.name, query))
         try:
             self._run(f"SELECT pgivm.create_immv({name}, {text})")
-        except psycopg.errors.FeatureNotSupported as error:
+        except (psycopg.errors.FeatureNotSupported, psycopg.errors.SyntaxError) as error:
+            # A semi or anti join, beyond the limits of this engine, has no text in PostgreSQL.
             raise Unsupported(_first_line(error)) from error
         self._dynamic.append(table.name)
 
