@@ -284,7 +284,7 @@ def predicate(choices: Choices, scope: Scope, depth: int) -> Term:
     """A random condition over the scope, nested at most `depth` deep."""
     kinds = [(5, "compare"), (1, "null"), (1, "in"), (1, "between")]
     if depth > 0:
-        kinds += [(2, "connective"), (1, "not"), (3, "chain")]
+        kinds += [(2, "connective"), (1, "not"), (1, "chain")]
     if of_type(scope, STRING):
         kinds.append((1, "like"))
     if of_type(scope, BOOLEAN):

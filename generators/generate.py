@@ -8,7 +8,7 @@ from generators.builder import ScenarioBuilder
 from generators.choices import Choices, SeededChoices
 from generators.concurrency import with_other_processes
 from generators.fitting import fit
-from generators.intents import INTENTS, WEIGHTS, Act, Script
+from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.profiles import DRAWS_VERSION, Profile
 from generators.recreations import with_recreations
 from generators.styles import with_styles
@@ -92,7 +92,7 @@ def initial_rows(builder: ScenarioBuilder) -> None:
 def begin_intents(builder: ScenarioBuilder) -> list[Script]:
     """Draws intents and lets each define its tables, at most three; returns their scripts."""
     scripts: list[Script] = []
-    names = [name for name in INTENTS for _ in range(WEIGHTS.get(name, 1))]
+    names = [*INTENTS, *TWICE_AS_OFTEN]
     for _ in range(builder.choices.integer(*builder.profile.intents)):
         if len(builder.dynamic_tables) >= builder.profile.dynamic_tables[1]:
             break

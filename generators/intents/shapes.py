@@ -129,7 +129,7 @@ def union_of_keys(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> 
 def of_two_types(b: ScenarioBuilder, table: TableSketch, other: str) -> str:
     """The key compared with a column of another type, in WHERE or in ON."""
     source = reading(b, table.name)
-    if b.choices.chance(75):
+    if b.choices.chance(60):
         where = b.choices.pick(("eq", "le", "lt", "gt"))
         pair = met(source.scope[0], column_of(source, other))
         assert pair is not None, "the intent's tables have columns of types that meet"

@@ -31,7 +31,7 @@ def row_comes_between(b: ScenarioBuilder) -> Script:
     table = b.choices.pick(b.tables)
     source = _ordered(b, shapes.reading(b, table.name))
     k, block = source.scope[0], _places(b, source, partitioned=b.choices.chance(30))
-    target = shapes.define(b, block if b.choices.chance(35) else _filtered(b, block, k))
+    target = shapes.define(b, block if b.choices.chance(60) else _filtered(b, block, k))
     return script(
         target,
         act(insert(b, table, k=0), insert(b, table, k=2), insert(b, table, k=4)),

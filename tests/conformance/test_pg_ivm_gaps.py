@@ -38,7 +38,7 @@ def refusals(limits: Limits, scenarios: int) -> list[tuple[str | None, str | Non
 
 
 def test_nothing_within_the_limits_is_refused() -> None:
-    gaps = refusals(LIMITS, 40)
+    gaps = refusals(LIMITS, 60)
     assert len(gaps) > 50
     assert [reason for _, reason in gaps if reason is not None] == []
 
