@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -24,34 +23,29 @@ from dynamic_tables.definition import (
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.errors import (
     DefinitionError,
-    DynamicTablesError,
     RefreshFailed,
     SlowCapture,
-    StoreError,
 )
-from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege, RefreshFailure, Trigger
+from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege
+from dynamic_tables.operations.commanded import Commanded
 from dynamic_tables.operations.evolving import Evolving
 from dynamic_tables.operations.operating import (
     Operating,
     allowed,
-    completed,
     ensure_groups_stay_ordered,
-    publish,
     with_lag,
 )
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
-from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol, RefreshResult
+from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.failing import RULE, FailureRule
-from dynamic_tables.schedule.initial import initialization_timestamp
 from dynamic_tables.schedule.lag import MINIMUM_LAG, Lag, read_lag
 from dynamic_tables.schedule.timetable import Rhythm
 from dynamic_tables.store.attached import what_is_missing
-from dynamic_tables.store.faults import fault_of
 from dynamic_tables.store.owner import this_process
 from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, TextAnalyzer, WritableStore
 from dynamic_tables.store.statements import column_type
@@ -63,9 +57,6 @@ if TYPE_CHECKING:
 NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,127}$")
 
 Kind = TypeVar("Kind", View, DynamicTable)
-
-Observe = Callable[[RefreshResult], None]
-"""Receives each refresh as soon as it is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +73,7 @@ class Description:
 
 
 @dataclass(slots=True, kw_only=True)
-class Account(Operating, Watching, Evolving):
+class Account(Commanded, Operating, Watching, Evolving):
     """Tables over one store and one clock. Its methods may be called by several threads; they run one by one.
 
     `rules` and `protocol` are the algebra and the steps of a refresh; tests replace parts of them. `role`:
@@ -248,7 +239,8 @@ class Account(Operating, Watching, Evolving):
             old = self._replaced(name, DynamicTable) if or_replace else None
             name = self.new_name(name) if old is None else old.name
             if old is not None:
-                allowed(self, name, Privilege.OWNERSHIP)
+                # With the lag that it has now: if the new definition fails, all is as before.
+                old = allowed(self, name, Privilege.OWNERSHIP)
                 ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
             table = define(
@@ -272,17 +264,25 @@ class Account(Operating, Watching, Evolving):
         try:
             if old is None:
                 self.initialize(table.name)
-            else:
-                self.refresh(table.name)
+            elif all(result.table != table.name for result in self.refresh(table.name)):
+                # It can only be so in simulated time.
+                time = self.clock.now()
+                raise RefreshFailed(
+                    table.name, time, "it has this data timestamp already: set the clock forward"
+                )
         except BaseException:
             self.forget(table.name)
             if old is None:
-                self.store.drop(table)
-                self.store.journal.add(Dropped(at=self.clock.now(), by=self.process, table=table.name))
+                self.discard(table)
             else:
                 self.store.redefine(old)
                 self.note_definition(old)
             raise
+
+    def discard(self, table: DynamicTable) -> None:
+        """Removes a dynamic table that could not be made; `undrop` brings back what was dropped before it."""
+        self.store.drop(table, for_good=True)
+        self.store.journal.add(Dropped(at=self.clock.now(), by=self.process, table=table.name))
 
     def note_definition(self, table: DynamicTable) -> None:
         """Writes a new definition into the journal, and the role of the account as its owner."""
@@ -301,131 +301,6 @@ class Account(Operating, Watching, Evolving):
             self.store.journal.add(
                 Granted(at=at, by=by, table=table.name, role=self.role, privilege=Privilege.OWNERSHIP)
             )
-
-    def initialize(self, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
-        """Writes the first contents of a table created with `initialize=False`; otherwise as `refresh`."""
-        with self.lock:
-            table = self.dynamic_table(name)
-            timestamps = {upstream.name: self.visible(upstream) for upstream in self.upstream(table)}
-            now = self.store.earliest(self.clock.now())
-            timestamp = initialization_timestamp(timestamps, now, table.target_lag, self.oldest(table))
-            return self._refresh((table.name,), timestamp, Trigger.CREATION, observe)
-
-    def refresh(
-        self, name: str, at: int | None = None, *, observe: Observe | None = None
-    ) -> tuple[RefreshResult, ...]:
-        """Refreshes a table to data timestamp `at` in microseconds (default: now), upstream tables first.
-
-        Returns the refreshes that were run, those of upstream tables included; a table that already has
-        this data timestamp is not refreshed. The tables of its refresh group are refreshed with it.
-        Raises DefinitionError: for an unknown table or a time in the future. Raises MissingPrivilege.
-        Raises RefreshFailed: if a refresh fails; the tables refreshed before it keep their new contents.
-
-        Example: `[result.action for result in account.refresh("totals")]`.
-        """
-        with self.lock:
-            now = self.store.earliest(self.clock.now())
-            table = allowed(self, name, Privilege.OPERATE)
-            if at is not None and at > now:
-                raise DefinitionError(f"refresh of {table.name} at {at}: the future cannot be read yet")
-            return self._refresh((table.name,), now if at is None else at, Trigger.MANUAL, observe)
-
-    def refresh_together(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
-        """Refreshes tables to one data timestamp, now, and what they read; as `refresh`."""
-        with self.lock:
-            named = [allowed(self, name, Privilege.OPERATE).name for name in names]
-            return self._refresh(named, self.store.earliest(self.clock.now()), Trigger.MANUAL, None)
-
-    def _refresh(
-        self, names: Sequence[str], timestamp: int, trigger: Trigger, observe: Observe | None
-    ) -> tuple[RefreshResult, ...]:
-        """Refreshes tables, what they read and the members of their groups, and publishes the groups."""
-        self.decide(self.dynamic_table(names[-1]), timestamp)
-        tables = self._with_upstream(names)
-        results = []
-        for table in tables:
-            if not self.has_version_at(table, timestamp):
-                results.append(self.run_refresh(table, timestamp, trigger))
-                if observe is not None:
-                    observe(results[-1])
-        operations = self.store.journal.poll()
-        groups = {group.name: group for table in tables if (group := operations.group_of(table.name))}
-        for group in groups.values():
-            publish(self, group, dict.fromkeys(group.members, timestamp))
-        return tuple(results)
-
-    def run_refresh(
-        self, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
-    ) -> RefreshResult:
-        """Refreshes one table alone, to a data timestamp that all tables it reads have, and journals it.
-
-        `anew`: the reason to write the contents anew. Raises RefreshFailed, DefinitionError.
-        """
-        started = self.clock.now()
-        try:
-            result = self.refreshing(table).run(timestamp, anew=anew)
-        except DynamicTablesError as error:
-            failure = RefreshFailure(
-                at=self.clock.now(),
-                by=self.process,
-                table=table.name,
-                timestamp=timestamp,
-                started=started,
-                trigger=trigger,
-                fault=fault_of(error),
-                reason=str(error),
-            )
-            # The error that counts is that of the refresh.
-            with suppress(StoreError):
-                self.store.journal.add(failure)
-            raise
-        # The refresh is committed, whether the journal can be written or not.
-        with suppress(StoreError):
-            completed(self, result, started, trigger)
-        return result
-
-    def _with_upstream(self, names: Sequence[str]) -> tuple[DynamicTable, ...]:
-        """Returns tables, all that they read, and the members of their groups, each after those it reads."""
-        definitions, operations = self.store.definitions(), self.store.journal.poll()
-        ordered: dict[str, DynamicTable] = {}
-
-        def visit(table: DynamicTable) -> None:
-            if table.name in ordered:
-                return
-            for source in sources_now(table, definitions):
-                upstream = definitions.get(source)
-                if isinstance(upstream, DynamicTable):
-                    visit(upstream)
-            ordered[table.name] = table
-            group = operations.group_of(table.name)
-            for member in () if group is None else group.members:
-                visit(self.dynamic_table(member))
-
-        for name in names:
-            visit(self.dynamic_table(name))
-        return tuple(ordered.values())
-
-    def visible(self, table: DynamicTable) -> Sequence[int]:
-        """Returns the data timestamps of a table that readers may see, oldest first."""
-        operations = self.store.journal.poll()
-        if operations.group_of(table.name) is not None:
-            return tuple(operations.of(table.name).published)
-        return tuple(record.frontier.timestamp for record in self.store.refreshes(table))
-
-    def reinitialize(self, name: str) -> tuple[RefreshResult, ...]:
-        """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
-
-        It repairs a table whose rows another writer has changed; tables that read it stay as they are.
-        Raises DefinitionError: no such dynamic table. Raises RefreshFailed.
-        """
-        with self.lock:
-            table = allowed(self, name, Privilege.OPERATE)
-            timestamp = self.store.earliest(self.clock.now())
-            above = [upstream.name for upstream in self.upstream(table)]
-            results = self._refresh(above, timestamp, Trigger.MANUAL, None) if above else ()
-            self.decide(table, timestamp)
-            anew = self.run_refresh(table, timestamp, Trigger.MANUAL, anew="it was asked for")
-            return (*results, anew)
 
     def read(self, name: str, at: int | None = None) -> DataFrame:
         """Returns the rows of a base or dynamic table as a data frame of Spark, without internal columns.
@@ -572,43 +447,8 @@ class Account(Operating, Watching, Evolving):
             raise DefinitionError(f"{definition.name} is no dynamic table")
         return with_lag(definition, self.store.journal.poll())
 
-    def upstream(self, table: DynamicTable) -> tuple[DynamicTable, ...]:
-        """Returns the dynamic tables that a table reads, at any depth, each after those that it reads."""
-        definitions = self.store.definitions()
-        ordered: dict[str, DynamicTable] = {}
-
-        def visit(current: DynamicTable) -> None:
-            for source in sources_now(current, definitions):
-                definition = definitions.get(source)
-                if isinstance(definition, DynamicTable) and source not in ordered:
-                    visit(definition)
-                    ordered[source] = definition
-
-        visit(table)
-        return tuple(ordered.values())
-
-    def decide(self, table: DynamicTable, timestamp: int) -> None:
-        """Decides what a data timestamp stands for, before a refresh to it. Raises RefreshFailed."""
-        try:
-            self.store.decide(timestamp)
-        except StoreError as error:
-            raise RefreshFailed(table.name, timestamp, str(error)) from error
-
-    def oldest(self, table: DynamicTable) -> int | None:
-        """Returns the oldest data timestamp at which all base tables below a table exist."""
-        definitions = self.store.definitions()
-        sources = {source for each in (table, *self.upstream(table)) for source in each.sources}
-        bases = [base for base in map(definitions.get, sources) if isinstance(base, BaseTable)]
-        starts = [
-            history.versions[0].timestamp for base in bases if (history := self.store.history(base)).versions
-        ]
-        return max(starts, default=None)
-
-    def has_version_at(self, table: DynamicTable, timestamp: int) -> bool:
-        """Tells whether the table has a refresh with exactly this data timestamp."""
-        return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
-
     def existing(self, name: str) -> Definition:
+        """Returns the definition of a table or view. Raises DefinitionError: there is none."""
         definitions = self.store.definitions()
         if name.lower() not in definitions:
             known = ", ".join(definitions) or "none"
@@ -616,6 +456,7 @@ class Account(Operating, Watching, Evolving):
         return definitions[name.lower()]
 
     def new_name(self, name: str) -> str:
+        """Returns a name in lower case. Raises DefinitionError: it is in use, or no name."""
         if not NAME.match(name):
             raise DefinitionError(f"{name!r} is no name; use letters, digits and _, starting with a letter")
         if name.lower() in self.store.definitions():

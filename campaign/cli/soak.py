@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,13 @@ FAULT_NAMES = (
 
 
 @click.command()
-@click.option("--hours", type=float, default=8.0, show_default=True, help="Simulated hours of each account.")
+@click.option(
+    "--hours",
+    type=click.FloatRange(0.02),
+    default=8.0,
+    show_default=True,
+    help="Simulated hours of each account.",
+)
 @click.option("--tables", type=click.IntRange(1), default=12, show_default=True, help="Dynamic tables.")
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Accounts, one by one.")
 @options.seed
@@ -36,7 +43,8 @@ def command(hours: float, tables: int, runs: int, seed: int, fault: str | None, 
 
     The engine's own scheduler, process and refreshes run in memory. After every look of the process each
     refreshed table is compared with its query at its data timestamp, evaluated by DuckDB from the plan alone,
-    and each data timestamp with what is due by hand. Exit status 0: all right; 1: something is wrong.
+    and each data timestamp with what is due by hand. Exit status 0: all right; 1: something is wrong; 3:
+    nothing was refreshed, so nothing is shown.
     """
     # Imported here, so that `dvs soak --help` loads neither the engine nor DuckDB.
     from campaign.soak.faults import FAULTS
@@ -54,7 +62,10 @@ def command(hours: float, tables: int, runs: int, seed: int, fault: str | None, 
             break
     seconds = time.perf_counter() - start
     click.echo(json.dumps(document(done, seconds)) if as_json else text(done, hours, tables, seconds))
-    return ExitCode.FAILED if any(each.wrong for each in done) else ExitCode.OK
+    if any(each.wrong for each in done):
+        return ExitCode.FAILED
+    # Where nothing was refreshed, nothing was shown.
+    return ExitCode.OK if any(each.refreshes for each in done) else ExitCode.UNKNOWN
 
 
 def document(done: list[Soaked], seconds: float) -> dict[str, object]:
@@ -65,8 +76,8 @@ def document(done: list[Soaked], seconds: float) -> dict[str, object]:
         "looks": sum(each.looks for each in done),
         "refreshes": sum(each.refreshes for each in done),
         "failed_refreshes": sum(each.failures for each in done),
-        "actions": sum((each.actions for each in done), Counter()),
-        "events": sum((each.events for each in done), Counter()),
+        "actions": summed(each.actions for each in done),
+        "events": summed(each.events for each in done),
         "wrong": [
             {"seed": each.plan.seed, "at": wrong.at, "table": wrong.table, "message": wrong.message}
             for each in done
@@ -75,19 +86,29 @@ def document(done: list[Soaked], seconds: float) -> dict[str, object]:
     }
 
 
+def summed(counts: Iterable[Counter[str]]) -> Counter[str]:
+    """The sum of some counts, by name."""
+    total: Counter[str] = Counter()
+    for each in counts:
+        total.update(each)
+    return Counter(dict(sorted(total.items())))
+
+
 def text(done: list[Soaked], hours: float, tables: int, seconds: float) -> str:
     """The results for a terminal."""
-    found = document(done, seconds)
-    events = ", ".join(f"{count} {name.lower()}" for name, count in sorted(dict(found["events"]).items()))  # type: ignore[call-overload]
-    actions = ", ".join(f"{count} {name}" for name, count in sorted(dict(found["actions"]).items()))  # type: ignore[call-overload]
-    lines = [
-        f"{len(done)} accounts, {tables} dynamic tables and {hours:g} simulated hours each, {seconds:.0f} s",
-        f"  refreshes: {found['refreshes']} ({actions}); failed: {found['failed_refreshes']}",
-        f"  what happened: {events}",
+    events = ", ".join(f"{n} {name.lower()}" for name, n in summed(each.events for each in done).items())
+    actions = ", ".join(f"{n} {name}" for name, n in summed(each.actions for each in done).items())
+    refreshes, failed = sum(each.refreshes for each in done), sum(each.failures for each in done)
+    wrong = [
+        f"  WRONG at seed {each.plan.seed}, {one.at / 1e6:.0f} s: {one.table} {one.message}"
+        for each in done
+        for one in each.wrong
     ]
-    for each in done:
-        lines += [
-            f"  WRONG at seed {each.plan.seed}, {wrong.at / 1e6:.0f} s: {wrong.table} {wrong.message}"
-            for wrong in each.wrong
+    return "\n".join(
+        [
+            f"{len(done)} accounts, {tables} tables and {hours:g} simulated hours each, {seconds:.0f} s",
+            f"  refreshes: {refreshes} ({actions}); failed: {failed}",
+            f"  what happened: {events}",
+            *(wrong or ["  nothing wrong" if refreshes else "  nothing was refreshed, so nothing is shown"]),
         ]
-    return "\n".join([*lines, "" if any(each.wrong for each in done) else "  nothing wrong"]).rstrip()
+    )

@@ -22,7 +22,7 @@ from campaign.soak.plan import (
 )
 from campaign.soak.truth import Truth
 from dynamic_tables.account import Account
-from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed
+from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.operations.runner import Runner, Schedule, Told
 from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol, RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
@@ -38,6 +38,8 @@ from workload.schema import Column, Table
 from workload.types import BOOLEAN, INT
 
 GROUP = "g"
+MOST_ERRORS = 5
+"""Failed refreshes in a row that suspend a table, as docs/semantics.md says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ def soak(plan: Plan, fault: Fault | None = None, *, most: int = 3) -> Soaked:
 
 @dataclass(slots=True)
 class _Session:
+    """`visible`, `stored`: data timestamps at the last look. `errors`: in a row, of each table, by hand."""
+
     plan: Plan
     account: Account
     applier: Applier
@@ -99,6 +103,8 @@ class _Session:
     fault: Fault | None
     result: Soaked = field(init=False)
     down: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    stored: dict[str, int] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     visible: dict[str, int] = field(default_factory=dict)
 
@@ -156,6 +162,8 @@ class _Session:
             case Switch(name, on):
                 (account.resume if on else account.suspend)(name)
                 (truth.suspended.discard if on else truth.suspended.add)(name)
+                if on:
+                    self.errors[name] = 0
             case Group(members, isolation):
                 self._happens(Ungroup())
                 try:
@@ -172,6 +180,8 @@ class _Session:
                     truth.group, truth.repeatable = (), False
             case Redefine(name, number):
                 changed = replace(truth.tables[name], number=number)
+                # Another definition may not fail where the old one did, and if it fails, the old one is new.
+                self.errors[name] = 0
                 lag = None if changed.lag is None else changed.lag * SECOND
                 try:
                     account.create_dynamic_table(name, changed.query, target_lag=lag, or_replace=True)
@@ -187,6 +197,10 @@ class _Session:
         """Takes what commands have refreshed between two looks as seen: they read times between ticks."""
         for name in self.truth.tables:
             self.visible[name] = self._visible(name)
+            stored = self.account.store.refreshes(self.account.dynamic_table(name))[-1].frontier.timestamp
+            if stored != self.stored.get(name, stored):
+                self.errors[name] = 0
+            self.stored[name] = stored
 
     def _visible(self, name: str) -> int:
         return self.account.visible(self.account.dynamic_table(name))[-1]
@@ -198,8 +212,16 @@ class _Session:
         self.result.actions.update(each.action.value for each in done)
         self.result.failures += len(told) - len(done)
         for each in told:
-            if isinstance(each, DynamicTablesError) and not isinstance(each, RefreshFailed):
-                self._wrong(at, "", f"an error that is no failed refresh: {each}")
+            if isinstance(each, RefreshResult | RefreshFailed) and each.table in self._stopped():
+                self._wrong(at, each.table, "is suspended, and was refreshed by the schedule")
+            match each:
+                case RefreshResult():
+                    self.errors[each.table] = 0
+                    self.stored[each.table] = each.timestamp
+                case RefreshFailed():
+                    self.errors[each.table] += 1
+                case _:
+                    self._wrong(at, "", f"an error that is no failed refresh: {each}")
         self._contents(at, done)
         self._times(at)
 
@@ -239,11 +261,11 @@ class _Session:
 
     def _on_time(self, at: int, periods: Mapping[str, int]) -> set[str]:
         """Returns the tables that must be at this tick: nothing above them is suspended, fails or waits."""
-        stopped = {
-            row["name"]
-            for row in self.account.dynamic_tables().to_pylist()
-            if row["scheduling_reason"].endswith("errors in a row")
-        } | self.truth.suspended
+        for row in self.account.dynamic_tables().to_pylist():
+            name, count = row["name"], self.errors[row["name"]]
+            if row["consecutive_errors"] != count:
+                self._wrong(at, name, f"failed {count} times in a row, shown are {row['consecutive_errors']}")
+        stopped = self._stopped()
         fine: set[str] = set()
         # A group is one unit: what stops a member, or a table above one, stops all of it.
         bad = any(
@@ -268,6 +290,10 @@ class _Session:
             ):
                 fine.add(name)
         return fine
+
+    def _stopped(self) -> set[str]:
+        """Returns the tables that no schedule may refresh: suspended by command, or by errors."""
+        return self.truth.suspended | {name for name, count in self.errors.items() if count >= MOST_ERRORS}
 
     def _wrong(self, at: int, table: str, message: str) -> None:
         self.result.wrong.append(Wrong(at, table, message))

@@ -41,7 +41,9 @@ def command() -> None:
 @command.command()
 @FOLDER
 @ROLE
-@click.option("--once", is_flag=True, help="Refresh what is due now, and end.")
+@click.option(
+    "--once", is_flag=True, help="Refresh what is due now, and end; exit status 1: a refresh failed."
+)
 @click.option("--for", "seconds", type=float, help="End after this many seconds.")
 def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
     """Refreshes what is due, until SIGTERM or Ctrl-C; several processes may run on one folder.
@@ -53,9 +55,18 @@ def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
 
     stop = Event()
     with _stopping(stop, seconds), _account(folder, role) as account:
-        runner = Runner(account=account, observe=_tell)
+        failed = 0
+
+        def observe(told: Told) -> None:
+            nonlocal failed
+            failed += not isinstance(told, RefreshResult)
+            _tell(told)
+
+        runner = Runner(account=account, observe=observe)
         if once:
             runner.run_due(stop)
+            if failed:
+                sys.exit(FAILED)
         else:
             click.echo(f"{_time()}  keeps {folder} fresh; stop it with Ctrl-C", err=True)
             runner.run(stop)

@@ -186,13 +186,11 @@ Event = (
 
 KINDS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in Event.__args__}
 READERS: Mapping[str, Callable[[object], object]] = {
-    "tables": lambda value: tuple(map(str, _list(value))),
-    "members": lambda value: tuple(map(str, _list(value))),
-    "sources": lambda value: tuple(map(str, _list(value))),
-    "isolation": lambda value: Isolation(value),
-    "fault": lambda value: Fault(value),
-    "trigger": lambda value: Trigger(value),
-    "privilege": lambda value: Privilege(value),
+    **dict.fromkeys(("tables", "members", "sources"), lambda value: tuple(map(str, _list(value)))),
+    "isolation": Isolation,
+    "fault": Fault,
+    "trigger": Trigger,
+    "privilege": Privilege,
 }
 """How the fields that are no plain values in JSON are read."""
 

@@ -83,7 +83,8 @@ class Operations:
 
     def group_of(self, table: str) -> RefreshGroup | None:
         """Returns the group that a table is in."""
-        return next((group for group in self.groups.values() if table in group.members), None)
+        # Another thread, which gives signs of life, may read that a group was made meanwhile.
+        return next((group for group in tuple(self.groups.values()) if table in group.members), None)
 
     def apply(self, event: Event) -> None:
         """Adds an event to the state."""

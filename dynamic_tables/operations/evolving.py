@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
 from dynamic_tables.definition import Definition, DynamicTable, View
 from dynamic_tables.errors import DefinitionError
@@ -26,57 +25,54 @@ SWAPPED = "swapped_away_"
 class Evolving:
     """The methods of an account that give tables other names, and copies."""
 
-    def rename(self, name: str, new_name: str) -> Definition:
+    def rename(self: Operated, name: str, new_name: str) -> Definition:
         """Gives a table or view another name, and returns its definition.
 
         Tables that read the old name fail to refresh until there is a table of that name again, or until they
         are replaced. Raises DefinitionError, MissingPrivilege.
         """
-        account = cast(Operated, self)
-        with account.lock:
-            definition = account.existing(name)
-            _ensure_own(account, definition)
-            return _renamed(account, definition, account.new_name(new_name))
+        with self.lock:
+            definition = self.existing(name)
+            _ensure_own(self, definition)
+            return _renamed(self, definition, self.new_name(new_name))
 
-    def swap(self, name: str, other: str) -> None:
+    def swap(self: Operated, name: str, other: str) -> None:
         """Exchanges the names of two tables or views; tables that read them are written anew.
 
         Raises DefinitionError, MissingPrivilege.
         """
-        account = cast(Operated, self)
-        with account.lock:
-            first, second = account.existing(name), account.existing(other)
+        with self.lock:
+            first, second = self.existing(name), self.existing(other)
             if first.name == second.name:
                 raise DefinitionError(f"{first.name} cannot be swapped with itself")
             for each in (first, second):
-                _ensure_own(account, each)
-                _ensure_no_cycle(account, each, (second if each is first else first).name)
-            away = _renamed(account, first, f"{SWAPPED}{first.name}")
-            _renamed(account, second, first.name)
-            _renamed(account, away, second.name)
+                _ensure_own(self, each)
+                _ensure_no_cycle(self, each, (second if each is first else first).name)
+            away = _renamed(self, first, f"{SWAPPED}{first.name}")
+            _renamed(self, second, first.name)
+            _renamed(self, away, second.name)
 
-    def undrop(self, name: str) -> Definition:
+    def undrop(self: Operated, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name, and returns its definition.
 
         Tables that read it go on where they stand. Raises DefinitionError: the name is in use, or nothing was
         dropped under it.
         """
-        account = cast(Operated, self)
-        with account.lock:
-            definition = _frames(account).restore(account.new_name(name))
+        with self.lock:
+            definition = _frames(self).restore(self.new_name(name))
             if isinstance(definition, DynamicTable):
-                account.note_definition(definition)
+                self.note_definition(definition)
             return definition
 
-    def clone(self, name: str, new_name: str) -> DynamicTable:
+    def clone(self: Operated, name: str, new_name: str) -> DynamicTable:
         """Makes a copy of a dynamic table, with its contents and data timestamp, and returns its definition.
 
         The copy goes on by itself: its next refresh begins where the original stood. Raises DefinitionError,
         MissingPrivilege.
         """
-        return self.clone_graph({name: new_name})[0]
+        return _cloned_graph(self, {name: new_name})[0]
 
-    def clone_graph(self, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
+    def clone_graph(self: Operated, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
         """Makes copies of several dynamic tables at once, by their names and those of the copies.
 
         Copies read the copies of what the originals read, where these are among them. Returns the
@@ -84,60 +80,66 @@ class Evolving:
 
         Example: `account.clone_graph({"totals": "totals_test", "top": "top_test"})`.
         """
-        account = cast(Operated, self)
-        with account.lock:
-            originals = {allowed(account, name, Privilege.MONITOR).name: new for name, new in names.items()}
-            for new in originals.values():
-                account.new_name(new)
-            order = [name for name in account.graph().order if name in originals]
-            made: list[DynamicTable] = []
-            try:
-                for name in order:
-                    clone = _cloned(account, account.dynamic_table(name), originals)
-                    made.append(clone)
-            except BaseException:
-                for table in made:
-                    account.drop(table.name, even_if_read=True)
-                raise
-            return tuple(made)
+        return _cloned_graph(self, names)
 
 
-def _cloned(account: Operated, table: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
-    new = names[table.name].lower()
-    records = account.store.refreshes(table)
-    if not records:
-        raise DefinitionError(f"{table.name} has no contents yet; refresh it before it is cloned")
-    text = renamed_text(table.text, names)
-    sources = tuple(names.get(source, source).lower() for source in table.sources)
-    clone = replace(table, name=new, text=text, sources=sources)
+def _cloned_graph(account: Operated, names: Mapping[str, str]) -> tuple[DynamicTable, ...]:
+    with account.lock:
+        new_names = {
+            allowed(account, name, Privilege.MONITOR).name: account.new_name(new)
+            for name, new in names.items()
+        }
+        originals = [account.dynamic_table(name) for name in account.graph().order if name in new_names]
+        made: list[DynamicTable] = []
+        try:
+            for original in originals:
+                made.append(_declared(account, original, new_names))
+                _fill(account, original, made[-1], new_names)
+        except BaseException:
+            for clone in made:
+                account.discard(clone)
+            raise
+        return tuple(made)
+
+
+def _declared(account: Operated, original: DynamicTable, names: Mapping[str, str]) -> DynamicTable:
+    """Adds a copy of a definition, without contents; it reads the copies of what is copied too."""
+    clone = replace(
+        original,
+        name=names[original.name],
+        text=renamed_text(original.text, names),
+        sources=tuple(names.get(source, source) for source in original.sources),
+    )
     account.store.create_dynamic_table(clone)
     account.note_definition(clone)
-    frontier = records[-1].frontier
-    # The identities of copied sources are new: the copy is at home among them from its first version on.
-    known = account.store.definitions()
-    versions = {}
-    for old, source in frontier.sources.items():
-        name = names.get(old, old).lower()
-        definition = known[name]
-        if name != old and isinstance(definition, DynamicTable):
-            history = account.store.history(definition).versions
-            versions[name] = next(v for v in history if v.timestamp == source.timestamp)
-        else:
-            versions[name] = source
+    return clone
+
+
+def _fill(account: Operated, original: DynamicTable, clone: DynamicTable, names: Mapping[str, str]) -> None:
+    """Writes the contents of a table into its copy, with a frontier that names what the copy reads."""
+    records = account.store.refreshes(original)
+    if not records:
+        raise DefinitionError(f"{original.name} has no contents yet; refresh it before it is cloned")
+    frontier, known = records[-1].frontier, account.store.definitions()
+    sources = dict(frontier.sources)
+    for source in frontier.sources.keys() & names.keys():
+        copy = known[names[source]]
+        assert isinstance(copy, DynamicTable), "only dynamic tables are copied"
+        at = sources.pop(source).timestamp
+        versions = account.store.history(copy).versions
+        sources[copy.name] = next(version for version in versions if version.timestamp == at)
     described = account.refreshing(clone).table
-    moved = replace(frontier, sources=versions, definition=described.expanded)
     record = replace(
         records[-1],
         action=Action.INITIALIZE,
-        reason=f"cloned from {table.name}",
-        frontier=moved,
+        reason=f"cloned from {original.name}",
+        frontier=replace(frontier, sources=sources, definition=described.expanded),
         changed=True,
         inserted=None,
         deleted=None,
     )
-    whole = account.refreshing(table).table
-    account.store.overwrite(described, account.store.current(whole), record)
-    return clone
+    contents = account.store.current(account.refreshing(original).table)
+    account.store.overwrite(described, contents, record)
 
 
 def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> None:

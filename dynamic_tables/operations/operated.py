@@ -60,6 +60,9 @@ class Operated(Protocol):
     def visible(self, table: DynamicTable) -> Sequence[int]:
         """Returns the data timestamps of a table that readers may see, oldest first."""
 
+    def upstream(self, table: DynamicTable) -> tuple[DynamicTable, ...]:
+        """Returns the dynamic tables that a table reads, at any depth, each after those that it reads."""
+
     def oldest(self, table: DynamicTable) -> int | None:
         """Returns the oldest data timestamp at which all base tables below a table exist."""
 
@@ -69,5 +72,5 @@ class Operated(Protocol):
     def forget(self, name: str) -> None:
         """Forgets what was computed for a table whose definition changes."""
 
-    def drop(self, name: str, *, even_if_read: bool = False) -> None:
-        """Removes a table or view. Raises DefinitionError, MissingPrivilege."""
+    def discard(self, table: DynamicTable) -> None:
+        """Removes a dynamic table that could not be made."""

@@ -251,8 +251,8 @@ def graph_rows(account: Operated) -> Sequence[Row]:
                 current.pop(event.table)["valid_to"] = event.at
             case _:
                 pass
-    seen = {table.name for table in watched(account)}
-    return [row for row in rows if row["name"] in seen or row["valid_to"] is not None]
+    hidden = set(graph_of(account).order) - {table.name for table in watched(account)}
+    return [row for row in rows if row["name"] not in hidden]
 
 
 def _lag(lag: int | None) -> Row:

@@ -5,8 +5,6 @@ Each method returns a `pyarrow.Table`: `spark.createDataFrame(table)` and `FROM 
 
 from __future__ import annotations
 
-from typing import cast
-
 import pyarrow as pa
 
 from dynamic_tables.journal.events import Privilege
@@ -77,34 +75,30 @@ GRAPH_HISTORY = pa.schema(
 class Watching:
     """The methods of an account that show the state and the history of its dynamic tables."""
 
-    def refresh_history(self, name: str | None = None) -> pa.Table:
+    def refresh_history(self: Operated, name: str | None = None) -> pa.Table:
         """Returns every refresh of a dynamic table, or of all on which the role has MONITOR, by end.
 
         A refresh that was committed by a process that died right afterwards has no end. Raises
         DefinitionError, MissingPrivilege.
         """
-        account = cast(Operated, self)
-        with account.lock:
-            tables = [allowed(account, name, Privilege.MONITOR)] if name else watched(account)
-            return pa.Table.from_pylist(refresh_rows(account, tables), REFRESH_HISTORY)
+        with self.lock:
+            tables = [allowed(self, name, Privilege.MONITOR)] if name else watched(self)
+            return pa.Table.from_pylist(refresh_rows(self, tables), REFRESH_HISTORY)
 
-    def dynamic_tables(self) -> pa.Table:
+    def dynamic_tables(self: Operated) -> pa.Table:
         """Returns the state of all dynamic tables on which the role has MONITOR, in order of dependency."""
-        account = cast(Operated, self)
-        with account.lock:
-            return pa.Table.from_pylist(table_rows(account), DYNAMIC_TABLES)
+        with self.lock:
+            return pa.Table.from_pylist(table_rows(self), DYNAMIC_TABLES)
 
-    def dependencies(self) -> pa.Table:
+    def dependencies(self: Operated) -> pa.Table:
         """Returns what each dynamic table reads, views expanded.
 
         `diamond`: the table reads the input, or something below it, by two or more ways.
         """
-        account = cast(Operated, self)
-        with account.lock:
-            return pa.Table.from_pylist(dependency_rows(account), DEPENDENCIES)
+        with self.lock:
+            return pa.Table.from_pylist(dependency_rows(self), DEPENDENCIES)
 
-    def graph_history(self) -> pa.Table:
+    def graph_history(self: Operated) -> pa.Table:
         """Returns what each dynamic table was, and when: its inputs, target lag, state and text."""
-        account = cast(Operated, self)
-        with account.lock:
-            return pa.Table.from_pylist(graph_rows(account), GRAPH_HISTORY)
+        with self.lock:
+            return pa.Table.from_pylist(graph_rows(self), GRAPH_HISTORY)

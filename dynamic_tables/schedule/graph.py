@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
@@ -68,8 +68,7 @@ class Graph:
         """Returns all dynamic tables that read a table, at any depth."""
         return self._closure(name, lambda each: self.consumers[each])
 
-    def _closure(self, name: str, step: object) -> frozenset[str]:
-        assert callable(step)
+    def _closure(self, name: str, step: Callable[[str], Iterable[str]]) -> frozenset[str]:
         found: set[str] = set()
         waiting = [name]
         while waiting:

@@ -175,9 +175,9 @@ class DeltaStore:
         """Adds an empty, uninitialized dynamic table. Raises DefinitionError."""
         self.folder.create(table, stored_columns(table), {**DYNAMIC_TABLE_PROPERTIES, **self.properties})
 
-    def drop(self, definition: Definition) -> None:
-        """Removes the folder of a table or view and every cached snapshot of it."""
-        self.folder.remove(definition.name)
+    def drop(self, definition: Definition, *, for_good: bool = False) -> None:
+        """Puts the folder of a table or view aside, or removes it for good, and forgets every snapshot."""
+        self.folder.remove(definition.name, for_good=for_good)
         self.commits.seen.pop(definition.name, None)
         self.versions.forget(definition.name)
 

@@ -43,6 +43,9 @@ class Files(Protocol):
     def rename(self, folder: str, other: str) -> None:
         """Gives a folder another path, at once; one that is there is removed before. Raises OSError."""
 
+    def remove(self, folder: str) -> None:
+        """Removes a folder with its contents. Raises OSError."""
+
 
 class LocalFiles(Files):
     """Files of this machine; a call takes microseconds."""
@@ -86,6 +89,9 @@ class LocalFiles(Files):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         Path(folder).rename(target)
+
+    def remove(self, folder: str) -> None:
+        shutil.rmtree(folder)
 
 
 class HadoopFiles(Files):
@@ -142,6 +148,11 @@ class HadoopFiles(Files):
             system.mkdirs(target.getParent())
             system.delete(target, True)
             system.rename(path, target)
+
+    def remove(self, folder: str) -> None:
+        with java_errors(folder):
+            path = self._path(folder)
+            path.getFileSystem(self.conf).delete(path, True)
 
     def _entries(self, folder: str) -> list[tuple[str, bool]]:
         with java_errors(folder):

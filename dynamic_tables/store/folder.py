@@ -37,6 +37,10 @@ DROPPED = ".dropped"
 """The sub-folder of an account that holds what was dropped, until the next table of the name is."""
 
 
+DELETED = ".deleted"
+"""The beginning of the name of a folder that is being deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A table or view as it was read last: its log, Delta's description, place in the order of creation.
@@ -285,13 +289,18 @@ class Folder:
     def _next_order(self) -> int:
         return max((entry.order for entry in self.entries.values()), default=0) + 1
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str, *, for_good: bool = False) -> None:
         """Puts a table aside, with its name in Spark's catalog and its log in Delta's cache.
 
-        `restore` brings it back, until another table of its name is removed. Of an attached table only the
-        pointer is put aside, and no file of the table itself is touched.
+        `restore` brings it back, until another table of its name is removed. `for_good`: it is deleted, and
+        what `restore` would bring back stays. Of an attached table only the pointer is touched.
         """
-        self._move(name, self._own_place(name), self._dropped_place(name))
+        # Renamed first in any case, so that a crash leaves no half of a table.
+        place = f"{self.path}/{DELETED}-{name}" if for_good else self._dropped_place(name)
+        self._move(name, self._own_place(name), place)
+        if for_good:
+            with store_errors(name):
+                self.files.remove(place)
         self.entries.pop(name, None)
 
     def restore(self, name: str) -> Definition:

@@ -56,7 +56,7 @@ class Journal:
             return None if event is None else text_of(event, self.state.to_json() if whole else None)
 
         with self.lock:
-            written = self.entries.append(lambda: void(self.poll()), text)
+            written = self.entries.append(self.poll, text)
             if written is not None:
                 self._add(written)
             return made[-1]
@@ -82,7 +82,3 @@ class Journal:
         event = from_json(data)
         self.events.append(event)
         self.state.apply(event)
-
-
-def void(result: object) -> None:
-    """Returns nothing, whatever was computed."""

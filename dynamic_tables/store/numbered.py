@@ -41,7 +41,7 @@ class NumberedFiles:
             yield self.path(self.next), text
             self.next += 1
 
-    def append(self, poll: Callable[[], None], make: Callable[[bool], str | None]) -> str | None:
+    def append(self, poll: Callable[[], object], make: Callable[[bool], str | None]) -> str | None:
         """Adds the file whose text `make` returns, or none; both again if another process is faster.
 
         `poll` reads what others have added. The argument of `make`: whether the file holds the whole state.

@@ -105,8 +105,8 @@ class Store(Protocol):
     def create_dynamic_table(self, table: DynamicTable) -> None:
         """Adds an empty, uninitialized dynamic table. Raises DefinitionError if it cannot be stored."""
 
-    def drop(self, definition: Definition) -> None:
-        """Removes a table or view with everything stored of it."""
+    def drop(self, definition: Definition, *, for_good: bool = False) -> None:
+        """Removes a table or view; `for_good`: it cannot be restored, and what can be stays so."""
 
     def redefine(self, definition: Definition) -> None:
         """Writes another definition of a view or dynamic table; its rows stay until the next refresh."""

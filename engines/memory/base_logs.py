@@ -56,6 +56,9 @@ class FilesInMemory(Files):
             end + path[len(start) :] if path.startswith(start) else path: text for path, text in kept.items()
         }
 
+    def remove(self, folder: str) -> None:
+        self.texts = {path: text for path, text in self.texts.items() if not path.startswith(f"{folder}/")}
+
     def _below(self, folder: str) -> list[str]:
         start = f"{folder}/"
         return list(dict.fromkeys(p[len(start) :].split("/")[0] for p in self.texts if p.startswith(start)))

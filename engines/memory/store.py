@@ -133,7 +133,7 @@ class MemoryStore(ABC, Generic[Rows]):
         """Writes another definition; the versions stay."""
         self.known[definition.name] = definition
 
-    def drop(self, definition: Definition) -> None:
+    def drop(self, definition: Definition, *, for_good: bool = False) -> None:
         """Removes a table with its versions, or a view."""
         del self.known[definition.name]
         self.tables.pop(definition.name, None)

@@ -528,6 +528,9 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
         assert (tmp_path / other / "mine").exists()
         assert not (tmp_path / "a" / "b").exists()
         (tmp_path / "a" / "b").mkdir()
+    hadoop.remove(f"{tmp_path}/c/d")
+    local.remove(f"{tmp_path}/c/e")
+    assert list((tmp_path / "c").iterdir()) == []
 
 
 REFUSED = (

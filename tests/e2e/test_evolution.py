@@ -198,3 +198,50 @@ def test_a_cloned_graph_reads_its_own_tables(shop: Shop) -> None:
     assert shop.refresh("more_test", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
     assert shop.rows("more_test") == {("rome", 12), ("oslo", 6)}
     assert shop.account.describe("totals").data_timestamp == 10
+
+
+def test_a_creation_that_fails_leaves_what_was_dropped_before_it(shop: Shop) -> None:
+    shop.account.drop("more")
+    shop.clock.set(20)
+    with pytest.raises(RefreshFailed):
+        shop.account.create_dynamic_table("more", "SELECT id / 0 AS x FROM orders")
+    shop.account.undrop("more")
+    assert shop.rows("more") == {("rome", 11), ("oslo", 6)}
+
+
+def test_a_clone_that_fails_leaves_nothing(shop: Shop) -> None:
+    shop.account.create_dynamic_table("empty", TOTALS, initialize=False)
+    with pytest.raises(DefinitionError, match="empty has no contents yet"):
+        shop.account.clone_graph({"totals": "totals_test", "empty": "empty_test"})
+    assert {"totals_test", "empty_test"}.isdisjoint(shop.account.store.definitions())
+    with pytest.raises(DefinitionError, match="no dropped table or view empty_test"):
+        shop.account.undrop("empty_test")
+
+
+def test_a_table_that_is_always_written_in_full_is_cloned(shop: Shop) -> None:
+    shop.account.create_dynamic_table("full", TOTALS, refresh_mode="FULL")
+    shop.account.clone("full", "full_test")
+    assert shop.refresh("full_test", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.FULL
+    assert shop.rows("full_test") == {("rome", 11), ("oslo", 5)}
+
+
+def test_an_attached_table_is_renamed_and_dropped_where_it_lies(shop: Shop, tmp_path: Path) -> None:
+    shop.spark.sql(
+        f"CREATE TABLE delta.`{tmp_path}/there` (k INT) USING delta "
+        "TBLPROPERTIES ('delta.enableRowTracking' = 'true')"
+    )
+    shop.spark.sql(f"INSERT INTO delta.`{tmp_path}/there` VALUES (1)")
+    shop.account.attach("there", f"{tmp_path}/there")
+    shop.clock.set(20)
+    shop.account.create_dynamic_table("copied", "SELECT k FROM there")
+    shop.account.rename("there", "elsewhere")
+    with pytest.raises(DefinitionError, match="copied reads there, which was dropped"):
+        shop.refresh("copied")
+    shop.account.rename("elsewhere", "there")
+    shop.spark.sql(f"INSERT INTO delta.`{tmp_path}/there` VALUES (2)")
+    assert shop.refresh("copied") is Action.INCREMENTAL
+    shop.account.drop("there", even_if_read=True)
+    shop.account.undrop("there")
+    shop.spark.sql(f"INSERT INTO delta.`{tmp_path}/there` VALUES (3)")
+    assert shop.refresh("copied") is Action.INCREMENTAL
+    assert shop.rows("copied") == {(1,), (2,), (3,)}

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
 from campaign.cli.soak import FAULT_NAMES
+from campaign.soak import run
 from campaign.soak.faults import FAULTS
 from campaign.soak.plan import plan_of
 from campaign.soak.run import Fault, soak
+from dynamic_tables.account import Account
+from dynamic_tables.schedule.failing import FailureRule
 
 
 def test_nothing_is_wrong_and_what_may_happen_does() -> None:
@@ -35,6 +40,32 @@ FIRST = {"diamond-arm-stale": 3, "group-without-shared-snapshot": 1}
 def test_a_mistake_is_noticed(fault: Fault) -> None:
     first = FIRST.get(fault.name, 0)
     assert any(soak(plan_of(seed, 1), fault, most=1).wrong for seed in range(first, first + 6))
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (FailureRule(threshold=7), "is suspended, and was refreshed by the schedule"),
+        (FailureRule(threshold=2), "is due at"),
+    ],
+)
+def test_another_number_of_errors_is_noticed(
+    rule: FailureRule, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "Account", partial(Account, failure_rule=rule))
+    results = (soak(plan_of(seed, 0.7)) for seed in range(8))
+    assert any(message in wrong.message for result in results for wrong in result.wrong)
+
+
+def test_nothing_refreshed_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Fault("idle", "Nothing is ever due.", schedule=lambda table, states, now: [])
+    plan = plan_of(1, 0.1)
+    assert soak(plan, nothing).wrong
+    idle = replace(soak(plan, nothing), wrong=[])
+    monkeypatch.setattr("campaign.soak.run.soak", lambda *args: idle)
+    result = CliRunner().invoke(main, ["soak", "--hours", "0.1"])
+    assert result.exit_code == 3
+    assert "nothing was refreshed" in result.output
 
 
 def test_a_plan_follows_from_its_seed() -> None:

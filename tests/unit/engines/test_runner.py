@@ -443,3 +443,42 @@ def test_a_lag_is_summed_up_by_time() -> None:
     assert summary.within == pytest.approx((15 + 15) / 50)
     assert summary.median == pytest.approx(22.5, abs=1)
     assert lag_summary([], 60, 25) is None
+
+
+def test_a_replacement_that_fails_keeps_the_lag_that_was_set(office: Office) -> None:
+    account = office.account
+    account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    account.alter_dynamic_table("totals", target_lag="5 minutes")
+    office.world.at(20, Insert("orders", ((4, "oslo", 0),)))
+    with pytest.raises(RefreshFailed):
+        account.create_dynamic_table("totals", FAILING, target_lag="2 minutes", or_replace=True)
+    kept = account.dynamic_table("totals")
+    assert (kept.text, kept.target_lag) == (TOTALS, 5 * MINUTE)
+
+
+def test_a_replacement_at_the_same_time_is_refused(office: Office) -> None:
+    account = office.account
+    account.create_dynamic_table("totals", TOTALS)
+    with pytest.raises(RefreshFailed, match="it has this data timestamp already: set the clock forward"):
+        account.create_dynamic_table(
+            "totals", "SELECT city, COUNT(*) AS total FROM orders GROUP BY city", or_replace=True
+        )
+    assert account.dynamic_table("totals").text == TOTALS
+    assert office.world.rows("totals") == [("rome", 30), (None, 5)]
+
+
+def test_a_table_that_is_written_anew_takes_its_group_along(office: Office) -> None:
+    grouped(office, "repeatable_read")
+    office.world.at(30)
+    results = office.account.reinitialize("shares")
+    assert {each.table: each.action for each in results}["shares"] is Action.REINITIALIZE
+    account = office.account
+    assert {account.visible(account.dynamic_table(name))[-1] for name in ("shares", "countries")} == {30}
+
+
+def test_the_graph_history_hides_what_a_role_may_not_see(office: Office) -> None:
+    owner = replace(office.account, role="analyst")
+    owner.create_dynamic_table("totals", TOTALS)
+    owner.alter_dynamic_table("totals", target_lag="5 minutes")
+    assert len(owner.graph_history().to_pylist()) == 2
+    assert replace(office.account, role="guest").graph_history().to_pylist() == []

@@ -1,0 +1,187 @@
+"""Refreshes of dynamic tables by command: a table, what it reads, and the members of their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from dynamic_tables.definition import BaseTable, DynamicTable
+from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed, StoreError
+from dynamic_tables.journal.events import Privilege, RefreshFailure, Trigger
+from dynamic_tables.operations.operated import Operated
+from dynamic_tables.operations.operating import allowed, completed, publish
+from dynamic_tables.operations.reading import sources_now
+from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.initial import initialization_timestamp
+from dynamic_tables.store.faults import fault_of
+
+Observe = Callable[[RefreshResult], None]
+"""Receives each refresh as soon as it is committed."""
+
+
+class Commanded:
+    """The methods of an account that refresh tables, and say how far they are."""
+
+    def initialize(self: Operated, name: str, *, observe: Observe | None = None) -> tuple[RefreshResult, ...]:
+        """Writes the first contents of a table created with `initialize=False`; otherwise as `refresh`."""
+        with self.lock:
+            table = self.dynamic_table(name)
+            timestamps = {upstream.name: self.visible(upstream) for upstream in self.upstream(table)}
+            now = self.store.earliest(self.clock.now())
+            timestamp = initialization_timestamp(timestamps, now, table.target_lag, self.oldest(table))
+            return _refresh(self, (table.name,), timestamp, Trigger.CREATION, observe)
+
+    def refresh(
+        self: Operated, name: str, at: int | None = None, *, observe: Observe | None = None
+    ) -> tuple[RefreshResult, ...]:
+        """Refreshes a table to data timestamp `at` in microseconds (default: now), upstream tables first.
+
+        Returns the refreshes that were run, those of upstream tables included; a table that already has
+        this data timestamp is not refreshed. The tables of its refresh group are refreshed with it.
+        Raises DefinitionError: for an unknown table or a time in the future. Raises MissingPrivilege.
+        Raises RefreshFailed: if a refresh fails; the tables refreshed before it keep their new contents.
+
+        Example: `[result.action for result in account.refresh("totals")]`.
+        """
+        with self.lock:
+            now = self.store.earliest(self.clock.now())
+            table = allowed(self, name, Privilege.OPERATE)
+            if at is not None and at > now:
+                raise DefinitionError(f"refresh of {table.name} at {at}: the future cannot be read yet")
+            return _refresh(self, (table.name,), now if at is None else at, Trigger.MANUAL, observe)
+
+    def refresh_together(self: Operated, names: Sequence[str]) -> tuple[RefreshResult, ...]:
+        """Refreshes tables to one data timestamp, now, and what they read; as `refresh`."""
+        with self.lock:
+            named = [allowed(self, name, Privilege.OPERATE).name for name in names]
+            return _refresh(self, named, self.store.earliest(self.clock.now()), Trigger.MANUAL)
+
+    def reinitialize(self: Operated, name: str) -> tuple[RefreshResult, ...]:
+        """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
+
+        It repairs a table whose rows another writer has changed; tables that read it stay as they are. The
+        tables of its refresh group are refreshed with it.
+        Raises DefinitionError: no such dynamic table. Raises MissingPrivilege, RefreshFailed.
+        """
+        with self.lock:
+            table = allowed(self, name, Privilege.OPERATE)
+            timestamp = self.store.earliest(self.clock.now())
+            return _refresh(self, (table.name,), timestamp, Trigger.MANUAL, anew="it was asked for")
+
+    def run_refresh(
+        self: Operated, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
+    ) -> RefreshResult:
+        """Refreshes one table alone, to a data timestamp that all tables it reads have, and journals it.
+
+        `anew`: the reason to write the contents anew. Raises RefreshFailed, DefinitionError.
+        """
+        started = self.clock.now()
+        try:
+            result = self.refreshing(table).run(timestamp, anew=anew)
+        except DynamicTablesError as error:
+            failure = RefreshFailure(
+                at=self.clock.now(),
+                by=self.process,
+                table=table.name,
+                timestamp=timestamp,
+                started=started,
+                trigger=trigger,
+                fault=fault_of(error),
+                reason=str(error),
+            )
+            # The error that counts is that of the refresh.
+            with suppress(StoreError):
+                self.store.journal.add(failure)
+            raise
+        # The refresh is committed, whether the journal can be written or not.
+        with suppress(StoreError):
+            completed(self, result, started, trigger)
+        return result
+
+    def visible(self: Operated, table: DynamicTable) -> Sequence[int]:
+        """Returns the data timestamps of a table that readers may see, oldest first."""
+        operations = self.store.journal.poll()
+        if operations.group_of(table.name) is not None:
+            return tuple(operations.of(table.name).published)
+        return tuple(record.frontier.timestamp for record in self.store.refreshes(table))
+
+    def upstream(self: Operated, table: DynamicTable) -> tuple[DynamicTable, ...]:
+        """Returns the dynamic tables that a table reads, at any depth, each after those that it reads."""
+        return _with_upstream(self, (table.name,), groups=False)[:-1]
+
+    def decide(self: Operated, table: DynamicTable, timestamp: int) -> None:
+        """Decides what a data timestamp stands for, before a refresh to it. Raises RefreshFailed."""
+        try:
+            self.store.decide(timestamp)
+        except StoreError as error:
+            raise RefreshFailed(table.name, timestamp, str(error)) from error
+
+    def oldest(self: Operated, table: DynamicTable) -> int | None:
+        """Returns the oldest data timestamp at which all base tables below a table exist."""
+        definitions = self.store.definitions()
+        below = (*self.upstream(table), table)
+        sources = {source for each in below for source in sources_now(each, definitions)}
+        bases = [base for base in map(definitions.get, sources) if isinstance(base, BaseTable)]
+        starts = [
+            history.versions[0].timestamp for base in bases if (history := self.store.history(base)).versions
+        ]
+        return max(starts, default=None)
+
+    def has_version_at(self: Operated, table: DynamicTable, timestamp: int) -> bool:
+        """Tells whether the table has a refresh with exactly this data timestamp."""
+        return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
+
+
+def _refresh(
+    account: Operated,
+    names: Sequence[str],
+    timestamp: int,
+    trigger: Trigger,
+    observe: Observe | None = None,
+    *,
+    anew: str = "",
+) -> tuple[RefreshResult, ...]:
+    """Refreshes tables, what they read and the members of their groups, and publishes the groups.
+
+    `anew`: the reason to write the tables that were named anew, whatever has changed.
+    """
+    account.decide(account.dynamic_table(names[-1]), timestamp)
+    tables = _with_upstream(account, names, groups=True)
+    results = []
+    for table in tables:
+        reason = anew if table.name in names else ""
+        if reason or not account.has_version_at(table, timestamp):
+            results.append(account.run_refresh(table, timestamp, trigger, anew=reason))
+            if observe is not None:
+                observe(results[-1])
+    operations = account.store.journal.poll()
+    groups = {group.name: group for table in tables if (group := operations.group_of(table.name))}
+    for group in groups.values():
+        publish(account, group, dict.fromkeys(group.members, timestamp))
+    return tuple(results)
+
+
+def _with_upstream(account: Operated, names: Sequence[str], *, groups: bool) -> tuple[DynamicTable, ...]:
+    """Returns tables and all that they read, each after those that it reads.
+
+    `groups`: and the members of their refresh groups.
+    """
+    definitions = account.store.definitions()
+    operations = account.store.journal.poll()
+    ordered: dict[str, DynamicTable] = {}
+
+    def visit(table: DynamicTable) -> None:
+        if table.name in ordered:
+            return
+        for source in sources_now(table, definitions):
+            upstream = definitions.get(source)
+            if isinstance(upstream, DynamicTable):
+                visit(upstream)
+        ordered[table.name] = table
+        group = operations.group_of(table.name) if groups else None
+        for member in () if group is None else group.members:
+            visit(account.dynamic_table(member))
+
+    for name in names:
+        visit(account.dynamic_table(name))
+    return tuple(ordered.values())
