@@ -291,8 +291,7 @@ class DeltaStore:
         """Returns the versions of a table: of a base table at each tick, of a dynamic table its refreshes."""
         log = self.folder.polled(definition.name)
         if isinstance(definition, DynamicTable):
-            versions = refresh_log.versions(refresh_log.refreshes(log))
-            return SourceHistory(definition.name, True, versions)
+            return SourceHistory(definition.name, True, refresh_log.versions(log))
         self.ledger.poll()
         return SourceHistory(definition.name, False, self.rules.at_ticks(log, self.ledger.ticks))
 

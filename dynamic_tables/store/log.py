@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.files import Files
@@ -51,6 +51,16 @@ class LoggedCommit:
     removed: tuple[tuple[str, str | None], ...]
 
 
+class Fold(Protocol):
+    """What a reader makes of a log, one commit after the other."""
+
+    def add(self, log: TableLog, commit: LoggedCommit) -> None:
+        """Takes in the next commit. Raises CorruptTable, before anything is changed: it cannot be read."""
+
+
+Folded = TypeVar("Folded", bound=Fold)
+
+
 @dataclass(slots=True)
 class TableLog:
     """The commits of one table, oldest first, as far as `poll` has read them.
@@ -71,6 +81,9 @@ class TableLog:
     decoded: dict[int, object] = field(default_factory=dict)
     """By version what readers of the log have decoded from a commit's metadata."""
 
+    folds: dict[type[Fold], tuple[int, Fold]] = field(default_factory=dict)
+    """By kind how many commits a fold has taken in, and the fold."""
+
     @property
     def log_folder(self) -> str:
         """The path of the folder that holds the log."""
@@ -89,6 +102,20 @@ class TableLog:
             self.commits.append(self._commit(version, text))
             version += 1
         return self.commits[known:]
+
+    def folded(self, kind: type[Folded]) -> Folded:
+        """Returns the fold of all commits read so far. It is kept: each commit is given to it only once.
+
+        Raises CorruptTable: what `kind` raises; that commit is given to it again in the next call.
+        """
+        done, fold = self.folds.get(kind, (0, None))
+        if not isinstance(fold, kind):
+            fold = kind()
+        for commit in self.commits[done:]:
+            fold.add(self, commit)
+            done += 1
+            self.folds[kind] = done, fold
+        return fold
 
     def commit(self, version: int) -> LoggedCommit | None:
         """Returns the commit of a version; None if the log does not hold it."""

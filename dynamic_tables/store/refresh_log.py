@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.log import LoggedCommit, TableLog, decoding
@@ -48,29 +48,59 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
     }
 
 
+@dataclass(slots=True)
+class Refreshed:
+    """The refreshes in a log, as versions of a source too, and the last change of rows by another writer.
+
+    A log grows by one commit a refresh, for years: what was decoded once is kept.
+    """
+
+    refreshes: list[LoggedRefresh] = field(default_factory=list)
+    versions: list[SourceVersion] = field(default_factory=list)
+    foreign: LoggedCommit | None = None
+
+    def add(self, log: TableLog, commit: LoggedCommit) -> None:
+        """Takes in the next commit. Raises CorruptTable: its refresh cannot be read."""
+        refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
+        if isinstance(refresh, Mapping):
+            logged = _logged(log.name, commit, refresh)
+            unchanged = self.versions and not logged.record.changed
+            content = self.versions[-1].content if unchanged else logged.version
+            timestamp = logged.record.frontier.timestamp
+            self.refreshes.append(logged)
+            self.versions.append(SourceVersion(logged.version, timestamp, content, logged.table_id))
+            if logged.record.action in WRITTEN_ANEW:
+                self.foreign = None
+        # A commit that changes no row, such as OPTIMIZE, may follow a refresh.
+        elif commit.changes_rows:
+            self.foreign = commit
+
+
 def refreshes(log: TableLog, *, edited: bool = False) -> Sequence[LoggedRefresh]:
     """Returns the refreshes, oldest first.
 
     Raises CorruptTable: where a refresh cannot be read, or, unless `edited`, where another writer changed
     rows and no refresh has written the contents anew since.
     """
-    result: list[LoggedRefresh] = []
-    foreign: LoggedCommit | None = None
-    for commit in log.commits:
-        refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
-        if isinstance(refresh, Mapping):
-            result.append(_logged(log.name, commit, refresh))
-            if result[-1].record.action in WRITTEN_ANEW:
-                foreign = None
-        # A commit that changes no row, such as OPTIMIZE, may follow a refresh.
-        elif commit.changes_rows:
-            foreign = commit
-    if foreign is not None and not edited:
+    return tuple(_refreshed(log, edited=edited).refreshes)
+
+
+def versions(log: TableLog) -> Sequence[SourceVersion]:
+    """Returns refreshes as versions of a source; `timestamp` is the data timestamp of each refresh.
+
+    Raises CorruptTable as `refreshes` does.
+    """
+    return tuple(_refreshed(log, edited=False).versions)
+
+
+def _refreshed(log: TableLog, *, edited: bool) -> Refreshed:
+    refreshed = log.folded(Refreshed)
+    if refreshed.foreign is not None and not edited:
         raise CorruptTable(
-            f"{log.name}: version {foreign.version} ({foreign.operation}) is no refresh but changed rows; "
-            f'`account.reinitialize("{log.name}")` writes the contents anew'
+            f"{log.name}: version {refreshed.foreign.version} ({refreshed.foreign.operation}) is no refresh "
+            f'but changed rows; `account.reinitialize("{log.name}")` writes the contents anew'
         )
-    return result
+    return refreshed
 
 
 def _logged(name: str, commit: LoggedCommit, refresh: Mapping[str, object]) -> LoggedRefresh:
@@ -104,13 +134,3 @@ def _record(refresh: Mapping[str, object]) -> RefreshRecord:
 
 def _count(value: object) -> int | None:
     return None if value is None else int(str(value))
-
-
-def versions(logged: Sequence[LoggedRefresh]) -> tuple[SourceVersion, ...]:
-    """Returns refreshes as versions of a source; `timestamp` is the data timestamp of each refresh."""
-    result: list[SourceVersion] = []
-    for refresh in logged:
-        content = refresh.version if refresh.record.changed or not result else result[-1].content
-        timestamp = refresh.record.frontier.timestamp
-        result.append(SourceVersion(refresh.version, timestamp, content, refresh.table_id))
-    return tuple(result)
