@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "check": "Tell which isolation levels histories satisfy.",
         "verify": "Check theorems, rules, protocols on small cases.",
         "soak": "Run a busy account for simulated hours.",
+        "protocol": "Run transaction protocols; judge their histories.",
         "explain": "Show plan, change query and row ids of a query.",
         "operators": "List what is maintained incrementally, and how.",
     }

@@ -1,0 +1,75 @@
+"""Random intents, resolved and compared with transactions that run one after the other (document 003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from dvs_model.check import Checked, Violated, check
+from dvs_model.names import Level
+from protocols.data_plane.histories import history_of
+from protocols.data_plane.intents import Intent, rows_of
+from protocols.data_plane.resolve import CLAUSES, Clauses, resolve
+from protocols.data_plane.retire import retired
+from protocols.data_plane.serial import serial
+from protocols.data_plane.workloads import random_intents
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first intents that went wrong; `checked`: their history, judged."""
+
+    seed: int
+    what: str
+    intents: tuple[Intent, ...]
+    checked: Checked
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedIntents:
+    """How many sets of random intents were resolved, and the smallest one that went wrong."""
+
+    runs: int
+    difference: Difference | None
+
+
+def search_intents(seed: int, runs: int, clauses: Clauses = CLAUSES) -> SearchedIntents:
+    """Resolves random intents until something is wrong; then drops transactions while it stays wrong."""
+    for number in range(runs):
+        random = Random(f"{seed} {number}")
+        intents = random_intents(random, random.randint(2, 12), random.randint(1, 4))
+        if _wrong(intents, clauses) is not None:
+            intents = _smallest(intents, clauses)
+            what = _wrong(intents, clauses)
+            assert what is not None
+            checked = check(history_of(intents, resolve(intents, clauses=clauses).to_rollback))
+            return SearchedIntents(number + 1, Difference(number, what, intents, checked))
+    return SearchedIntents(runs, None)
+
+
+def _wrong(intents: tuple[Intent, ...], clauses: Clauses) -> str | None:
+    """Returns what is wrong with the result for some intents, None if nothing is."""
+    resolved, (rejected, store) = resolve(intents, clauses=clauses), serial(intents)
+    if resolved.to_rollback != rejected:
+        given = sorted(resolved.to_rollback)
+        return f"rolled back: {given}; one after the other are rejected: {sorted(rejected)}"
+    if resolved.store != store:
+        return f"the store holds {dict(resolved.store)}; one after the other leave {dict(store)}"
+    left = retired(rows_of(intents), resolved.to_rollback)
+    if {row.key: row.val for row in left} != store or len(left) != len(store):
+        return f"garbage collection leaves {left}; the store holds {dict(store)}"
+    checked = check(history_of(intents, resolved.to_rollback))
+    if isinstance(checked.levels[Level.PL_3], Violated):
+        return "the history is not serializable"
+    return None
+
+
+def _smallest(intents: tuple[Intent, ...], clauses: Clauses) -> tuple[Intent, ...]:
+    position = 0
+    while position < len(intents):
+        fewer = intents[:position] + intents[position + 1 :]
+        if _wrong(fewer, clauses) is not None:
+            intents, position = fewer, 0
+        else:
+            position += 1
+    return intents

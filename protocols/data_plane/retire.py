@@ -1,0 +1,62 @@
+"""The article's garbage collection: rows of `intents` that no result depends on any more (document 003).
+
+Rows are named by id and key, as the article's appendix corrects it: a row comparison never matches a NULL
+value. What may go is found with one largest id by key, not with a self join (the appendix's aggregates).
+The ids of all rows given must be closed: no transaction with a smaller id than the greatest may come later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+
+from protocols.data_plane.intents import IntentRow
+
+
+@dataclass(frozen=True, slots=True)
+class Retirable:
+    """Rows that may go: of transactions rolled back, reads of committed ones, and writes that are dead."""
+
+    failed: tuple[IntentRow, ...]
+    committed_reads: tuple[IntentRow, ...]
+    dead_writes: tuple[IntentRow, ...]
+
+    @property
+    def rows(self) -> frozenset[IntentRow]:
+        """Returns all of them, each once: one statement can delete them."""
+        return frozenset((*self.failed, *self.committed_reads, *self.dead_writes))
+
+
+def retirable(rows: Sequence[IntentRow], to_rollback: Set[int]) -> Retirable:
+    """Returns the rows that may go now.
+
+    A write is dead if a committed transaction has written its key later and no later row reads the key: rows
+    of reads that may go too still count, so some writes are dead only after the next call.
+    """
+    last_write = _largest(row for row in rows if not row.is_read and row.id not in to_rollback)
+    last_read = _largest(row for row in rows if row.is_read)
+    return Retirable(
+        failed=tuple(row for row in rows if row.id in to_rollback),
+        committed_reads=tuple(row for row in rows if row.is_read and row.id not in to_rollback),
+        dead_writes=tuple(
+            row
+            for row in rows
+            if not row.is_read
+            and row.id < last_write.get(row.key, row.id)
+            and last_read.get(row.key, row.id) <= row.id
+        ),
+    )
+
+
+def _largest(rows: Iterable[IntentRow]) -> dict[str, int]:
+    largest: dict[str, int] = {}
+    for row in rows:
+        largest[row.key] = max(row.id, largest.get(row.key, row.id))
+    return largest
+
+
+def retired(rows: Sequence[IntentRow], to_rollback: Set[int]) -> tuple[IntentRow, ...]:
+    """Returns the rows that are left after all three tasks of the article, one after the other."""
+    left = [row for row in rows if row.id not in to_rollback and not row.is_read]
+    dead = set(retirable(left, frozenset()).dead_writes)
+    return tuple(row for row in left if row not in dead)
