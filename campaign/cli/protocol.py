@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from campaign.cli.protocol_data_plane import data_plane
+from campaign.cli.protocol_read_committed import read_committed
 
 
 @click.group()
@@ -13,3 +14,4 @@ def command() -> None:
 
 
 command.add_command(data_plane)
+command.add_command(read_committed)

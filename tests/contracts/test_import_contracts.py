@@ -88,7 +88,7 @@ ROOMS = (
     {"failures"},
     {"runs"},
     {"compare"},
-    {"verify", "soak"},
+    {"verify", "soak", "protocols"},
     {"mutants"},
     {"gate"},
     {"cli", "pytest_plugin"},

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+BROADCAST = 200_000
+"""At most so many ids or keys are sent to every task."""
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One round of the fixpoint: transactions whose fate changed, operations looked at again, seconds."""
@@ -68,7 +72,14 @@ def fixpoint(
         if not count:
             return Fixpoint(rollback, tuple(rounds))
         writes = intents.where(~f.col("is_read"))
-        touched = writes.join(changed, "id", "left_semi").select("key").distinct().localCheckpoint()
+        keys = writes.join(_small(changed, count), "id", "left_semi").select("key").distinct()
+        keys = keys.localCheckpoint()
+        touched = _small(keys, keys.count())
+
+
+def _small(rows: DataFrame, count: int) -> DataFrame:
+    """Marks rows that fit into each task, so that what they are joined with is not shuffled."""
+    return f.broadcast(rows) if count <= BROADCAST else rows
 
 
 def failing(intents: DataFrame, store: DataFrame, rollback: DataFrame) -> DataFrame:

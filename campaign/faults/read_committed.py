@@ -1,0 +1,28 @@
+"""Mistakes in the model of read committed (document 002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from protocols.read_committed.machine import RULES, Rules
+from protocols.read_committed.state import Contents, Row, Transaction
+
+
+def _with_uncommitted(committed: Contents, others: Sequence[Transaction]) -> Contents:
+    rows: dict[str, dict[str, Row]] = {table: dict(each) for table, each in committed.items()}
+    for other in others:
+        for table, changes in other.changes.items():
+            for identity, row in changes.items():
+                if row is None:
+                    rows[table].pop(identity, None)
+                else:
+                    rows[table][identity] = row
+    return rows
+
+
+READ_COMMITTED_FAULTS: Mapping[str, Rules] = {
+    "dirty-statement-read": replace(RULES, seen=_with_uncommitted),
+    "no-locks": replace(RULES, locks=False),
+}
+"""By name the rules with the mistake."""

@@ -1,0 +1,131 @@
+"""Anomalies by the names that people know, found in a history of committed transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise, permutations
+
+from dvs_model.history import Abort, Commit, History, PredicateRead, Read, Version, Write
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one committed transaction read and wrote.
+
+    `items`: by object the versions of others that it read by name. `bases`: by object the versions of others
+    that it read or that matched its predicates. `sets`: by predicate its version sets, each with the members
+    that matched.
+    """
+
+    items: dict[str, list[Version]] = field(default_factory=dict)
+    bases: dict[str, list[Version]] = field(default_factory=dict)
+    sets: dict[str, list[tuple[frozenset[Version], frozenset[Version]]]] = field(default_factory=dict)
+    writes: dict[str, Version] = field(default_factory=dict)
+
+
+def anomalies(history: History) -> Mapping[str, tuple[int, ...]]:
+    """Returns by name the transactions of the first anomaly of that name.
+
+    dirty read: a version of another transaction that aborted, or that was not its last one. non-repeatable
+    read: two versions of one row. lost update: a row is written over a version that was not read. phantom:
+    two reads of one predicate match other rows. read skew: one row as before, another as after a transaction.
+    write skew: two transactions each read, and leave, what the other one overwrites.
+    """
+    committed = {event.txn for event in history.events if isinstance(event, Commit)}
+    aborted = {event.txn for event in history.events if isinstance(event, Abort)}
+    seen = {txn: Seen() for txn in sorted(committed)}
+    for event in history.events:
+        if event.txn in committed:
+            _note(seen[event.txn], event)
+    places = {
+        version: (obj, place) for obj, order in history.orders.items() for place, version in enumerate(order)
+    }
+    found: dict[str, tuple[int, ...]] = {}
+    for name, txns in _each(seen, places, aborted):
+        found.setdefault(name, txns)
+    return found
+
+
+def _note(seen: Seen, event: object) -> None:
+    match event:
+        case Read(txn, version):
+            if version.txn != txn:
+                seen.items.setdefault(version.obj, []).append(version)
+                seen.bases.setdefault(version.obj, []).append(version)
+        case PredicateRead(txn=txn):
+            matched = frozenset(event.matched or ())
+            seen.sets.setdefault(event.predicate, []).append((frozenset(event.versions), matched))
+            for version in matched:
+                if version.txn != txn:
+                    seen.bases.setdefault(version.obj, []).append(version)
+        case Write(version=version):
+            seen.writes[version.obj] = version
+        case _:
+            pass
+
+
+Places = Mapping[Version, tuple[str, int]]
+
+
+def _each(
+    seen: Mapping[int, Seen], places: Places, aborted: set[int]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for txn, mine in seen.items():
+        for versions in mine.bases.values():
+            for version in versions:
+                if version.txn in aborted or (version.txn in seen and version not in places):
+                    yield "dirty read", (txn, version.txn)
+        for versions in mine.items.values():
+            if len(set(versions)) > 1:
+                yield "non-repeatable read", (txn, versions[-1].txn)
+        for sets in mine.sets.values():
+            yield from _phantoms(txn, sets)
+        for obj, written in mine.writes.items():
+            for version in mine.bases.get(obj, ()):
+                if version in places and written in places and places[written][1] > places[version][1] + 1:
+                    yield "lost update", (txn, *_between(places, version, written))
+    for first, second in permutations(seen, 2):
+        yield from _skews(first, second, seen, places)
+
+
+def _phantoms(
+    txn: int, sets: list[tuple[frozenset[Version], frozenset[Version]]]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for (_, before), (_, after) in pairwise(sets):
+        objects = [{version.obj for version in matched if version.txn != txn} for matched in (before, after)]
+        others = {version.txn for version in (before ^ after) if version.txn != txn}
+        mine = {version.obj for version in (before | after) if version.txn == txn}
+        if (objects[0] ^ objects[1]) - mine and others:
+            yield "phantom", (txn, *sorted(others))
+
+
+def _between(places: Places, first: Version, last: Version) -> list[int]:
+    """The transactions whose versions of one object lie between two others."""
+    low, high = places[first][1], places[last][1]
+    return sorted(
+        version.txn for version, (obj, place) in places.items() if obj == first.obj and low < place < high
+    )
+
+
+def _overwritten(reader: Seen, writer: Seen, places: Places) -> set[str]:
+    """The objects of which a transaction read a version older than the one that another one wrote."""
+    return {
+        obj
+        for obj, written in writer.writes.items()
+        for version in reader.bases.get(obj, ())
+        if version in places and written in places and places[version][1] < places[written][1]
+    }
+
+
+def _skews(
+    first: int, second: int, seen: Mapping[int, Seen], places: Places
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    mine, other = seen[first], seen[second]
+    before = _overwritten(mine, other, places)
+    after = {obj for obj, versions in mine.bases.items() for version in versions if version.txn == second}
+    if before and after - before:
+        yield "read skew", (first, second)
+    back = _overwritten(other, mine, places)
+    if before - set(mine.writes) and back - set(other.writes) and before != back:
+        yield "write skew", (first, second)

@@ -1,0 +1,1 @@
+"""Statements evaluated by DuckDB, over the rows that the model says they see."""

@@ -1,0 +1,185 @@
+"""Statements over given rows, evaluated by DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from protocols.read_committed.rows import Changed, Rows, Selected, StatementFailed, Tables
+
+ROW = "$row"
+"""The hidden column with the id of a row."""
+
+DIALECT = "snowflake"
+
+
+class DuckEvaluator:
+    """An `Evaluator`. A statement over the same rows is evaluated once, because searches repeat it often."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(":memory:", config={"threads": 1})
+        self.columns: dict[str, tuple[str, ...]] = {}
+        self._known: dict[object, Changed | Selected] = {}
+        self._parsed: dict[str, exp.Expr] = {}
+
+    def create(self, text: str) -> str:
+        """Defines a table; returns its name. Raises StatementFailed."""
+        parsed = self._parse(text)
+        if not isinstance(parsed, exp.Create) or parsed.kind != "TABLE" or parsed.expression is not None:
+            raise StatementFailed(f"{text[:60]!r} is no CREATE TABLE with columns")
+        name = str(parsed.this.this.name).lower()
+        columns = parsed.this.expressions if isinstance(parsed.this, exp.Schema) else []
+        if not columns:
+            raise StatementFailed(f"table {name} has no columns")
+        definition = parsed.copy()
+        definition.set("replace", True)
+        definition.this.append("expressions", sqlglot.parse_one(f'"{ROW}" VARCHAR', into=exp.ColumnDef))
+        self._run(definition.sql("duckdb"))
+        self.columns[name] = tuple(column.name for column in columns)
+        return name
+
+    def drop(self, text: str) -> str:
+        """Returns the name of the table that DROP TABLE names. Raises StatementFailed."""
+        parsed = self._parse(text)
+        if not isinstance(parsed, exp.Drop) or parsed.args.get("kind") != "TABLE":
+            raise StatementFailed(f"{text[:60]!r} is no DROP TABLE")
+        return self._known_table(parsed.this.name)
+
+    def target(self, text: str) -> str:
+        """Returns the table that a statement writes. Raises StatementFailed: there is none."""
+        parsed = self._parse(text)
+        table = parsed.find(exp.Table) if parsed.args.get("this") is None else parsed.this.find(exp.Table)
+        if table is None:
+            raise StatementFailed(f"{text[:60]!r} names no table")
+        return self._known_table(table.name)
+
+    def reads(self, text: str) -> Sequence[str]:
+        """Returns the tables that a statement names, each once. Raises StatementFailed: one is not known."""
+        parsed = self._parse(text)
+        defined = {cte.alias.lower() for cte in parsed.find_all(exp.CTE)}
+        names = [table.name.lower() for table in parsed.find_all(exp.Table)]
+        return tuple(dict.fromkeys(self._known_table(name) for name in names if name not in defined))
+
+    def change(self, text: str, tables: Tables) -> Changed:
+        """Returns what INSERT, UPDATE, DELETE or MERGE would do. Raises StatementFailed."""
+        key = (text, _frozen(tables))
+        if key not in self._known:
+            self._known[key] = self._change(text, tables)
+        known = self._known[key]
+        assert isinstance(known, Changed)
+        return known
+
+    def select(self, text: str, tables: Tables) -> Selected:
+        """Returns the result of a query. Raises StatementFailed."""
+        key = (text, _frozen(tables))
+        if key not in self._known:
+            self._known[key] = self._select(text, tables)
+        known = self._known[key]
+        assert isinstance(known, Selected)
+        return known
+
+    def _change(self, text: str, tables: Tables) -> Changed:
+        self._load(tables)
+        table = self.target(text)
+        parsed = self._parse(text).copy()
+        if isinstance(parsed, exp.Insert) and not isinstance(parsed.this, exp.Schema):
+            named = [exp.to_identifier(column, quoted=True) for column in self.columns[table]]
+            parsed.set("this", exp.Schema(this=parsed.this, expressions=named))
+        action = "merge_action, " if isinstance(parsed, exp.Merge) else ""
+        result = self._run(f"{parsed.sql('duckdb')} RETURNING {action}*").fetchall()
+        inserted: list[tuple[object, ...]] = []
+        updated: dict[str, tuple[object, ...]] = {}
+        deleted: list[str] = []
+        for row in result:
+            match parsed:
+                case exp.Insert():
+                    done = "INSERT"
+                case exp.Update():
+                    done = "UPDATE"
+                case exp.Delete():
+                    done = "DELETE"
+                case _:
+                    done, row = row[0], row[1:]
+            *values, identity = row[: len(self.columns[table]) + 1]
+            match done:
+                case "INSERT":
+                    inserted.append(tuple(values))
+                case "UPDATE":
+                    updated[identity] = tuple(values)
+                case _:
+                    deleted.append(identity)
+        matched = (*updated, *deleted)
+        return Changed(table, matched, updated, tuple(deleted), tuple(inserted))
+
+    def _select(self, text: str, tables: Tables) -> Selected:
+        self._load(tables)
+        parsed = self._parse(text).copy()
+        for star in parsed.expressions if isinstance(parsed, exp.Select) else []:
+            if isinstance(star, exp.Star):
+                star.set("except_", [exp.to_identifier(ROW, quoted=True)])
+        rows = tuple(map(tuple, self._run(parsed.sql("duckdb")).fetchall()))
+        names = self.reads(text)
+        return Selected(rows, {name: self._selected(text, name, tables[name]) for name in names})
+
+    def _selected(self, text: str, name: str, rows: Rows) -> tuple[str, ...]:
+        """The rows that the condition of a query over one table selects; of any other query all rows."""
+        parsed = self._parse(text)
+        simple = isinstance(parsed, exp.Select) and len(list(parsed.find_all(exp.Table, exp.Select))) == 2
+        if not simple or parsed.args.get("joins"):
+            return tuple(rows)
+        where = parsed.args.get("where")
+        return self._rows_where(parsed.find(exp.Table), where)
+
+    def _rows_where(self, table: exp.Table | None, where: exp.Expression | None) -> tuple[str, ...]:
+        assert table is not None
+        query = exp.select(exp.column(ROW, quoted=True)).from_(table.copy())
+        query.set("where", where.copy() if where else None)
+        return tuple(row[0] for row in self._run(query.sql("duckdb")).fetchall())
+
+    def matching(self, text: str, table: str, versions: Rows) -> tuple[str, ...]:
+        """Returns the ids of those versions of rows that a statement's condition selects, each on its own."""
+        parsed = self._parse(text)
+        match parsed:
+            case exp.Select() | exp.Update() | exp.Delete() if len(list(parsed.find_all(exp.Table))) == 1:
+                self._load({table: versions})
+                return self._rows_where(parsed.find(exp.Table), parsed.args.get("where"))
+            case _:
+                return tuple(versions)
+
+    def _load(self, tables: Tables) -> None:
+        for name, rows in tables.items():
+            self._run(f'DELETE FROM "{name}"')
+            if rows:
+                marks = ", ".join("?" for _ in range(len(self.columns[name]) + 1))
+                data = [(*values, identity) for identity, values in sorted(rows.items())]
+                self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', data)
+
+    def _parse(self, text: str) -> exp.Expr:
+        if text not in self._parsed:
+            try:
+                parsed = sqlglot.parse_one(text, read=DIALECT)
+            except sqlglot.errors.SqlglotError as error:
+                raise StatementFailed(str(error).splitlines()[0]) from error
+            for identifier in parsed.find_all(exp.Table):
+                identifier.this.set("this", identifier.name.lower())
+            self._parsed[text] = parsed
+        return self._parsed[text]
+
+    def _known_table(self, name: str) -> str:
+        if name.lower() not in self.columns:
+            raise StatementFailed(f"there is no table {name.lower()}")
+        return name.lower()
+
+    def _run(self, text: str) -> Any:
+        try:
+            return self.connection.execute(text)
+        except duckdb.Error as error:
+            raise StatementFailed(str(error).splitlines()[0]) from error
+
+
+def _frozen(tables: Tables) -> object:
+    return tuple((name, tuple(sorted(rows.items(), key=str))) for name, rows in sorted(tables.items()))

@@ -1,0 +1,30 @@
+"""Who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+
+import networkx as nx
+
+
+def lock_owners(held: Mapping[int, int], mine: int, partitions: Set[int]) -> Sequence[int]:
+    """Returns the other transactions that hold a lock on one of some partitions.
+
+    `held`: by partition the transaction that holds its lock.
+    """
+    return sorted({held[each] for each in partitions if held.get(each, mine) != mine})
+
+
+def deadlock(held: Mapping[int, int], needs: Mapping[int, Set[int]], number: int) -> Sequence[int]:
+    """Returns the transactions of a cycle of waits that one transaction closes; none if there is no cycle.
+
+    `needs`: by waiting transaction the partitions that its statement needs.
+    """
+    graph = nx.DiGraph()
+    graph.add_node(number)
+    for waiter, partitions in needs.items():
+        graph.add_edges_from((waiter, owner) for owner in lock_owners(held, waiter, partitions))
+    try:
+        return [waiter for waiter, _ in nx.find_cycle(graph, number)]
+    except nx.NetworkXNoCycle:
+        return []

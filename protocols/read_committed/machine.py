@@ -1,0 +1,454 @@
+"""The model of document 002: sessions run statements; each sees what was committed before it began.
+
+What the document leaves open is decided so: a statement that waited for a lock still sees what was committed
+when it began (`docs/correspondence.md`); a row that another transaction has deleted meanwhile is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from dvs_model.draft import Name
+from protocols.read_committed.locks import deadlock, lock_owners
+from protocols.read_committed.recording import Recorder
+from protocols.read_committed.rows import Evaluator, StatementFailed, Tables
+from protocols.read_committed.script import Kind, Script, Statement, statement_of
+from protocols.read_committed.state import IDLE, Contents, Line, Row, Session, Transaction, Waiting
+
+TRUTHS = {"true": True, "false": False}
+
+Known: TypeAlias = dict[str, dict[str, Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The parts of the model that planted faults replace.
+
+    `seen`: the rows that a statement sees besides its own: from what was committed when it began, and from
+    what other open transactions have written. `locks`: whether UPDATE, DELETE and MERGE take partition locks.
+    `victim`: chooses among the statements of a deadlock, by their numbers.
+    """
+
+    seen: Callable[[Contents, Sequence[Transaction]], Contents] = lambda committed, others: committed
+    locks: bool = True
+    victim: Callable[[Sequence[int]], int] = max
+
+
+RULES = Rules()
+
+
+@dataclass(slots=True)
+class Machine:
+    """Runs statements of sessions one at a time, and records what they do."""
+
+    evaluator: Evaluator
+    rules: Rules = RULES
+    time: int = 0
+    committed: Contents = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    lost: list[Transaction] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    recorder: Recorder = field(default_factory=Recorder)
+    procedures: dict[str, tuple[Statement, ...]] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=dict)
+    numbers: int = 0
+    orders: int = 0
+    partitions: int = 0
+
+    def set_up(self, script: Script) -> None:
+        """Runs the SETUP lines as transaction 0. Raises StatementFailed: one cannot be run."""
+        setup = Transaction(0, "setup", "", explicit=True, last_statement=0)
+        for statement in script.setup:
+            match statement.kind:
+                case Kind.DDL if statement.text.upper().startswith("CREATE PROCEDURE"):
+                    self._procedure(statement)
+                case Kind.DDL:
+                    self._define(statement)
+                case Kind.INSERT | Kind.CHANGE:
+                    self._write(setup, statement, self.committed)
+                    self._publish(setup)
+                case _:
+                    raise StatementFailed(f"line {statement.line}: SETUP creates tables and writes rows")
+        self.held = {}
+
+    def session(self, name: str) -> Session:
+        """Returns a session, which begins when it is first named."""
+        return self.sessions.setdefault(name, Session(name))
+
+    def waits(self, name: str) -> bool:
+        """Tells whether a session waits for a lock."""
+        return self.session(name).waiting is not None
+
+    def run(self, name: str, statement: Statement) -> None:
+        """Runs one statement in a session that does not wait."""
+        session = self.session(name)
+        self.orders += 1
+        if session.lost:
+            self._say(session, statement, "refused: the session is lost")
+            return
+        try:
+            self._run(session, statement)
+        except StatementFailed as error:
+            self._failed(session, statement, f"fails: {error}")
+        self._wake()
+
+    def pass_time(self, seconds: int) -> None:
+        """Lets time pass: statements that wait too long are given up, idle transactions are rolled back."""
+        self.time += seconds
+        self.lines.append(Line(self.time, "CLOCK", f"{seconds} s pass", ""))
+        for session in self.sessions.values():
+            waiting = session.waiting
+            if waiting is not None and self.time - waiting.since >= session.lock_timeout:
+                session.waiting = None
+                self._failed(session, waiting.statement, f"gives up: no lock for {session.lock_timeout} s")
+        for transaction in [*self._open(), *self.lost]:
+            waits = transaction.session and self.session(transaction.session).waiting is not None
+            if not waits and self.time - transaction.last_statement >= IDLE:
+                self._end(transaction, commit=False)
+                name = self.recorder.session_of(transaction.number)
+                self.lines.append(Line(self.time, name, f"T{transaction.number}", "rolled back: idle"))
+        self._wake()
+
+    def close(self) -> None:
+        """Ends the run: every session is closed, its open transaction is rolled back."""
+        for session in list(self.sessions.values()):
+            if session.waiting is None and not session.lost and session.open:
+                self.run(session.name, Statement(Kind.CLOSE, "CLOSE"))
+        while any(session.waiting for session in self.sessions.values()):
+            waiting = next(session for session in self.sessions.values() if session.waiting)
+            assert waiting.waiting is not None
+            statement, waiting.waiting = waiting.waiting.statement, None
+            self._failed(waiting, statement, "given up: the script has ended")
+            self._run(waiting, Statement(Kind.CLOSE, "CLOSE"))
+            self._wake()
+        for transaction in list(self.lost):
+            self._end(transaction, commit=False)
+
+    # Statements
+
+    def _run(self, session: Session, statement: Statement) -> None:
+        if session.open:
+            session.open[-1].last_statement = self.time
+        match statement.kind:
+            case Kind.SELECT | Kind.INSERT | Kind.CHANGE:
+                self._row_statement(session, statement)
+            case Kind.BEGIN:
+                self._begin_here(session, statement)
+            case Kind.COMMIT | Kind.ROLLBACK:
+                self._end_here(session, statement)
+            case Kind.DDL:
+                self._define_here(session, statement)
+            case Kind.CALL:
+                self._call(session, statement)
+            case _:
+                self._about_sessions(session, statement)
+
+    def _about_sessions(self, session: Session, statement: Statement) -> None:
+        match statement.kind:
+            case Kind.SET:
+                self._set(session, statement)
+            case Kind.LOGIN:
+                session.user = statement.word("user").lower()
+                session.admin = bool(statement.word("admin"))
+                self._say(session, statement, f"user {session.user}")
+            case Kind.DISCONNECT:
+                session.lost = True
+                for transaction in session.open:
+                    transaction.session = ""
+                self.lost += session.open
+                session.open = []
+                self._say(session, statement, "the session is lost; its transaction stays, with its locks")
+            case Kind.CLOSE:
+                self._say(session, statement, "closed" + (", rolled back" if session.open else ""))
+                for transaction in reversed(session.open[:]):
+                    self._end(transaction, commit=False)
+            case _:
+                self._abort(session, statement)
+
+    def _begin_here(self, session: Session, statement: Statement) -> None:
+        # Inside a procedure BEGIN starts a scoped transaction of its own.
+        scoped = session.in_procedure and not (session.open and session.open[-1].in_procedure)
+        if session.open and not scoped:
+            raise StatementFailed("a transaction is open already")
+        self._begin(session, explicit=True)
+        self._say(session, statement, f"T{session.open[-1].number} begins")
+
+    def _define_here(self, session: Session, statement: Statement) -> None:
+        # DDL commits the open transaction, and is committed itself.
+        while session.open:
+            self._say(session, statement, f"commits T{session.open[-1].number} first")
+            self._end(session.open[-1], commit=True)
+        self._define(statement)
+        self._say(session, statement, "done, and committed")
+
+    def _end_here(self, session: Session, statement: Statement) -> None:
+        current = session.open[-1] if session.open else None
+        if current is None or (session.in_procedure and not current.in_procedure):
+            raise StatementFailed("no transaction is open here")
+        commit = statement.kind is Kind.COMMIT
+        self._end(current, commit=commit)
+        self._say(session, statement, f"T{current.number} {'commits' if commit else 'is rolled back'}")
+
+    def _set(self, session: Session, statement: Statement) -> None:
+        name, value = statement.word("name").upper(), statement.word("value").lower()
+        match name:
+            case "LOCK_TIMEOUT" if value.isdigit():
+                session.lock_timeout = int(value)
+            case "AUTOCOMMIT" if value in TRUTHS:
+                session.autocommit = TRUTHS[value]
+            case "TRANSACTION_ABORT_ON_ERROR" if value in TRUTHS:
+                session.abort_on_error = TRUTHS[value]
+            case "LOCK_TIMEOUT" | "AUTOCOMMIT" | "TRANSACTION_ABORT_ON_ERROR":
+                raise StatementFailed(f"{value!r} is no value of {name}")
+            case _:
+                raise StatementFailed(
+                    f"no parameter {name}; there are LOCK_TIMEOUT, AUTOCOMMIT, TRANSACTION_ABORT_ON_ERROR"
+                )
+        self._say(session, statement, "set")
+
+    def _abort(self, session: Session, statement: Statement) -> None:
+        name = statement.word("session")
+        both = [*self._open(), *self.lost]
+        found = [each for each in both if self.recorder.session_of(each.number) == name]
+        if not found:
+            raise StatementFailed(f"no open transaction of session {name}")
+        for chosen in found:
+            if chosen.owner != session.user and not session.admin:
+                raise StatementFailed(
+                    f"T{chosen.number} belongs to {chosen.owner}; its owner or ADMIN may abort it"
+                )
+            if chosen.session:
+                self.session(chosen.session).waiting = None
+            self._end(chosen, commit=False)
+            self._say(session, statement, f"T{chosen.number} is rolled back")
+
+    def _procedure(self, statement: Statement) -> None:
+        head, quote, body = statement.text.partition("'")
+        words = head.split()
+        if not quote or not body.endswith("'") or len(words) < 4:
+            raise StatementFailed(
+                f"line {statement.line}: write CREATE PROCEDURE p() AS 'BEGIN; ...; COMMIT'"
+            )
+        name = words[2].partition("(")[0].lower()
+        texts = [text for text in body[:-1].replace("''", "'").split(";") if text.strip()]
+        self.procedures[name] = tuple(statement_of(text, statement.line) for text in texts)
+
+    def _call(self, session: Session, statement: Statement) -> None:
+        name = statement.word("procedure").lower()
+        if name not in self.procedures:
+            raise StatementFailed(f"no procedure {name}; there are: {', '.join(self.procedures) or 'none'}")
+        self._say(session, statement, "called")
+        session.in_procedure.append(len(session.open))
+        session.queue = [*self.procedures[name], None, *session.queue]
+        self._continue(session)
+
+    def _continue(self, session: Session) -> None:
+        """Runs the statements of procedures until one waits or none is left."""
+        while session.queue and session.waiting is None:
+            statement = session.queue.pop(0)
+            if statement is not None:
+                try:
+                    self._run(session, statement)
+                except StatementFailed as error:
+                    self._failed(session, statement, f"fails: {error}")
+                continue
+            depth = session.in_procedure.pop()
+            for transaction in reversed(session.open[depth:]):
+                self._end(transaction, commit=False)
+                ended = Statement(Kind.CALL, "end of the procedure")
+                self._say(session, ended, f"T{transaction.number} rolled back: left open")
+
+    def _row_statement(self, session: Session, statement: Statement) -> None:
+        if not session.open:
+            self._begin(session, explicit=not session.autocommit)
+        wait = Waiting(statement, self.committed, self.orders, self.time, self._needed(statement), 0)
+        if not self._blocked(session, wait):
+            self._execute(session, wait)
+
+    def _execute(self, session: Session, wait: Waiting) -> None:
+        transaction, statement = session.open[-1], wait.statement
+        others = [other for other in [*self._open(), *self.lost] if other is not transaction]
+        seen = self.rules.seen(wait.snapshot, others)
+        if statement.kind is Kind.SELECT:
+            outcome = self._select(transaction, statement, seen)
+        else:
+            self.held |= dict.fromkeys(wait.partitions, transaction.number)
+            outcome = self._write(transaction, statement, seen)
+        if not transaction.explicit:
+            self._end(transaction, commit=True)
+            outcome += "; committed"
+        self._say(session, statement, outcome)
+
+    # Locks
+
+    def _needed(self, statement: Statement) -> frozenset[int]:
+        """The partitions that a statement locks: every one of the table, unless it only adds rows."""
+        if statement.kind is not Kind.CHANGE or not self.rules.locks:
+            return frozenset()
+        rows = self.committed.get(self.evaluator.target(statement.text), {})
+        return frozenset(row.partition for row in rows.values())
+
+    def _blocked(self, session: Session, wait: Waiting) -> bool:
+        """Makes a session wait if another transaction holds a lock that it needs; tells whether it waits."""
+        mine = session.open[-1].number
+        owners = lock_owners(self.held, mine, wait.partitions)
+        if not owners:
+            return False
+        if session.lock_timeout == 0:
+            raise StatementFailed(f"T{owners[0]} holds a lock, and LOCK_TIMEOUT is 0")
+        wait.owner, session.waiting = owners[0], wait
+        holders = tuple(f"T{owner}" for owner in owners)
+        self.lines.append(Line(self.time, session.name, wait.statement.text, "waits", holders))
+        self._end_deadlock(mine)
+        return True
+
+    def _end_deadlock(self, number: int) -> None:
+        waiting = {
+            each.open[-1].number: each for each in self.sessions.values() if each.waiting and each.open
+        }
+        needs = {txn: each.waiting.partitions for txn, each in waiting.items() if each.waiting is not None}
+        orders = {_order(waiting[txn]): waiting[txn] for txn in deadlock(self.held, needs, number)}
+        if orders:
+            victim = orders[self.rules.victim(list(orders))]
+            assert victim.waiting is not None
+            statement, victim.waiting = victim.waiting.statement, None
+            self._failed(victim, statement, "deadlock: the statement is rolled back")
+
+    def _wake(self) -> None:
+        """Runs waiting statements whose locks are free, the oldest first."""
+        for session in sorted((each for each in self.sessions.values() if each.waiting), key=_order):
+            wait = session.waiting
+            if wait is None:
+                continue
+            owners = lock_owners(self.held, session.open[-1].number, wait.partitions)
+            if not owners:
+                session.waiting = None
+                self._resume(session, wait)
+                self._wake()
+                return
+            if owners[0] != wait.owner:
+                # The timeout applies separately to each lock attempt.
+                wait.owner, wait.since = owners[0], self.time
+
+    def _resume(self, session: Session, wait: Waiting) -> None:
+        try:
+            self._execute(session, wait)
+        except StatementFailed as error:
+            self._failed(session, wait.statement, f"fails: {error}")
+        self._continue(session)
+
+    # Rows
+
+    def _visible(self, transaction: Transaction, seen: Contents, table: str) -> dict[str, Row]:
+        rows: dict[str, Row | None] = {**seen.get(table, {}), **transaction.changes.get(table, {})}
+        return {identity: row for identity, row in rows.items() if row is not None}
+
+    def _seen(self, transaction: Transaction, seen: Contents, names: Iterable[str]) -> tuple[Known, Tables]:
+        """The rows of tables that a statement sees, and their values."""
+        rows = {name: self._visible(transaction, seen, name) for name in names}
+        return rows, {name: {key: row.values for key, row in each.items()} for name, each in rows.items()}
+
+    def _select(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
+        rows, values = self._seen(transaction, seen, self.evaluator.reads(statement.text))
+        result = self.evaluator.select(statement.text, values)
+        self.recorder.read(transaction, statement.text, rows, result.matched)
+        shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in result.rows)
+        return f"returns {shown or 'no row'}"
+
+    def _write(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
+        target = self.evaluator.target(statement.text)
+        names = (target, *self.evaluator.reads(statement.text))
+        tables, values_seen = self._seen(transaction, seen, names)
+        change = self.evaluator.change(statement.text, values_seen)
+        gone = set(tables[target]) - set(self._visible(transaction, self.committed, target))
+        self.recorder.wrote(transaction, statement, target, tables, change)
+        rows = transaction.changes.setdefault(target, {})
+        for identity, values in (change.updated or {}).items():
+            if identity not in gone:
+                version = self._version(transaction, identity, values)
+                rows[identity] = Row(values, tables[target][identity].partition, version)
+        for identity in change.deleted:
+            if identity not in gone:
+                self.recorder.delete(transaction, identity)
+                transaction.counts[identity] = transaction.counts.get(identity, 0) + 1
+                rows[identity] = None
+        if change.inserted:
+            self.partitions += 1
+            self.held[self.partitions] = transaction.number
+        for values in change.inserted:
+            identity = self.recorder.new_row(target)
+            rows[identity] = Row(values, self.partitions, self._version(transaction, identity, values))
+        written = len(change.updated or {}) + len(change.deleted) - len(gone & set(change.matched))
+        return f"{written + len(change.inserted)} rows"
+
+    def _version(self, transaction: Transaction, identity: str, values: tuple[object, ...]) -> Name:
+        number = transaction.counts.get(identity, 0) + 1
+        transaction.counts[identity] = number
+        return self.recorder.write(transaction, identity, number, values)
+
+    # Transactions
+
+    def _begin(self, session: Session, *, explicit: bool) -> None:
+        self.numbers += 1
+        transaction = Transaction(self.numbers, session.user, session.name, explicit, self.time)
+        transaction.in_procedure = bool(session.in_procedure)
+        session.open.append(transaction)
+        self.recorder.begin(transaction)
+
+    def _open(self) -> list[Transaction]:
+        return [transaction for session in self.sessions.values() for transaction in session.open]
+
+    def _end(self, transaction: Transaction, *, commit: bool) -> None:
+        if commit:
+            self._publish(transaction)
+        self.recorder.end(transaction, commit=commit)
+        self.held = {part: owner for part, owner in self.held.items() if owner != transaction.number}
+        if transaction.session:
+            session = self.session(transaction.session)
+            session.open = [each for each in session.open if each is not transaction]
+        self.lost = [each for each in self.lost if each is not transaction]
+
+    def _publish(self, transaction: Transaction) -> None:
+        """Commits rows under the table locks, which here are held for no time."""
+        committed = {name: dict(rows) for name, rows in self.committed.items()}
+        for name, rows in transaction.changes.items():
+            for identity, row in rows.items():
+                if row is None:
+                    committed.setdefault(name, {}).pop(identity, None)
+                else:
+                    committed.setdefault(name, {})[identity] = row
+        self.committed = committed
+        transaction.changes = {}
+
+    def _define(self, statement: Statement) -> None:
+        first = statement.text.split()[0].upper()
+        match first:
+            case "CREATE":
+                self.committed = {**self.committed, self.evaluator.create(statement.text): {}}
+            case "DROP":
+                name = self.evaluator.drop(statement.text)
+                self.committed = {table: rows for table, rows in self.committed.items() if table != name}
+            case _:
+                raise StatementFailed(f"the model has no {first}; it has CREATE TABLE and DROP TABLE")
+
+    def _failed(self, session: Session, statement: Statement, why: str) -> None:
+        """Undoes a statement: its transaction stays open, unless it is its only one or errors abort it."""
+        ends = session.open and (not session.open[-1].explicit or session.abort_on_error)
+        if ends:
+            number = session.open[-1].number
+            self._end(session.open[-1], commit=False)
+            why += f"; T{number} is rolled back"
+        elif session.open:
+            why += f"; T{session.open[-1].number} stays open"
+        self._say(session, statement, why)
+        self._wake()
+
+    def _say(self, session: Session, statement: Statement, outcome: str) -> None:
+        self.lines.append(Line(self.time, session.name, statement.text, outcome))
+
+
+def _order(session: Session) -> int:
+    """The number of the statement that waits."""
+    return session.waiting.order if session.waiting is not None else 0

@@ -1,0 +1,355 @@
+"""The model of read committed, sentence by sentence of document 002."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from campaign.cli import main
+from campaign.faults.read_committed import READ_COMMITTED_FAULTS
+from campaign.protocols.read_committed import explore
+from protocols.read_committed.evaluate.duck import DuckEvaluator
+from protocols.read_committed.run import Run, run
+from protocols.read_committed.script import ScriptError, script_of
+
+TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 0), (2, 0)\n"
+
+
+def played(script: str) -> Run:
+    return run(script_of(TABLE + script), DuckEvaluator())
+
+
+def outcomes(script: str, session: str) -> list[str]:
+    return [line.outcome for line in played(script).lines if line.session == session]
+
+
+def contents(script: str) -> list[tuple[object, ...]]:
+    return sorted(played(script).contents["t"], key=str)
+
+
+def test_a_statement_sees_only_what_was_committed_before_it_began() -> None:
+    script = """
+        T1: BEGIN
+        T1: UPDATE t SET n = 5 WHERE id = 1
+        T2: SELECT n FROM t WHERE id = 1
+        T1: COMMIT
+        T2: SELECT n FROM t WHERE id = 1
+    """
+    assert outcomes(script, "T2") == ["returns 0; committed", "returns 5; committed"]
+
+
+def test_two_statements_of_one_transaction_may_see_different_data() -> None:
+    script = """
+        T2: BEGIN
+        T2: SELECT n FROM t WHERE id = 1
+        T1: UPDATE t SET n = 5 WHERE id = 1
+        T2: SELECT n FROM t WHERE id = 1
+        T2: COMMIT
+    """
+    assert outcomes(script, "T2")[1:3] == ["returns 0", "returns 5"]
+
+
+def test_a_statement_sees_the_changes_of_its_own_transaction() -> None:
+    script = """
+        T1: BEGIN
+        T1: INSERT INTO t VALUES (3, 7)
+        T1: UPDATE t SET n = n + 1 WHERE id = 3
+        T1: SELECT n FROM t WHERE id = 3
+        T1: ROLLBACK
+    """
+    assert "returns 8" in outcomes(script, "T1")
+    assert contents(script) == [(1, 0), (2, 0)]
+
+
+def test_a_failing_statement_is_rolled_back_and_the_transaction_stays_open() -> None:
+    script = """
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: UPDATE t SET n = CAST('x' AS INT)
+        T1: COMMIT
+    """
+    assert outcomes(script, "T1")[2].endswith("T1 stays open")
+    assert contents(script) == [(1, 1), (2, 0)]
+
+
+def test_transaction_abort_on_error() -> None:
+    script = """
+        T1: ALTER SESSION SET TRANSACTION_ABORT_ON_ERROR = TRUE
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: UPDATE t SET n = CAST('x' AS INT)
+        T1: COMMIT
+    """
+    assert outcomes(script, "T1")[3].endswith("T1 is rolled back")
+    assert outcomes(script, "T1")[4] == "fails: no transaction is open here"
+    assert contents(script) == [(1, 0), (2, 0)]
+
+
+def test_ddl_commits_the_open_transaction() -> None:
+    script = """
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: CREATE TABLE u (a INT)
+        T1: ROLLBACK
+    """
+    assert outcomes(script, "T1")[2:] == [
+        "commits T1 first",
+        "done, and committed",
+        "fails: no transaction is open here",
+    ]
+    assert contents(script) == [(1, 1), (2, 0)]
+
+
+def test_inserts_are_not_blocked_and_changes_of_one_table_are() -> None:
+    script = """
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T2: INSERT INTO t VALUES (3, 3)
+        T3: DELETE FROM t WHERE id = 2
+        T1: COMMIT
+    """
+    assert outcomes(script, "T2") == ["1 rows; committed"]
+    assert outcomes(script, "T3") == ["waits", "1 rows; committed"]
+    [waits] = [line for line in played(script).lines if line.waits_for]
+    assert waits.waits_for == ("T1",)
+
+
+def test_a_lock_timeout_of_0_gives_up_at_once() -> None:
+    script = """
+        T2: ALTER SESSION SET LOCK_TIMEOUT = 0
+        T1: BEGIN
+        T1: UPDATE t SET n = 1
+        T2: UPDATE t SET n = 2
+        T1: COMMIT
+    """
+    assert outcomes(script, "T2")[1] == "fails: T1 holds a lock, and LOCK_TIMEOUT is 0; T2 is rolled back"
+    assert contents(script) == [(1, 1), (2, 1)]
+
+
+def test_a_statement_gives_up_after_its_lock_timeout() -> None:
+    script = """
+        T2: ALTER SESSION SET LOCK_TIMEOUT = 60
+        T1: BEGIN
+        T1: UPDATE t SET n = 1
+        T2: BEGIN
+        T2: UPDATE t SET n = 2
+        CLOCK: 59
+        CLOCK: 1
+        T1: COMMIT
+        T2: COMMIT
+    """
+    assert outcomes(script, "T2")[2:4] == ["waits", "gives up: no lock for 60 s; T2 stays open"]
+    assert contents(script) == [(1, 1), (2, 1)]
+
+
+DEADLOCK = """
+    SETUP: CREATE TABLE u (a INT)
+    SETUP: INSERT INTO u VALUES (1)
+    T1: BEGIN
+    T1: UPDATE t SET n = 1
+    T2: BEGIN
+    T2: UPDATE u SET a = 2
+    T1: UPDATE u SET a = 1
+    T2: UPDATE t SET n = 2
+    T2: ROLLBACK
+    T1: COMMIT
+"""
+
+
+def test_the_most_recent_statement_of_a_deadlock_is_its_victim() -> None:
+    done = outcomes(DEADLOCK, "T2")
+    assert done[2:4] == ["waits", "deadlock: the statement is rolled back; T2 stays open"]
+    assert contents(DEADLOCK) == [(1, 1), (2, 1)]
+
+
+def test_autocommitted_statements_never_deadlock() -> None:
+    script = script_of(TABLE + "T1: UPDATE t SET n = 1\nT2: UPDATE t SET n = 2\nT3: DELETE FROM t")
+    found = explore(script)
+    assert found.orders == 6
+    assert found.levels["PL-3"] == "holds"
+
+
+def test_a_lost_session_keeps_its_locks_until_its_owner_aborts_it() -> None:
+    script = """
+        T1: LOGIN ann
+        T1: BEGIN
+        T1: UPDATE t SET n = 1
+        T1: DISCONNECT
+        T2: LOGIN bob
+        T2: SELECT SYSTEM$ABORT_TRANSACTION(T1)
+        T3: UPDATE t SET n = 3
+        T4: LOGIN ann
+        T4: SELECT SYSTEM$ABORT_TRANSACTION(T1)
+    """
+    assert outcomes(script, "T2")[1].startswith("fails: T1 belongs to ann")
+    assert outcomes(script, "T3") == ["waits", "2 rows; committed"]
+    assert contents(script) == [(1, 3), (2, 3)]
+
+
+def test_an_administrator_aborts_any_transaction() -> None:
+    script = """
+        T1: BEGIN
+        T1: UPDATE t SET n = 1
+        T2: LOGIN root ADMIN
+        T2: SELECT SYSTEM$ABORT_TRANSACTION(T1)
+    """
+    assert outcomes(script, "T2")[1] == "T1 is rolled back"
+    assert contents(script) == [(1, 0), (2, 0)]
+
+
+def test_a_closed_session_rolls_back_and_an_idle_transaction_after_four_hours() -> None:
+    assert contents("T1: BEGIN\nT1: UPDATE t SET n = 1\nT1: CLOSE") == [(1, 0), (2, 0)]
+    idle = "T1: BEGIN\nT1: UPDATE t SET n = 1\nCLOCK: 14399\nCLOCK: 1\nT1: COMMIT"
+    assert outcomes(idle, "T1")[-2:] == ["rolled back: idle", "fails: no transaction is open here"]
+
+
+def test_autocommit_off_leaves_a_transaction_open() -> None:
+    script = "T1: ALTER SESSION SET AUTOCOMMIT = FALSE\nT1: UPDATE t SET n = 1\n"
+    assert contents(script) == [(1, 0), (2, 0)]
+    assert contents(script + "T1: COMMIT") == [(1, 1), (2, 1)]
+
+
+def test_a_transaction_in_a_procedure_is_one_of_its_own() -> None:
+    script = """
+        SETUP: CREATE PROCEDURE p() AS 'BEGIN; INSERT INTO t VALUES (9, 9); COMMIT'
+        SETUP: CREATE PROCEDURE q() AS 'BEGIN; INSERT INTO t VALUES (8, 8)'
+        T1: BEGIN
+        T1: INSERT INTO t VALUES (7, 7)
+        T1: CALL p()
+        T1: CALL q()
+        T1: ROLLBACK
+    """
+    assert contents(script) == [(1, 0), (2, 0), (9, 9)]
+    assert "T3 rolled back: left open" in outcomes(script, "T1")
+
+
+def test_a_statement_that_waited_sees_what_was_committed_when_it_began() -> None:
+    script = """
+        T1: BEGIN
+        T1: UPDATE t SET n = n + 1 WHERE id = 1
+        T2: UPDATE t SET n = n + 1 WHERE id = 1
+        T1: COMMIT
+    """
+    assert contents(script) == [(1, 1), (2, 0)]
+
+
+SCRIPTS = {
+    "lost update": """
+        T1: BEGIN
+        T1: SELECT n FROM t WHERE id = 1
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: COMMIT
+        T2: BEGIN
+        T2: SELECT n FROM t WHERE id = 1
+        T2: UPDATE t SET n = 1 WHERE id = 1
+        T2: COMMIT
+    """,
+    "non-repeatable read": """
+        T1: BEGIN
+        T1: SELECT n FROM t WHERE id = 1
+        T1: SELECT n FROM t WHERE id = 1
+        T1: COMMIT
+        T2: UPDATE t SET n = 1 WHERE id = 1
+    """,
+    "phantom": """
+        T1: BEGIN
+        T1: SELECT id FROM t WHERE n = 0
+        T1: SELECT id FROM t WHERE n = 0
+        T1: COMMIT
+        T2: INSERT INTO t VALUES (3, 0)
+    """,
+    "read skew": """
+        T1: BEGIN
+        T1: SELECT n FROM t WHERE id = 1
+        T1: SELECT n FROM t WHERE id = 2
+        T1: COMMIT
+        T2: UPDATE t SET n = 1
+    """,
+    "write skew": """
+        SETUP: CREATE TABLE u (a INT)
+        SETUP: INSERT INTO u VALUES (0)
+        T1: BEGIN
+        T1: SELECT n FROM t WHERE id = 1
+        T1: UPDATE u SET a = 1
+        T1: COMMIT
+        T2: BEGIN
+        T2: SELECT a FROM u
+        T2: UPDATE t SET n = 1 WHERE id = 1
+        T2: COMMIT
+    """,
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_pl_2_holds_in_every_order_and_the_anomaly_is_found(name: str) -> None:
+    found = explore(script_of(TABLE + SCRIPTS[name]))
+    assert found.complete
+    assert found.levels["PL-2"] == "holds"
+    assert found.levels["PL-3"] == "violated"
+    assert name in found.first
+
+
+BREAKS = {
+    "dirty-statement-read": """
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: ROLLBACK
+        T2: SELECT n FROM t WHERE id = 1
+    """,
+    "no-locks": """
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: UPDATE t SET n = 1 WHERE id = 2
+        T1: COMMIT
+        T2: BEGIN
+        T2: UPDATE t SET n = 2 WHERE id = 2
+        T2: UPDATE t SET n = 2 WHERE id = 1
+        T2: COMMIT
+    """,
+}
+
+
+@pytest.mark.parametrize("fault", READ_COMMITTED_FAULTS)
+def test_a_planted_mistake_is_found(fault: str) -> None:
+    script = script_of(TABLE + BREAKS[fault])
+    right, wrong = explore(script), explore(script, READ_COMMITTED_FAULTS[fault])
+    assert right.levels["PL-2"] == "holds"
+    assert right != wrong
+    if fault == "dirty-statement-read":
+        assert wrong.levels["PL-2"] == "violated"
+        assert "dirty read" in wrong.first
+
+
+def test_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "lost.txt"
+    file.write_text(TABLE + SCRIPTS["lost update"], encoding="utf-8")
+    done = CliRunner().invoke(main, ["protocol", "read-committed", str(file), "--explore", "--json"])
+    document = json.loads(done.output)
+    assert (done.exit_code, document["levels"]["PL-2"], document["complete"]) == (0, "holds", True)
+    assert document["anomalies"][0]["name"] == "lost update"
+    once = CliRunner().invoke(main, ["protocol", "read-committed", str(file)])
+    assert once.exit_code == 0
+    assert "PL-2 holds" in once.output
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("T1 BEGIN", "line 1: 'T1 BEGIN' names no session"),
+        ("T1: EXPLODE t", "line 1: 'EXPLODE t' is no statement"),
+        ("CLOCK: soon", "line 1: CLOCK takes a whole number"),
+        ("T1: BEGIN\nSETUP: CREATE TABLE u (a INT)", "line 2: SETUP stands before"),
+        ("", "has no statement of a session"),
+    ],
+)
+def test_malformed_scripts(text: str, message: str) -> None:
+    with pytest.raises(ScriptError, match=message):
+        script_of(text)
+
+
+def test_an_unknown_parameter_or_table_fails_the_statement() -> None:
+    assert outcomes("T1: ALTER SESSION SET SPEED = 9", "T1")[0].startswith("fails: no parameter SPEED")
+    assert outcomes("T1: SELECT * FROM nowhere", "T1")[0].startswith("fails: there is no table nowhere")
