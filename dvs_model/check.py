@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dvs_model.analysis import RULES, STEPS, Analysis, Rules
 from dvs_model.history import History
@@ -98,6 +98,25 @@ def check(
         levels={level: level_verdict(level, verdicts) for level in Level},
         analysis=analysis,
     )
+
+
+WITHOUT_READS = frozenset({Phenomenon.G0, Phenomenon.G1A, Phenomenon.G1B, Phenomenon.G1C})
+"""The phenomena whose absence does not depend on reads that a source leaves out."""
+
+
+def with_unread(checked: Checked, reason: str) -> Checked:
+    """Returns the verdicts on a history that leaves out reads of committed versions.
+
+    What is present stays so; what is absent by the reads that are known is unknown.
+    """
+    phenomena = {
+        phenomenon: verdict
+        if isinstance(verdict, Present) or phenomenon in WITHOUT_READS
+        else Unknown(reason)
+        for phenomenon, verdict in checked.phenomena.items()
+    }
+    levels = {level: level_verdict(level, phenomena) for level in Level}
+    return replace(checked, phenomena=phenomena, levels=levels)
 
 
 def level_verdict(level: Level, verdicts: Mapping[Phenomenon, PhenomenonVerdict]) -> LevelVerdict:

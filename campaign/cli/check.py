@@ -17,8 +17,9 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.analysis import STEPS
-from dvs_model.check import Checked, check
+from dvs_model.check import Checked, check, with_unread
 from dvs_model.explain import Status, because, explanations, overall, status, worst
+from dvs_model.formats import delta
 from dvs_model.formats.reader import Item, Refused
 from dvs_model.formats.registry import FORMATS, recognised
 from dvs_model.levels import BY_NAME
@@ -95,7 +96,9 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--format", "format_", type=click.Choice([*FORMATS, "auto"]), default="auto", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice([*FORMATS, "delta", "auto"]), default="auto", show_default=True
+)
 @click.option(
     "--level",
     "names",
@@ -132,7 +135,7 @@ def command(
     """Judge which isolation levels transaction histories keep, derivations included.
 
     Exit status 0: all requested levels hold; 1: one is violated; 3: one is unknown; 2: something could not be
-    read. A file of - is standard input.
+    read. A file of - is standard input. Folders of Delta tables are read as one history: their commits.
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     requested = tuple(BY_NAME[name] for name in names) or (Level.PL_3,)
@@ -146,6 +149,8 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         checked = check(item.history, reading, steps=steps)
+        if item.unread:
+            checked = with_unread(checked, item.unread)
         printed = sum(reports.counts.values())
         reports.add(source, item.line, checked)
         if as_json:
@@ -171,12 +176,21 @@ def _require_different(*reports: Path | None) -> None:
 
 def histories(files: Sequence[Path], format_: str) -> Iterator[tuple[str, Item]]:
     """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened."""
-    for path in files:
+    tables = [path for path in files if _is_delta(path, format_)]
+    if tables:
+        # Transactions may write several tables: all of them are one history.
+        name = ", ".join(map(str, tables))
+        yield name, delta.read(tables, name)
+    for path in (path for path in files if path not in tables):
         name = "stdin" if str(path) == "-" else str(path)
         with opened(path) as file:
             format_read = recognised(path.name, file.peek(64)) if format_ == "auto" else FORMATS[format_]
             for item in format_read.read(file, name):
                 yield name, item
+
+
+def _is_delta(path: Path, format_: str) -> bool:
+    return format_ == "delta" or (format_ == "auto" and (path / "_delta_log").is_dir())
 
 
 @contextmanager

@@ -23,10 +23,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A history, and the line of the file at which it begins."""
+    """A history, and the line of the file at which it begins.
+
+    `unread`: why reads are missing in it; verdicts that depend on reads are unknown then. Empty: none are.
+    """
 
     history: History
     line: int
+    unread: str = ""
 
 
 Item = Parsed | Refused

@@ -88,7 +88,7 @@ ROOMS = (
     {"failures"},
     {"runs"},
     {"compare"},
-    {"verify", "soak", "protocols"},
+    {"verify", "soak", "protocols", "audit"},
     {"mutants"},
     {"gate"},
     {"cli", "pytest_plugin"},

@@ -1,0 +1,193 @@
+"""Every dynamic table of an account against its query at its data timestamp, with evidence."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+from pathlib import Path
+
+from campaign.audit.evaluate import Evaluation
+from campaign.audit.second import second_reading
+from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
+from campaign.errors import CampaignError
+
+ROW_ID = "$ROW_ID"
+SHOWN = 10
+"""Rows of a difference that are kept as evidence."""
+
+
+class Finding(Enum):
+    """What an audit says of one table."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+    EMPTY = "not refreshed yet"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTable:
+    """The verdict on one dynamic table.
+
+    `facts`: what is wrong, or why nothing can be said, one sentence each. `missing` and `extra`: some of the
+    rows that the query has and the table lacks, and the other way round; `..._count`: how many there are.
+    """
+
+    name: str
+    finding: Finding
+    timestamp: int | None = None
+    rows: int = 0
+    facts: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    missing: tuple[tuple[object, ...], ...] = ()
+    extra: tuple[tuple[object, ...], ...] = ()
+    missing_count: int = 0
+    extra_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The verdicts on an account. `skipped`: dynamic tables that the sample left out."""
+
+    folder: str
+    tables: tuple[AuditedTable, ...]
+    skipped: int
+
+    @property
+    def finding(self) -> Finding:
+        """The worst of all: violated before unknown before holds."""
+        found = {table.finding for table in self.tables}
+        return next((each for each in (Finding.VIOLATED, Finding.UNKNOWN) if each in found), Finding.HOLDS)
+
+
+def audit(
+    folder: Path,
+    *,
+    only: Sequence[str] = (),
+    sample: int | None = None,
+    seed: int = 1,
+    progress: Callable[[str, int], None] = lambda name, left: None,
+) -> Audit:
+    """Returns what is wrong with the dynamic tables of an account; writes nothing.
+
+    `only`: these tables. `sample`: so many tables, chosen by `seed`. `progress`: called before each table
+    with its name and how many are left.
+
+    Raises CampaignError: the folder is no account, or lacks a table named.
+    """
+    tables = tables_of(folder)
+    dynamic = [table.name for table in tables.values() if table.kind == "dynamic table"]
+    unknown = [name for name in only if name not in dynamic]
+    if unknown:
+        raise CampaignError(
+            f"no dynamic table {unknown[0]} in {folder}; there are: {', '.join(dynamic) or 'none'}"
+        )
+    chosen = [name for name in dynamic if not only or name in only]
+    if sample is not None and sample < len(chosen):
+        chosen = sorted(random.Random(seed).sample(chosen, sample))
+    found: list[AuditedTable] = []
+    for number, name in enumerate(chosen):
+        progress(name, len(chosen) - number)
+        found.append(_audited(tables[name], tables))
+    return Audit(str(folder), tuple(found), len(dynamic) - len(chosen))
+
+
+def _audited(table: StoredTable, tables: Mapping[str, StoredTable]) -> AuditedTable:
+    timestamp: int | None = None
+    try:
+        refreshes, foreign = refreshes_of(table)
+        if not refreshes:
+            return AuditedTable(table.name, Finding.EMPTY)
+        newest = refreshes[-1]
+        timestamp = newest.timestamp
+        facts = [*_frontier(refreshes, tables), *([foreign] if foreign else [])]
+        return _compared(table, tables, newest, facts)
+    except Unreadable as error:
+        return AuditedTable(table.name, Finding.UNKNOWN, timestamp, facts=(str(error),))
+
+
+def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -> list[str]:
+    """Returns what is wrong with the frontiers: they only go forward, and name versions that exist."""
+    facts: list[str] = []
+    for before, after in pairwise(refreshes):
+        if after.timestamp <= before.timestamp:
+            facts.append(
+                f"version {after.version} has the data timestamp {after.timestamp}, "
+                f"which is not after {before.timestamp} of version {before.version}"
+            )
+        back = [name for name, version in after.sources.items() if version < before.sources.get(name, 0)]
+        if back and after.action in ("INCREMENTAL", "NO_DATA"):
+            facts.append(
+                f"version {after.version} consumed an older version of {back[0]} than the one before"
+            )
+    for name, version in refreshes[-1].sources.items():
+        if name in tables and tables[name].kind != "attached" and version > tables[name].newest:
+            facts.append(f"its frontier names version {version} of {name}, which has {tables[name].newest}")
+    return facts
+
+
+def _compared(
+    table: StoredTable, tables: Mapping[str, StoredTable], newest: Refresh, facts: list[str]
+) -> AuditedTable:
+    evaluation = Evaluation()
+    try:
+        hidden = [name for name in table.hidden if name == ROW_ID]
+        stored = rows_at(table, table.newest, [*table.columns, *hidden])
+        evaluation.add("stored rows", stored)
+        if hidden:
+            facts += [
+                f"the row id {value!r} occurs {count} times"
+                for value, count in evaluation.duplicates("stored rows", ROW_ID)
+            ]
+        evaluation.run(f'SELECT {_listed(table.columns)} FROM "stored rows"', "stored")
+        for name, version in newest.sources.items():
+            if name not in tables:
+                raise Unreadable(f"its source {name} is not there any more")
+            evaluation.add(name, rows_at(tables[name], version, tables[name].columns))
+        views = {each.name: each.text for each in tables.values() if each.kind == "view"}
+        evaluation.query(table.text, views, "due")
+        columns, missing, less, extra, more = evaluation.difference("stored", "due", SHOWN)
+        if less or more:
+            facts = [*facts, *_confirmed(table, tables, evaluation)]
+            facts.append(f"rows of the query that are missing: {less}; rows that are too many: {more}")
+        return AuditedTable(
+            name=table.name,
+            finding=Finding.VIOLATED if facts else Finding.HOLDS,
+            timestamp=newest.timestamp,
+            rows=stored.num_rows,
+            facts=tuple(facts),
+            columns=tuple(columns),
+            missing=tuple(missing),
+            extra=tuple(extra),
+            missing_count=less,
+            extra_count=more,
+        )
+    finally:
+        evaluation.close()
+
+
+def _confirmed(
+    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation
+) -> Sequence[str]:
+    """Returns nothing, or that only one reading of the query was possible.
+
+    Raises Unreadable: by the other reading the table is right, so that nothing can be said.
+    """
+    try:
+        second_reading(table, tables, evaluation, "due by the engine")
+    except Unreadable as error:
+        return [f"one reading of the query only: {error}"]
+    _, _, less, _, more = evaluation.difference("stored", "due by the engine", 1)
+    if not less and not more:
+        raise Unreadable(
+            "two readings of the query differ: by DuckDB's SQL of sqlglot it is wrong, "
+            "by the engine's plan it is right"
+        )
+    return []
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in columns) or "1"

@@ -1,0 +1,107 @@
+"""A defining query evaluated by DuckDB over versions that delta-rs has read.
+
+The text is Spark's SQL; sqlglot writes it as DuckDB's. The engine's own reading of the text is asked only
+where that differs from the table: a table that is right by one of two readings is not called wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from campaign.audit.stored import Unreadable, first_line
+from oracle.duck import SETTINGS
+
+Rows = list[tuple[object, ...]]
+
+
+class Evaluation:
+    """One DuckDB with the sources of one dynamic table at the versions of its frontier."""
+
+    def __init__(self) -> None:
+        settings: dict[str, str | bool | int | float | list[str]] = dict(SETTINGS)
+        self.connection = duckdb.connect(":memory:", config=settings)
+        self.connection.execute("PRAGMA disable_optimizer")
+        self.connection.execute("SET TimeZone = 'UTC'")
+
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Adds a table."""
+        self.connection.register(f"arrow {name}", rows)
+        self.connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM "arrow {name}"')
+        self.connection.unregister(f"arrow {name}")
+
+    def query(self, text: str, views: Mapping[str, str], keep: str) -> None:
+        """Keeps the result of a query in Spark's dialect as a table. Raises Unreadable: DuckDB cannot run it.
+
+        `views`: the texts of the views of the account by name.
+        """
+        try:
+            parsed = sqlglot.parse_one(text, read="spark")
+            for name in _views_in(parsed, views):
+                body = self._spark(views, name)
+                self.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS {body}')
+            self.run(parsed.sql("duckdb"), keep)
+        except sqlglot.errors.SqlglotError as error:
+            raise Unreadable(f"sqlglot cannot read the query: {first_line(error)}") from error
+        except duckdb.Error as error:
+            raise Unreadable(f"DuckDB cannot run the query: {first_line(error)}") from error
+
+    def _spark(self, views: Mapping[str, str], name: str) -> str:
+        parsed = sqlglot.parse_one(views[name], read="spark")
+        for inner in _views_in(parsed, views):
+            if inner != name:
+                body = self._spark(views, inner)
+                self.connection.execute(f'CREATE OR REPLACE VIEW "{inner}" AS {body}')
+        return parsed.sql("duckdb")
+
+    def run(self, text: str, keep: str) -> None:
+        """Keeps the result of a query in DuckDB's dialect as a table."""
+        self.connection.execute(f'CREATE OR REPLACE TABLE "{keep}" AS {text}')
+
+    def difference(self, stored: str, due: str, most: int) -> tuple[Sequence[str], Rows, int, Rows, int]:
+        """Returns the columns, some rows that are missing, how many, some that are too many, and how many.
+
+        Rows count as often as they occur. Floating-point numbers are compared by twelve digits, as sums
+        depend on the order of the rows. Raises Unreadable: the two have other numbers of columns or types.
+        """
+        names = [row[0] for row in self.connection.execute(f'DESCRIBE "{stored}"').fetchall()]
+        types = [str(row[1]) for row in self.connection.execute(f'DESCRIBE "{stored}"').fetchall()]
+        width = len(self.connection.execute(f'DESCRIBE "{due}"').fetchall())
+        if width != len(names):
+            raise Unreadable(f"the query has {width} columns, the table has {len(names)}")
+        shown = [
+            f"CASE WHEN c{number} IS NULL THEN NULL ELSE printf('%.12g', c{number}::DOUBLE) END"
+            if type_ in ("FLOAT", "DOUBLE")
+            else f"c{number}::{type_}"
+            for number, type_ in enumerate(types)
+        ]
+        columns = ", ".join(f"c{number}" for number in range(width))
+        sides = [f'SELECT {", ".join(shown)} FROM "{name}" AS t({columns})' for name in (due, stored)]
+        try:
+            missing, extra = (
+                self.connection.execute(f"{first} EXCEPT ALL {second}").fetchall()
+                for first, second in (sides, sides[::-1])
+            )
+        except duckdb.Error as error:
+            raise Unreadable(f"the two cannot be compared: {first_line(error)}") from error
+        return names, missing[:most], len(missing), extra[:most], len(extra)
+
+    def duplicates(self, table: str, column: str) -> Rows:
+        """Returns some values of a column that occur more than once, or NULL."""
+        return self.connection.execute(
+            f'SELECT "{column}", count(*) FROM "{table}" GROUP BY ALL '
+            f'HAVING count(*) > 1 OR "{column}" IS NULL LIMIT 5'
+        ).fetchall()
+
+    def close(self) -> None:
+        """Frees the memory."""
+        self.connection.close()
+
+
+def _views_in(parsed: exp.Expr, views: Mapping[str, str]) -> Sequence[str]:
+    names = (table.name.lower() for table in parsed.find_all(exp.Table) if not table.db)
+    return tuple(dict.fromkeys(name for name in names if name in views))

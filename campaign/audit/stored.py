@@ -1,0 +1,149 @@
+"""An account as its Delta tables say it is, read by delta-rs: none of the engine's readers takes part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError
+
+from campaign.errors import CampaignError
+
+DEFINITION = "dvs.definition"
+
+
+class Unreadable(Exception):
+    """A table, or a version of it, that cannot be read; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """A refresh as its commit records it. `sources`: the version of each source that it consumed."""
+
+    version: int
+    timestamp: int
+    action: str
+    sources: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """A table or view of an account. `place`: its folder, which is elsewhere for an attached table.
+
+    `kind`: base table, view, dynamic table or attached. `columns`: the columns that a reader sees, in order.
+    """
+
+    name: str
+    kind: str
+    place: str
+    text: str = ""
+    columns: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    newest: int = 0
+
+
+def tables_of(folder: Path) -> Mapping[str, StoredTable]:
+    """Returns the tables and views of an account. Raises CampaignError: the folder is no account."""
+    if not folder.is_dir():
+        raise CampaignError(f"{folder} is no folder; give the folder of an account")
+    found: dict[str, StoredTable] = {}
+    for each in sorted(folder.iterdir()):
+        if each.name[0] not in "._" and (each / "_delta_log").is_dir():
+            table = _table(each)
+            if table is not None:
+                found[table.name] = table
+    if not found:
+        raise CampaignError(f"{folder} holds no table of an account; give the folder that an account opens")
+    return found
+
+
+def _table(folder: Path) -> StoredTable | None:
+    try:
+        delta = DeltaTable(folder)
+        properties = delta.metadata().configuration
+        data = json.loads(properties.get(DEFINITION, "{}"))
+        fields = [field.name for field in delta.schema().fields]
+        kind, place = str(data.get("kind", "")), str(folder)
+        if kind == "attached":
+            place = str(data["path"])
+            fields = [field.name for field in DeltaTable(place).schema().fields]
+    except (DeltaError, OSError, ValueError, KeyError) as error:
+        raise CampaignError(f"{folder.name}: delta-rs cannot read it: {first_line(error)}") from error
+    if not kind:
+        return None
+    hidden = tuple(name for name in fields if name.startswith("$"))
+    return StoredTable(
+        name=folder.name,
+        kind=kind,
+        place=place,
+        text=str(data.get("text", "")),
+        columns=tuple(name for name in fields if name not in hidden),
+        hidden=hidden,
+        newest=delta.version(),
+    )
+
+
+def refreshes_of(table: StoredTable) -> tuple[Sequence[Refresh], str | None]:
+    """Returns the refreshes, oldest first, and what another writer did after the newest one, None if nothing.
+
+    Raises Unreadable: a commit's record cannot be decoded.
+    """
+    refreshes: list[Refresh] = []
+    foreign: str | None = None
+    for commit in reversed(_history(table)):
+        metadata = _ours(commit.get("userMetadata"))
+        refresh = metadata.get("refresh") if metadata else None
+        version = int(commit["version"])
+        if isinstance(refresh, Mapping):
+            try:
+                frontier = refresh["frontier"]
+                sources = {name: int(each[0]) for name, each in frontier["sources"].items()}
+                refreshes.append(
+                    Refresh(version, int(frontier["timestamp"]), str(refresh["action"]), sources)
+                )
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                raise Unreadable(f"the refresh in version {version} cannot be decoded: {error}") from error
+            foreign = None
+        elif commit.get("operation") in CHANGES_ROWS:
+            foreign = f"version {version} ({commit['operation']}) was written by another writer"
+    return refreshes, foreign
+
+
+CHANGES_ROWS = frozenset({"WRITE", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "RESTORE", "STREAMING UPDATE"})
+"""Delta's names of operations that may change rows."""
+
+
+def _history(table: StoredTable) -> list[dict[str, Any]]:
+    try:
+        return DeltaTable(table.place).history()
+    except (DeltaError, OSError, ValueError) as error:
+        raise Unreadable(f"delta-rs cannot read its log: {first_line(error)}") from error
+
+
+def _ours(text: object) -> Mapping[str, object] | None:
+    try:
+        metadata = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return metadata if isinstance(metadata, dict) and metadata.get("dvs") == 1 else None
+
+
+def rows_at(table: StoredTable, version: int, columns: Sequence[str]) -> pa.Table:
+    """Returns columns of a version. Raises Unreadable: its files or its log are gone."""
+    try:
+        delta = DeltaTable(table.place, version=version)
+        items = ", ".join('"' + name.replace('"', '""') + '"' for name in columns) or "1"
+        # Not `to_pyarrow_table`, which refuses deletion vectors.
+        return pa.table(QueryBuilder().register("t", delta).execute(f"SELECT {items} FROM t").read_all())
+    except Exception as error:  # delta-rs raises Exception itself for files that are gone
+        raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
+
+
+def first_line(error: Exception) -> str:
+    """Returns the first line of an error's message."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

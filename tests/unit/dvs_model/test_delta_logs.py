@@ -1,0 +1,156 @@
+"""Delta logs as histories, from logs written by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from click.testing import CliRunner
+from deltalake import DeltaTable, write_deltalake
+
+from campaign.cli import main
+from dvs_model.check import Holds, Undecided, Violated, check, with_unread
+from dvs_model.formats import delta
+from dvs_model.formats.reader import Parsed, Refused
+from dvs_model.names import Level
+from dvs_model.notation import render
+
+
+def table(
+    folder: Path, commits: Sequence[tuple[Mapping[str, object], Sequence[str], Sequence[str]]], first: int = 0
+) -> Path:
+    """Writes a log: for each commit its commitInfo, the files that it removes, and those that it adds."""
+    (folder / "_delta_log").mkdir(parents=True)
+    for number, (info, removed, added) in enumerate(commits):
+        actions: list[dict[str, object]] = [
+            {"commitInfo": {"timestamp": number, "operation": "WRITE", **info}}
+        ]
+        actions += [{"remove": {"path": path, "dataChange": True}} for path in removed]
+        actions += [{"add": {"path": path, "dataChange": True}} for path in added]
+        file = folder / "_delta_log" / f"{first + number:020d}.json"
+        file.write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+    return folder
+
+
+def read(*folders: Path) -> Parsed:
+    found = delta.read(folders, "log")
+    assert isinstance(found, Parsed), found
+    return found
+
+
+def ours(**metadata: object) -> dict[str, object]:
+    return {"userMetadata": json.dumps({"dvs": 1, **metadata})}
+
+
+def refresh(**sources: int) -> dict[str, object]:
+    frontier = {"timestamp": 1, "sources": {name: [version, 1, 1, "id"] for name, version in sources.items()}}
+    return ours(refresh={"action": "INCREMENTAL", "frontier": frontier})
+
+
+def test_files_are_objects_and_commits_transactions(tmp_path: Path) -> None:
+    log = table(
+        tmp_path / "t",
+        [({}, [], ["a"]), ({"readVersion": 0}, ["a"], ["b"]), ({"isBlindAppend": True}, [], ["c"])],
+    )
+    found = read(log)
+    assert found.unread == ""
+    assert render(found.history).splitlines()[0] == (
+        "w1(t_f1_1, a) c1 r2(t_f1_1) w2(t_f1_dead) w2(t_f2_2, b) c2 w3(t_f3_3, c) c3"
+    )
+    assert isinstance(check(found.history).levels[Level.PL_3], Holds)
+
+
+def test_a_commit_that_does_not_say_what_it_read_makes_levels_unknown(tmp_path: Path) -> None:
+    log = table(tmp_path / "t", [({}, [], ["a"]), ({"operation": "DELETE"}, ["a"], ["b"])])
+    found = read(log)
+    assert found.unread == "commit 1 of t (DELETE) does not say what it has read"
+    checked = with_unread(check(found.history), found.unread)
+    assert isinstance(checked.levels[Level.PL_2], Holds)
+    assert isinstance(checked.levels[Level.PL_3], Undecided)
+
+
+def test_two_stale_writers_of_other_files_may_be_write_skew(tmp_path: Path) -> None:
+    log = table(
+        tmp_path / "t",
+        [
+            ({}, [], ["a", "b"]),
+            ({"readVersion": 0}, ["a"], ["c"]),
+            ({"readVersion": 0}, ["b"], ["d"]),
+        ],
+    )
+    checked = check(read(log).history)
+    assert isinstance(checked.levels[Level.PL_2], Holds)
+    assert isinstance(checked.levels[Level.PL_3], Undecided)
+
+
+def test_a_frontier_that_is_no_snapshot_is_read_skew(tmp_path: Path) -> None:
+    both = ours(transaction="x")
+    left = table(tmp_path / "left", [({}, [], ["a"]), (both, ["a"], ["b"])])
+    right = table(tmp_path / "right", [({}, [], ["c"]), (both, ["c"], ["d"])])
+    for versions, due in (((1, 0), Violated), ((1, 1), Holds)):
+        name = f"view{versions[1]}"
+        view = table(
+            tmp_path / name, [({}, [], []), (refresh(left=versions[0], right=versions[1]), [], ["v"])]
+        )
+        # The refresh is later than the transaction.
+        text = (view / "_delta_log" / f"{1:020d}.json").read_text(encoding="utf-8")
+        file = view / "_delta_log" / f"{1:020d}.json"
+        file.write_text(text.replace('"timestamp": 1, "operation"', '"timestamp": 9, "operation"'), "utf-8")
+        checked = check(read(left, right, view).history)
+        assert isinstance(checked.levels[Level.PL_2_PLUS], due), versions
+        assert isinstance(checked.levels[Level.PL_2], Holds)
+
+
+def test_a_file_that_is_restored_is_another_object(tmp_path: Path) -> None:
+    log = table(
+        tmp_path / "t",
+        [({}, [], ["a"]), ({"readVersion": 0}, ["a"], []), ({"readVersion": 1}, [], ["a"])],
+    )
+    assert "w3(t_f2_3, a)" in render(read(log).history)
+
+
+def refused(*folders: Path) -> str:
+    found = delta.read(folders, "log")
+    assert isinstance(found, Refused)
+    return found.error.fact
+
+
+def test_logs_that_cannot_be_read(tmp_path: Path) -> None:
+    assert "is no Delta table" in refused(tmp_path / "nothing")
+    gap = table(tmp_path / "gap", [({}, [], ["a"]), ({}, [], ["b"]), ({}, [], ["c"])])
+    (gap / "_delta_log" / f"{1:020d}.json").unlink()
+    assert "has no version 1, but version 2" in refused(gap)
+    late = table(tmp_path / "late", [({}, [], ["b"])], first=5)
+    assert "begins at version 5, and no whole checkpoint" in refused(late)
+    half = late / "_delta_log" / f"{4:020d}.checkpoint.{1:010d}.{2:010d}.parquet"
+    half.touch()
+    assert "no whole checkpoint" in refused(late)
+    (late / "_delta_log" / f"{4:020d}.checkpoint.{2:010d}.{2:010d}.parquet").touch()
+    assert isinstance(delta.read([late], "log"), Parsed)
+    twice = table(tmp_path / "twice", [({}, [], ["a"]), ({}, ["a"], []), ({}, ["a"], [])])
+    assert "removes a, which is not there" in refused(twice)
+    broken = table(tmp_path / "broken", [({}, [], ["a"])])
+    (broken / "_delta_log" / f"{0:020d}.json").write_text("{", encoding="utf-8")
+    assert "commit 0 of broken cannot be decoded" in refused(broken)
+
+
+def test_the_command_reads_real_tables_of_delta_rs(tmp_path: Path) -> None:
+    place = str(tmp_path / "counter")
+    write_deltalake(place, pa.table({"n": [0]}))
+    for value in (1, 2):
+        write_deltalake(place, pa.table({"n": [value]}), mode="overwrite")
+    done = CliRunner().invoke(main, ["check", place, "--json"])
+    document = json.loads(done.output)
+    assert DeltaTable(place).version() == 2
+    assert (done.exit_code, document["levels"]["PL-2"]["verdict"]) == (3, "holds")
+    assert document["levels"]["PL-3"]["verdict"] == "unknown"
+
+
+def test_a_long_log_is_read_in_linear_time(tmp_path: Path) -> None:
+    commits: list[tuple[Mapping[str, object], list[str], list[str]]] = [({}, [], ["f0"])]
+    commits += [({"readVersion": n - 1}, [f"f{n - 1}"], [f"f{n}"]) for n in range(1, 3_000)]
+    found = read(table(tmp_path / "t", commits))
+    assert len(found.history.transactions()) == 3_000
+    assert isinstance(check(found.history).levels[Level.PL_3], Holds)
