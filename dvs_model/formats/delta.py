@@ -53,7 +53,7 @@ class DeltaCommit:
 
     @property
     def read(self) -> int | None:
-        """The version that the commit has read by a condition that the log does not say; None: no such one."""
+        """The version that the commit has read by a condition that the log does not say, if any."""
         read = self.info.get("readVersion")
         blind = self.info.get("isBlindAppend") is True
         return read if isinstance(read, int) and not blind and not self.metadata else None
@@ -243,8 +243,8 @@ def read(folders: Sequence[Path], name: str) -> Parsed | Refused:
 def _concurrent(commits: Sequence[DeltaCommit]) -> frozenset[tuple[str, int]]:
     """Returns table and version of the commits that ran beside another one, by the versions that they read.
 
-    What any other commit has read cannot be part of a cycle: all that it depends on is before it, and all that
-    depends on it is after it.
+    What any other commit has read cannot be part of a cycle: all that it depends on is before it, and all
+    that depends on it is after it.
     """
     found: set[tuple[str, int]] = set()
     for commit in commits:
