@@ -13,11 +13,7 @@ def _with_uncommitted(committed: Contents, others: Sequence[Transaction]) -> Con
     rows: dict[str, dict[str, Row]] = {table: dict(each) for table, each in committed.items()}
     for other in others:
         for table, changes in other.changes.items():
-            for identity, row in changes.items():
-                if row is None:
-                    rows[table].pop(identity, None)
-                else:
-                    rows[table][identity] = row
+            rows.setdefault(table, {}).update(changes)
     return rows
 
 

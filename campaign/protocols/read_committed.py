@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 
 from dvs_model.check import Checked, Holds, Violated, check
 from dvs_model.names import Level
@@ -13,7 +14,7 @@ from protocols.read_committed.anomalies import anomalies
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.machine import RULES, Rules
 from protocols.read_committed.run import Run, interleavings
-from protocols.read_committed.script import Script
+from protocols.read_committed.script import Script, script_of
 
 Judged = tuple[Run, Checked, Mapping[str, tuple[int, ...]]]
 """A run, the verdicts on its history, and its anomalies by name."""
@@ -66,6 +67,39 @@ def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explore
                 first[name] = done, checked, named
     ordered = dict(sorted(first.items(), key=lambda item: _size(item[1][0])))
     return Explored(orders, complete, levels, ordered, counts)
+
+
+STATEMENTS = (
+    "SELECT * FROM t WHERE id = 1",
+    "SELECT SUM(n) FROM t",
+    "SELECT id FROM t WHERE n > 0",
+    "SELECT a FROM u",
+    "UPDATE t SET n = n + 1 WHERE id = 1",
+    "UPDATE t SET n = n + 1",
+    "UPDATE u SET a = (SELECT COUNT(*) FROM t)",
+    "DELETE FROM t WHERE id = 2",
+    "DELETE FROM u WHERE a > 1",
+    "INSERT INTO t VALUES (3, 1)",
+    "INSERT INTO u SELECT n FROM t WHERE id = 1",
+    "UPDATE t SET n = CAST('x' AS INT) WHERE id = 1",
+)
+
+
+def random_script(random: Random) -> Script:
+    """Returns two or three transactions of one to three statements over two tables."""
+    lines = [
+        "SETUP: CREATE TABLE t (id INT, n INT)",
+        "SETUP: INSERT INTO t VALUES (1, 0), (2, 0)",
+        "SETUP: CREATE TABLE u (a INT)",
+        "SETUP: INSERT INTO u VALUES (1)",
+    ]
+    for number in range(1, random.randint(2, 3) + 1):
+        statements = [random.choice(STATEMENTS) for _ in range(random.randint(1, 3))]
+        if len(statements) > 1 or random.random() < 0.5:
+            end = random.choice(("COMMIT", "COMMIT", "ROLLBACK"))
+            statements = ["BEGIN", *statements, end]
+        lines += [f"T{number}: {statement}" for statement in statements]
+    return script_of("\n".join(lines))
 
 
 def _size(done: Run) -> int:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from dvs_model.draft import Name
 from protocols.read_committed.locks import deadlock, lock_owners
-from protocols.read_committed.recording import Recorder
+from protocols.read_committed.recording import Recorder, TableView
 from protocols.read_committed.rows import Evaluator, StatementFailed, Tables
 from protocols.read_committed.script import Kind, Script, Statement, statement_of
 from protocols.read_committed.state import IDLE, Contents, Line, Row, Session, Transaction, Waiting
@@ -288,7 +288,7 @@ class Machine:
         if statement.kind is not Kind.CHANGE or not self.rules.locks:
             return frozenset()
         rows = self.committed.get(self.evaluator.target(statement.text), {})
-        return frozenset(row.partition for row in rows.values())
+        return frozenset(row.partition for row in rows.values() if not row.dead)
 
     def _blocked(self, session: Session, wait: Waiting) -> bool:
         """Makes a session wait if another transaction holds a lock that it needs; tells whether it waits."""
@@ -342,8 +342,24 @@ class Machine:
     # Rows
 
     def _visible(self, transaction: Transaction, seen: Contents, table: str) -> dict[str, Row]:
-        rows: dict[str, Row | None] = {**seen.get(table, {}), **transaction.changes.get(table, {})}
-        return {identity: row for identity, row in rows.items() if row is not None}
+        rows = {**seen.get(table, {}), **transaction.changes.get(table, {})}
+        return {identity: row for identity, row in rows.items() if not row.dead}
+
+    def _view(
+        self, transaction: Transaction, statement: Statement, seen: Contents, tables: Known
+    ) -> list[TableView]:
+        """What a statement sees of each table, for the history."""
+        views: list[TableView] = []
+        for name, rows in tables.items():
+            condition = self.evaluator.condition(statement.text, name)
+            values = {identity: row.values for identity, row in rows.items()}
+            matched = self.evaluator.matching(condition, name, values)
+            everything = {**seen.get(name, {}), **transaction.changes.get(name, {})}
+            dead = tuple(row.version for row in everything.values() if row.dead)
+            names = tuple(row.version for row in rows.values())
+            chosen = tuple(rows[identity].version for identity in matched)
+            views.append(TableView(name, condition, (*names, *dead), chosen))
+        return views
 
     def _seen(self, transaction: Transaction, seen: Contents, names: Iterable[str]) -> tuple[Known, Tables]:
         """The rows of tables that a statement sees, and their values."""
@@ -353,8 +369,8 @@ class Machine:
     def _select(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
         rows, values = self._seen(transaction, seen, self.evaluator.reads(statement.text))
         result = self.evaluator.select(statement.text, values)
-        self.recorder.read(transaction, statement.text, rows, result.matched)
-        shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in result.rows)
+        self.recorder.read(transaction, self._view(transaction, statement, seen, rows))
+        shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in result)
         return f"returns {shown or 'no row'}"
 
     def _write(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
@@ -363,24 +379,27 @@ class Machine:
         tables, values_seen = self._seen(transaction, seen, names)
         change = self.evaluator.change(statement.text, values_seen)
         gone = set(tables[target]) - set(self._visible(transaction, self.committed, target))
-        self.recorder.wrote(transaction, statement, target, tables, change)
+        views = self._view(transaction, statement, seen, tables)
+        changes = statement.kind is Kind.CHANGE
+        self.recorder.read(transaction, [view for view in views if view.table != target])
+        if changes and transaction.number:
+            self.recorder.write_where(transaction, next(view for view in views if view.table == target))
         rows = transaction.changes.setdefault(target, {})
-        for identity, values in (change.updated or {}).items():
+        for identity, values in change.updated.items():
             if identity not in gone:
                 version = self._version(transaction, identity, values)
                 rows[identity] = Row(values, tables[target][identity].partition, version)
         for identity in change.deleted:
             if identity not in gone:
-                self.recorder.delete(transaction, identity)
-                transaction.counts[identity] = transaction.counts.get(identity, 0) + 1
-                rows[identity] = None
+                number = transaction.counts[identity] = transaction.counts.get(identity, 0) + 1
+                rows[identity] = Row((), 0, self.recorder.delete(transaction, identity, number), dead=True)
         if change.inserted:
             self.partitions += 1
             self.held[self.partitions] = transaction.number
         for values in change.inserted:
             identity = self.recorder.new_row(target)
             rows[identity] = Row(values, self.partitions, self._version(transaction, identity, values))
-        written = len(change.updated or {}) + len(change.deleted) - len(gone & set(change.matched))
+        written = len({*change.updated, *change.deleted} - gone)
         return f"{written + len(change.inserted)} rows"
 
     def _version(self, transaction: Transaction, identity: str, values: tuple[object, ...]) -> Name:
@@ -414,11 +433,7 @@ class Machine:
         """Commits rows under the table locks, which here are held for no time."""
         committed = {name: dict(rows) for name, rows in self.committed.items()}
         for name, rows in transaction.changes.items():
-            for identity, row in rows.items():
-                if row is None:
-                    committed.setdefault(name, {}).pop(identity, None)
-                else:
-                    committed.setdefault(name, {})[identity] = row
+            committed.setdefault(name, {}).update(rows)
         self.committed = committed
         transaction.changes = {}
 

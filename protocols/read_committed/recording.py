@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
 
 from dvs_model.draft import Draft, DraftEvent, Matches, Name, Session, Special
 from dvs_model.history import History
 from dvs_model.wellformed import well_formed
-from protocols.read_committed.rows import Changed, Evaluator, StatementFailed
-from protocols.read_committed.script import Kind, Statement
-from protocols.read_committed.state import Row, Transaction
+from protocols.read_committed.rows import Evaluator, StatementFailed
+from protocols.read_committed.state import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """What a statement sees of a table: the versions of all rows, deleted ones too, and those that it chose.
+
+    A row that is left out of `names` would count as not inserted yet.
+    """
+
+    table: str
+    condition: str
+    names: tuple[Name, ...]
+    chosen: tuple[Name, ...]
 
 
 @dataclass(slots=True)
 class Recorder:
     """Events in the order in which statements end; those of statements that fail never come here.
 
-    `versions`: every version of every row with its values, by table. `predicates`: by label the table, the
-    condition, and the text of a statement with it.
+    `versions`: every version of every row with its values, by table. `predicates`: by label table and
+    condition.
     """
 
     events: list[DraftEvent] = field(default_factory=list)
     versions: dict[str, dict[Name, tuple[object, ...]]] = field(default_factory=dict)
-    predicates: dict[str, dict[str, str]] = field(default_factory=dict)
+    predicates: dict[str, tuple[str, str]] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
     sessions: dict[int, str] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
@@ -47,39 +59,17 @@ class Recorder:
         self.rows[identity] = table
         return identity
 
-    def read(
-        self,
-        transaction: Transaction,
-        text: str,
-        tables: Mapping[str, Mapping[str, Row]],
-        matched: Mapping[str, Sequence[str]],
-    ) -> None:
-        """Records a query: a predicate read of each table, and an item read of each row that it returned."""
-        for table, rows in tables.items():
-            label = self._label(text, table)
-            names = tuple(row.version for row in rows.values())
-            chosen = tuple(rows[identity].version for identity in matched[table])
-            self.events.append(DraftEvent("R", transaction.number, names, chosen, predicate=label))
-            self.events += [DraftEvent("r", transaction.number, (name,)) for name in chosen]
+    def read(self, transaction: Transaction, views: Sequence[TableView]) -> None:
+        """Records a query: a predicate read of each table, and an item read of each row that it matched."""
+        for view in views:
+            label = self._label(view)
+            event = DraftEvent("R", transaction.number, view.names, view.chosen, predicate=label)
+            self.events += [event, *(DraftEvent("r", transaction.number, (name,)) for name in view.chosen)]
 
-    def wrote(
-        self,
-        transaction: Transaction,
-        statement: Statement,
-        target: str,
-        tables: Mapping[str, Mapping[str, Row]],
-        change: Changed,
-    ) -> None:
-        """Records what a statement read: of its own table as a predicate write, before the writes."""
-        for table, rows in tables.items():
-            if table != target:
-                everything = {table: tuple(rows)}
-                self.read(transaction, statement.text, {table: rows}, everything)
-            elif statement.kind is Kind.CHANGE and transaction.number:
-                names = tuple(row.version for row in rows.values())
-                chosen = tuple(rows[identity].version for identity in change.matched)
-                label = self._label(statement.text, table)
-                self.events.append(DraftEvent("W", transaction.number, names, chosen, predicate=label))
+    def write_where(self, transaction: Transaction, view: TableView) -> None:
+        """Records how a statement chose the rows that it changes: as a predicate write, before the writes."""
+        label = self._label(view)
+        self.events.append(DraftEvent("W", transaction.number, view.names, view.chosen, predicate=label))
 
     def write(self, transaction: Transaction, identity: str, number: int, values: tuple[object, ...]) -> Name:
         """Records the `number`-th modification of a row; returns its version."""
@@ -91,27 +81,25 @@ class Recorder:
             self.events.append(DraftEvent("w", transaction.number, (name,), value=value))
         return name
 
-    def delete(self, transaction: Transaction, identity: str) -> None:
-        """Records a delete."""
-        self.events.append(DraftEvent("w", transaction.number, (Name(identity, Special.DEAD),)))
+    def delete(self, transaction: Transaction, identity: str, number: int) -> Name:
+        """Records a delete, the `number`-th modification of a row; returns its version."""
+        if transaction.number:
+            self.events.append(DraftEvent("w", transaction.number, (Name(identity, Special.DEAD),)))
+        return Name(identity, transaction.number, number if transaction.number else None)
 
     def end(self, transaction: Transaction, *, commit: bool) -> None:
         """Records c_i or a_i."""
         self.events.append(DraftEvent("c" if commit else "a", transaction.number))
 
-    def _label(self, text: str, table: str) -> str:
-        where = re.search(r"\bWHERE\b(.*)", text, re.IGNORECASE | re.DOTALL)
-        condition = re.sub(r"[^\w=<>'+*/. -]", " ", where[1]).strip() if where else "all"
-        base = " ".join(f"{table} {condition}".split())
+    def _label(self, view: TableView) -> str:
+        """Returns the name of a predicate. Statements with the same condition share it."""
+        _, _, condition = view.condition.partition(" WHERE ")
+        plain = re.sub(r"[^\w=<>'+*/. -]", " ", condition) or "all"
+        base = " ".join(f"{view.table} {plain}".split())
         for number in count(1):
             label = base if number == 1 else f"{base} {number}"
-            # Statements with the same condition share a predicate: the same rows match it.
-            predicate = {
-                "text": text,
-                "table": table,
-                "condition": " ".join(where[1].split()) if where else "",
-            }
-            if self.predicates.setdefault(label, predicate)["condition"] == predicate["condition"]:
+            predicate = (view.table, view.condition)
+            if self.predicates.setdefault(label, predicate) == predicate:
                 return label
         raise AssertionError
 
@@ -122,17 +110,17 @@ class Recorder:
         draft.events = [event for event in self.events if event.txn in reading]
         existing = {each for event in draft.events if event.kind == "w" for each in event.names}
         named = {each for event in draft.events for each in (*event.names, *(event.others or ()))}
-        for label, predicate in self.predicates.items():
+        for label, (table, condition) in self.predicates.items():
             if not any(event.predicate == label for event in draft.events):
                 continue
             versions = {
                 str(each): (each, values)
-                for each, values in self.versions.get(predicate["table"], {}).items()
+                for each, values in self.versions.get(table, {}).items()
                 if each in existing or each in named
             }
             rows = {key: values for key, (_, values) in versions.items()}
             try:
-                chosen = evaluator.matching(predicate["text"], predicate["table"], rows)
+                chosen = evaluator.matching(condition, table, rows)
             except StatementFailed:
                 # The condition fails on a version that the statement did not see.
                 continue

@@ -18,27 +18,21 @@ class StatementFailed(Exception):
     """The statement itself is wrong, or fails on its data; the message is the database's."""
 
 
+Selection: TypeAlias = tuple[tuple[Value, ...], ...]
+"""The rows of a result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changed:
     """What a statement does to one table, from the rows that it saw.
 
-    `matched`: the ids of the rows that its condition selected. `updated`: new values by id. `inserted`: the
-    values of new rows.
+    `updated`: new values by id. `deleted`: ids. `inserted`: the values of new rows.
     """
 
     table: str
-    matched: tuple[str, ...] = ()
-    updated: Mapping[str, tuple[Value, ...]] | None = None
-    deleted: tuple[str, ...] = ()
-    inserted: tuple[tuple[Value, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The result of a query. `matched`: by table the ids of the rows that its condition selected."""
-
-    rows: tuple[tuple[Value, ...], ...]
-    matched: Mapping[str, tuple[str, ...]]
+    updated: Mapping[str, tuple[Value, ...]]
+    deleted: tuple[str, ...]
+    inserted: tuple[tuple[Value, ...], ...]
 
 
 class Evaluator(Protocol):
@@ -59,8 +53,11 @@ class Evaluator(Protocol):
     def change(self, text: str, tables: Tables) -> Changed:
         """Returns what INSERT, UPDATE, DELETE or MERGE would do. Raises StatementFailed."""
 
-    def select(self, text: str, tables: Tables) -> Selected:
+    def select(self, text: str, tables: Tables) -> Selection:
         """Returns the result of a query. Raises StatementFailed."""
 
-    def matching(self, text: str, table: str, versions: Rows) -> Sequence[str]:
-        """Returns the ids of those versions of rows that a statement's condition selects, each on its own."""
+    def condition(self, text: str, table: str) -> str:
+        """Returns a condition for `matching`: of one table's rows, or all where it reads more than them."""
+
+    def matching(self, condition: str, table: str, rows: Rows) -> Sequence[str]:
+        """Returns the ids of the rows that a condition selects. Raises StatementFailed: it fails on one."""

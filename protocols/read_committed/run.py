@@ -60,7 +60,7 @@ def _ended(playing: _Playing, order: Sequence[str], evaluator: Evaluator) -> Run
 
 
 def _values(rows: Mapping[str, Row]) -> tuple[tuple[object, ...], ...]:
-    return tuple(rows[identity].values for identity in sorted(rows))
+    return tuple(rows[identity].values for identity in sorted(rows) if not rows[identity].dead)
 
 
 def run(script: Script, evaluator: Evaluator, rules: Rules = RULES) -> Run:

@@ -18,22 +18,25 @@ IDLE = 4 * 3_600
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One version of a row. `partition`: the micro-partition that holds it."""
+    """One version of a row. `partition`: the micro-partition that holds it. `dead`: it was deleted."""
 
     values: tuple[Value, ...]
     partition: int
     version: Name
+    dead: bool = False
 
 
 Contents = Mapping[str, Mapping[str, Row]]
-"""By table the committed rows by id. A commit makes a new mapping, so a snapshot is a reference."""
+"""By table the committed rows by id, deleted ones too: a version set must tell them from rows to come.
+
+A commit makes a new mapping, so a snapshot is a reference."""
 
 
 @dataclass(slots=True)
 class Transaction:
     """An open transaction. `number`: its name in the history.
 
-    `changes`: its own rows by table and id, None: deleted.
+    `changes`: its own rows by table and id, deleted ones too.
     `explicit`: begun by BEGIN, or by a statement while AUTOCOMMIT is off. `counts`: by row id its own
     modifications so far. `session`: empty after the session was lost.
     """
@@ -43,7 +46,7 @@ class Transaction:
     session: str
     explicit: bool
     last_statement: int
-    changes: dict[str, dict[str, Row | None]] = field(default_factory=dict)
+    changes: dict[str, dict[str, Row]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     events: list[DraftEvent] = field(default_factory=list)
     in_procedure: bool = False

@@ -9,7 +9,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from protocols.read_committed.rows import Changed, Rows, Selected, StatementFailed, Tables
+from protocols.read_committed.rows import Changed, Rows, Selection, StatementFailed, Tables
 
 ROW = "$row"
 """The hidden column with the id of a row."""
@@ -23,7 +23,9 @@ class DuckEvaluator:
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:", config={"threads": 1})
         self.columns: dict[str, tuple[str, ...]] = {}
-        self._known: dict[object, Changed | Selected] = {}
+        self._changes: dict[object, Changed] = {}
+        self._selections: dict[object, Selection] = {}
+        self._matched: dict[object, tuple[str, ...]] = {}
         self._parsed: dict[str, exp.Expr] = {}
 
     def create(self, text: str) -> str:
@@ -67,20 +69,16 @@ class DuckEvaluator:
     def change(self, text: str, tables: Tables) -> Changed:
         """Returns what INSERT, UPDATE, DELETE or MERGE would do. Raises StatementFailed."""
         key = (text, _frozen(tables))
-        if key not in self._known:
-            self._known[key] = self._change(text, tables)
-        known = self._known[key]
-        assert isinstance(known, Changed)
-        return known
+        if key not in self._changes:
+            self._changes[key] = self._change(text, tables)
+        return self._changes[key]
 
-    def select(self, text: str, tables: Tables) -> Selected:
+    def select(self, text: str, tables: Tables) -> Selection:
         """Returns the result of a query. Raises StatementFailed."""
         key = (text, _frozen(tables))
-        if key not in self._known:
-            self._known[key] = self._select(text, tables)
-        known = self._known[key]
-        assert isinstance(known, Selected)
-        return known
+        if key not in self._selections:
+            self._selections[key] = self._select(text, tables)
+        return self._selections[key]
 
     def _change(self, text: str, tables: Tables) -> Changed:
         self._load(tables)
@@ -112,43 +110,38 @@ class DuckEvaluator:
                     updated[identity] = tuple(values)
                 case _:
                     deleted.append(identity)
-        matched = (*updated, *deleted)
-        return Changed(table, matched, updated, tuple(deleted), tuple(inserted))
+        return Changed(table, updated, tuple(deleted), tuple(inserted))
 
-    def _select(self, text: str, tables: Tables) -> Selected:
+    def _select(self, text: str, tables: Tables) -> Selection:
         self._load(tables)
         parsed = self._parse(text).copy()
         for star in parsed.expressions if isinstance(parsed, exp.Select) else []:
             if isinstance(star, exp.Star):
                 star.set("except_", [exp.to_identifier(ROW, quoted=True)])
-        rows = tuple(map(tuple, self._run(parsed.sql("duckdb")).fetchall()))
-        names = self.reads(text)
-        return Selected(rows, {name: self._selected(text, name, tables[name]) for name in names})
+        return tuple(map(tuple, self._run(parsed.sql("duckdb")).fetchall()))
 
-    def _selected(self, text: str, name: str, rows: Rows) -> tuple[str, ...]:
-        """The rows that the condition of a query over one table selects; of any other query all rows."""
+    def condition(self, text: str, table: str) -> str:
+        """Returns FROM and WHERE of a statement that names one table and has no subquery.
+
+        For any other statement only FROM: it counts as reading every row of the table.
+        """
         parsed = self._parse(text)
-        simple = isinstance(parsed, exp.Select) and len(list(parsed.find_all(exp.Table, exp.Select))) == 2
-        if not simple or parsed.args.get("joins"):
-            return tuple(rows)
+        alone = len(list(parsed.find_all(exp.Table))) == 1 and len(list(parsed.find_all(exp.Select))) <= 1
         where = parsed.args.get("where")
-        return self._rows_where(parsed.find(exp.Table), where)
+        if not alone or where is None or not isinstance(parsed, exp.Select | exp.Update | exp.Delete):
+            return f'FROM "{table}"'
+        source = parsed.find(exp.Table)
+        assert source is not None
+        return f"FROM {source.sql('duckdb')} {where.sql('duckdb')}"
 
-    def _rows_where(self, table: exp.Table | None, where: exp.Expression | None) -> tuple[str, ...]:
-        assert table is not None
-        query = exp.select(exp.column(ROW, quoted=True)).from_(table.copy())
-        query.set("where", where.copy() if where else None)
-        return tuple(row[0] for row in self._run(query.sql("duckdb")).fetchall())
-
-    def matching(self, text: str, table: str, versions: Rows) -> tuple[str, ...]:
-        """Returns the ids of those versions of rows that a statement's condition selects, each on its own."""
-        parsed = self._parse(text)
-        match parsed:
-            case exp.Select() | exp.Update() | exp.Delete() if len(list(parsed.find_all(exp.Table))) == 1:
-                self._load({table: versions})
-                return self._rows_where(parsed.find(exp.Table), parsed.args.get("where"))
-            case _:
-                return tuple(versions)
+    def matching(self, condition: str, table: str, rows: Rows) -> tuple[str, ...]:
+        """Returns the ids of the rows that `condition` selects. Raises StatementFailed: it fails on one."""
+        key = (condition, _frozen({table: rows}))
+        if key not in self._matched:
+            self._load({table: rows})
+            found = self._run(f'SELECT "{ROW}" {condition}').fetchall()
+            self._matched[key] = tuple(sorted(row[0] for row in found))
+        return self._matched[key]
 
     def _load(self, tables: Tables) -> None:
         for name, rows in tables.items():

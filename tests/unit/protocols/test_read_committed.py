@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
 from campaign.faults.read_committed import READ_COMMITTED_FAULTS
-from campaign.protocols.read_committed import explore
+from campaign.protocols.read_committed import explore, random_script
+from dvs_model.check import Holds, check
+from dvs_model.names import Level
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.run import Run, run
 from protocols.read_committed.script import ScriptError, script_of
@@ -226,6 +229,19 @@ def test_a_transaction_in_a_procedure_is_one_of_its_own() -> None:
     assert "T3 rolled back: left open" in outcomes(script, "T1")
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "T1: DELETE FROM t WHERE id = 1\nT2: SELECT n FROM t\nT3: UPDATE t SET n = 2\nT4: SELECT n FROM t",
+        "T1: BEGIN\nT1: DELETE FROM t WHERE id = 1\nT1: SELECT * FROM t\nT1: COMMIT\nT2: SELECT n FROM t",
+        "T1: DELETE FROM t\nT1: INSERT INTO t VALUES (1, 1)\nT2: SELECT * FROM t\nT1: DELETE FROM t",
+        "T1: INSERT INTO t VALUES (3, 3)\nT2: UPDATE t SET n = 9 WHERE id = 3\nT1: DELETE FROM t WHERE n = 9",
+    ],
+)
+def test_one_transaction_after_the_other_is_serializable(script: str) -> None:
+    assert isinstance(check(played(script).history).levels[Level.PL_3], Holds)
+
+
 def test_a_statement_that_waited_sees_what_was_committed_when_it_began() -> None:
     script = """
         T1: BEGIN
@@ -310,6 +326,15 @@ BREAKS = {
         T2: COMMIT
     """,
 }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pl_2_holds_in_every_order_of_random_sessions(seed: int) -> None:
+    """Two or three transactions of one to three statements over two tables."""
+    script = random_script(Random(seed))
+    found = explore(script, most=400)
+    assert found.levels["PL-1"] == "holds"
+    assert found.levels["PL-2"] == "holds"
 
 
 @pytest.mark.parametrize("fault", READ_COMMITTED_FAULTS)
