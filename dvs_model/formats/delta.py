@@ -59,11 +59,29 @@ class DeltaCommit:
         return read if isinstance(read, int) and not blind and not self.metadata else None
 
     @property
+    def stated(self) -> int | None:
+        """The version that the writer says it has read as a whole, by `dvsReadVersion`, if it does."""
+        text = str(self.info.get("dvsReadVersion", ""))
+        return int(text) if text.isdigit() else None
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether the commit removes files without reading them."""
+        parameters = self.info.get("operationParameters")
+        mode = parameters.get("mode") if isinstance(parameters, Mapping) else None
+        return self.operation == "WRITE" and str(mode).strip('"').lower() == "overwrite"
+
+    @property
     def states_reads(self) -> bool:
         """Whether the log says what the commit has read, or that it has read nothing."""
         blind = self.info.get("isBlindAppend") is True
         nothing = self.version == 0 or not (self.removed or self.added)
-        return blind or nothing or "readVersion" in self.info or bool(self.metadata)
+        return (
+            blind
+            or nothing
+            or bool(self.metadata)
+            or {"readVersion", "dvsReadVersion"} & {*self.info} != set()
+        )
 
 
 def commits_of(folder: Path) -> Iterator[DeltaCommit]:
@@ -165,7 +183,9 @@ class _Tables:
         """Adds what a commit has read, as far as the log says it."""
         for source, version in commit.frontier.items():
             self._version(txn, source, version, certain=True)
-        if commit.read is not None and (commit.table, commit.version) in self.concurrent:
+        if commit.stated is not None:
+            self._version(txn, commit.table, commit.stated, certain=True)
+        elif commit.read is not None and (commit.table, commit.version) in self.concurrent:
             self._version(txn, commit.table, commit.read, certain=False)
         if not commit.states_reads and not self.unread:
             which = f"commit {commit.version} of {commit.table} ({commit.operation})"
@@ -195,7 +215,8 @@ class _Tables:
                     "another commit has removed it"
                 )
             name = state.pop(path, Name(obj, 0))
-            self.draft.events.append(DraftEvent("r", txn, (name,)))
+            if not commit.overwrites:
+                self.draft.events.append(DraftEvent("r", txn, (name,)))
             if path not in commit.added:
                 dead = Name(obj, Special.DEAD)
                 self.draft.events.append(DraftEvent("w", txn, (dead,)))
@@ -227,6 +248,7 @@ def read(folders: Sequence[Path], name: str) -> Parsed | Refused:
             for commit in commits
             if commit.read is not None and (commit.table, commit.version) in concurrent
         }
+        kept |= {(commit.table, commit.stated) for commit in commits if commit.stated is not None}
         draft = Draft(name=name)
         tables = _Tables(draft, kept=frozenset(kept), concurrent=concurrent)
         for txn, group in enumerate(_transactions(commits), start=1):

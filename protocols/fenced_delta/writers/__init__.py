@@ -1,0 +1,1 @@
+"""Real writers of the protocol."""

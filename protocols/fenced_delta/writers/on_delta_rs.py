@@ -1,0 +1,95 @@
+"""Fenced and unfenced writes of real Delta tables with delta-rs (document 004).
+
+Every commit states the version that its writer had read, as `dvsReadVersion`, so that `dvs check` can judge
+the log of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from deltalake import CommitProperties, DeltaTable, write_deltalake
+
+READ = "dvsReadVersion"
+
+
+def _stated(version: int, retries: int | None = None) -> CommitProperties:
+    return CommitProperties(custom_metadata={READ: str(version)}, max_commit_retries=retries)
+
+
+class Handle:
+    """A table as it was when the handle was taken: the document's stand-in for BEGIN TRAN.
+
+    `delete`, `update` and `merge` are pinned to that version, and raise CommitFailedError if a conflicting
+    commit has landed since. After a success the handle stands for the newest version, so that it never fails
+    on its own write.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.version = DeltaTable(path).version()
+
+    def _pinned(self) -> DeltaTable:
+        return DeltaTable(self.path, version=self.version)
+
+    def _moved(self) -> None:
+        self.version = DeltaTable(self.path).version()
+
+    def delete(self, predicate: str) -> None:
+        """Deletes rows."""
+        self._pinned().delete(predicate, commit_properties=_stated(self.version))
+        self._moved()
+
+    def update(self, updates: Mapping[str, str], predicate: str | None = None) -> None:
+        """Updates rows; `updates`: by column an SQL expression."""
+        self._pinned().update(
+            updates=dict(updates), predicate=predicate, commit_properties=_stated(self.version)
+        )
+        self._moved()
+
+    def merge(self, rows: Any, predicate: str) -> None:
+        """Updates the rows of the table `t` that match rows `s` by a predicate, and inserts the others.
+
+        `rows`: an Arrow table.
+        """
+        merging = self._pinned().merge(
+            rows, predicate, source_alias="s", target_alias="t", commit_properties=_stated(self.version)
+        )
+        merging.when_matched_update_all().when_not_matched_insert_all().execute()
+        self._moved()
+
+
+def append_if_unchanged(path: str, rows: Any, read_version: int) -> None:
+    """Appends rows, or raises CommitFailedError if any commit has landed since a version."""
+    pinned = DeltaTable(path, version=read_version)
+    write_deltalake(pinned, rows, mode="append", commit_properties=_stated(read_version, retries=0))
+
+
+def overwrite_if_unchanged(path: str, rows: Any, read_version: int) -> None:
+    """Replaces all rows, or raises CommitFailedError if any commit has landed since a version."""
+    pinned = DeltaTable(path, version=read_version)
+    write_deltalake(pinned, rows, mode="overwrite", commit_properties=_stated(read_version, retries=0))
+
+
+def replace_where(path: str, rows: Any, predicate: str, read_version: int) -> None:
+    """Replaces the rows that a predicate selects, or raises CommitFailedError as the others do."""
+    pinned = DeltaTable(path, version=read_version)
+    write_deltalake(
+        pinned,
+        rows,
+        mode="overwrite",
+        predicate=predicate,
+        commit_properties=_stated(read_version, retries=0),
+    )
+
+
+def append(path: str, rows: Any) -> None:
+    """Appends rows to whatever the table is now."""
+    write_deltalake(path, rows, mode="append")
+
+
+def overwrite(path: str, rows: Any, read_version: int | None = None) -> None:
+    """Replaces all rows, whatever the table is now; `read_version`: what the writer had read, for the log."""
+    stated = None if read_version is None else _stated(read_version)
+    write_deltalake(path, rows, mode="overwrite", commit_properties=stated)
