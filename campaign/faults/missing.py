@@ -11,7 +11,7 @@ from campaign.faults import FAULTS
 
 _SOAK = "planted in simulated accounts: `dvs soak --fault {}`"
 _CRASHES = "a refresh cannot be stopped between two commits in a run yet"
-_PROTOCOLS = "there are no protocol models yet"
+_PROTOCOL = "planted in a protocol model: `dvs protocol {}`"
 
 REASONS: Mapping[str, str] = {
     "flatten-without-position": "flatten is not maintained incrementally yet",
@@ -25,9 +25,9 @@ REASONS: Mapping[str, str] = {
     "group-without-shared-snapshot": _SOAK.format("group-without-shared-snapshot"),
     "frontier-in-second-commit": _CRASHES,
     "refresh-in-two-commits": _CRASHES,
-    "unfenced-overwrite": _PROTOCOLS,
-    "dirty-statement-read": _PROTOCOLS,
-    "intents-one-pass": _PROTOCOLS,
+    "unfenced-overwrite": "a writer beside the fenced ones on real tables: tests/e2e/test_fenced_delta.py",
+    "dirty-statement-read": _PROTOCOL.format("read-committed --explore --fault dirty-statement-read"),
+    "intents-one-pass": _PROTOCOL.format("data-plane --workload random --fault intents-one-pass"),
 }
 """Name of the fault -> what the engine or the harness lacks to have it planted."""
 
