@@ -6,20 +6,17 @@ when it began (`docs/correspondence.md`); a row that another transaction has del
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from dvs_model.draft import Name
 from protocols.read_committed.locks import deadlock, lock_owners
-from protocols.read_committed.recording import Recorder, TableView
-from protocols.read_committed.rows import Evaluator, StatementFailed, Tables
-from protocols.read_committed.script import Kind, Script, Statement, statement_of
+from protocols.read_committed.parameters import procedure_of, set_parameter
+from protocols.read_committed.recording import Recorder
+from protocols.read_committed.rows import Evaluator, StatementFailed
+from protocols.read_committed.script import Kind, Script, Statement
+from protocols.read_committed.seeing import rows_and_values, views_of, visible
 from protocols.read_committed.state import IDLE, Contents, Line, Row, Session, Transaction, Waiting
-
-TRUTHS = {"true": True, "false": False}
-
-Known: TypeAlias = dict[str, dict[str, Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,8 @@ class Machine:
         for statement in script.setup:
             match statement.kind:
                 case Kind.DDL if statement.text.upper().startswith("CREATE PROCEDURE"):
-                    self._procedure(statement)
+                    name, statements = procedure_of(statement)
+                    self.procedures[name] = statements
                 case Kind.DDL:
                     self._define(statement)
                 case Kind.INSERT | Kind.CHANGE:
@@ -148,7 +146,8 @@ class Machine:
     def _about_sessions(self, session: Session, statement: Statement) -> None:
         match statement.kind:
             case Kind.SET:
-                self._set(session, statement)
+                set_parameter(session, statement)
+                self._say(session, statement, "set")
             case Kind.LOGIN:
                 session.user = statement.word("user").lower()
                 session.admin = bool(statement.word("admin"))
@@ -191,23 +190,6 @@ class Machine:
         self._end(current, commit=commit)
         self._say(session, statement, f"T{current.number} {'commits' if commit else 'is rolled back'}")
 
-    def _set(self, session: Session, statement: Statement) -> None:
-        name, value = statement.word("name").upper(), statement.word("value").lower()
-        match name:
-            case "LOCK_TIMEOUT" if value.isdigit():
-                session.lock_timeout = int(value)
-            case "AUTOCOMMIT" if value in TRUTHS:
-                session.autocommit = TRUTHS[value]
-            case "TRANSACTION_ABORT_ON_ERROR" if value in TRUTHS:
-                session.abort_on_error = TRUTHS[value]
-            case "LOCK_TIMEOUT" | "AUTOCOMMIT" | "TRANSACTION_ABORT_ON_ERROR":
-                raise StatementFailed(f"{value!r} is no value of {name}")
-            case _:
-                raise StatementFailed(
-                    f"no parameter {name}; there are LOCK_TIMEOUT, AUTOCOMMIT, TRANSACTION_ABORT_ON_ERROR"
-                )
-        self._say(session, statement, "set")
-
     def _abort(self, session: Session, statement: Statement) -> None:
         name = statement.word("session")
         both = [*self._open(), *self.lost]
@@ -223,17 +205,6 @@ class Machine:
                 self.session(chosen.session).waiting = None
             self._end(chosen, commit=False)
             self._say(session, statement, f"T{chosen.number} is rolled back")
-
-    def _procedure(self, statement: Statement) -> None:
-        head, quote, body = statement.text.partition("'")
-        words = head.split()
-        if not quote or not body.endswith("'") or len(words) < 4:
-            raise StatementFailed(
-                f"line {statement.line}: write CREATE PROCEDURE p() AS 'BEGIN; ...; COMMIT'"
-            )
-        name = words[2].partition("(")[0].lower()
-        texts = [text for text in body[:-1].replace("''", "'").split(";") if text.strip()]
-        self.procedures[name] = tuple(statement_of(text, statement.line) for text in texts)
 
     def _call(self, session: Session, statement: Statement) -> None:
         name = statement.word("procedure").lower()
@@ -341,45 +312,20 @@ class Machine:
 
     # Rows
 
-    def _visible(self, transaction: Transaction, seen: Contents, table: str) -> dict[str, Row]:
-        rows = {**seen.get(table, {}), **transaction.changes.get(table, {})}
-        return {identity: row for identity, row in rows.items() if not row.dead}
-
-    def _view(
-        self, transaction: Transaction, statement: Statement, seen: Contents, tables: Known
-    ) -> list[TableView]:
-        """What a statement sees of each table, for the history."""
-        views: list[TableView] = []
-        for name, rows in tables.items():
-            condition = self.evaluator.condition(statement.text, name)
-            values = {identity: row.values for identity, row in rows.items()}
-            matched = self.evaluator.matching(condition, name, values)
-            everything = {**seen.get(name, {}), **transaction.changes.get(name, {})}
-            dead = tuple(row.version for row in everything.values() if row.dead)
-            names = tuple(row.version for row in rows.values())
-            chosen = tuple(rows[identity].version for identity in matched)
-            views.append(TableView(name, condition, (*names, *dead), chosen))
-        return views
-
-    def _seen(self, transaction: Transaction, seen: Contents, names: Iterable[str]) -> tuple[Known, Tables]:
-        """The rows of tables that a statement sees, and their values."""
-        rows = {name: self._visible(transaction, seen, name) for name in names}
-        return rows, {name: {key: row.values for key, row in each.items()} for name, each in rows.items()}
-
     def _select(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
-        rows, values = self._seen(transaction, seen, self.evaluator.reads(statement.text))
+        rows, values = rows_and_values(transaction, seen, self.evaluator.reads(statement.text))
         result = self.evaluator.select(statement.text, values)
-        self.recorder.read(transaction, self._view(transaction, statement, seen, rows))
+        self.recorder.read(transaction, views_of(self.evaluator, transaction, statement, seen, rows))
         shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in result)
         return f"returns {shown or 'no row'}"
 
     def _write(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
         target = self.evaluator.target(statement.text)
         names = (target, *self.evaluator.reads(statement.text))
-        tables, values_seen = self._seen(transaction, seen, names)
+        tables, values_seen = rows_and_values(transaction, seen, names)
         change = self.evaluator.change(statement.text, values_seen)
-        gone = set(tables[target]) - set(self._visible(transaction, self.committed, target))
-        views = self._view(transaction, statement, seen, tables)
+        gone = set(tables[target]) - set(visible(transaction, self.committed, target))
+        views = views_of(self.evaluator, transaction, statement, seen, tables)
         changes = statement.kind is Kind.CHANGE
         self.recorder.read(transaction, [view for view in views if view.table != target])
         if changes and transaction.number:
