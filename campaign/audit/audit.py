@@ -9,7 +9,7 @@ from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 
-from campaign.audit.evaluate import Evaluation
+from campaign.audit.evaluate import INTERNAL, Evaluation
 from campaign.audit.second import second_reading
 from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
 from campaign.errors import CampaignError
@@ -100,13 +100,23 @@ def _audited(table: StoredTable, tables: Mapping[str, StoredTable]) -> AuditedTa
     try:
         refreshes, foreign = refreshes_of(table)
         if not refreshes:
-            return AuditedTable(table.name, Finding.EMPTY)
+            return _without_refresh(table, foreign)
         newest = refreshes[-1]
         timestamp = newest.timestamp
         facts = [*_frontier(refreshes, tables), *([foreign] if foreign else [])]
         return _compared(table, tables, newest, facts)
     except Unreadable as error:
         return AuditedTable(table.name, Finding.UNKNOWN, timestamp, facts=(str(error),))
+
+
+def _without_refresh(table: StoredTable, foreign: str | None) -> AuditedTable:
+    """Returns the verdict on a table whose log holds no refresh: it must be empty."""
+    rows = rows_at(table, table.newest, table.columns).num_rows
+    if foreign is not None:
+        return AuditedTable(table.name, Finding.VIOLATED, rows=rows, facts=(foreign,))
+    if rows:
+        raise Unreadable("it holds rows, but its log holds no refresh")
+    return AuditedTable(table.name, Finding.EMPTY)
 
 
 def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -> list[str]:
@@ -136,13 +146,13 @@ def _compared(
     try:
         hidden = [name for name in table.hidden if name == ROW_ID]
         stored = rows_at(table, table.newest, [*table.columns, *hidden])
-        evaluation.add("stored rows", stored)
+        evaluation.add("stored rows", stored, INTERNAL)
         if hidden:
             facts += [
                 f"the row id {value!r} occurs {count} times"
                 for value, count in evaluation.duplicates("stored rows", ROW_ID)
             ]
-        evaluation.run(f'SELECT {_listed(table.columns)} FROM "stored rows"', "stored")
+        evaluation.run(f'SELECT {_listed(table.columns)} FROM {INTERNAL}."stored rows"', "stored")
         for name, version in newest.sources.items():
             if name not in tables:
                 raise Unreadable(f"its source {name} is not there any more")

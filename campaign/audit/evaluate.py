@@ -18,6 +18,12 @@ from oracle.duck import SETTINGS
 
 Rows = list[tuple[object, ...]]
 
+INTERNAL = "audit"
+"""The schema of the results, apart from the tables of the account, which may have any name."""
+
+EXACT = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL")
+FLOATS = ("FLOAT", "DOUBLE")
+
 
 class Evaluation:
     """One DuckDB with the sources of one dynamic table at the versions of its frontier."""
@@ -27,12 +33,16 @@ class Evaluation:
         self.connection = duckdb.connect(":memory:", config=settings)
         self.connection.execute("PRAGMA disable_optimizer")
         self.connection.execute("SET TimeZone = 'UTC'")
+        self.connection.execute(f"CREATE SCHEMA {INTERNAL}")
 
-    def add(self, name: str, rows: pa.Table) -> None:
-        """Adds a table."""
-        self.connection.register(f"arrow {name}", rows)
-        self.connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM "arrow {name}"')
-        self.connection.unregister(f"arrow {name}")
+    def add(self, name: str, rows: pa.Table, schema: str = "main") -> None:
+        """Adds a table. Raises Unreadable: DuckDB cannot hold it."""
+        try:
+            self.connection.register(f"arrow {name}", rows)
+            self.connection.execute(f'CREATE TABLE {schema}."{name}" AS SELECT * FROM "arrow {name}"')
+            self.connection.unregister(f"arrow {name}")
+        except duckdb.Error as error:
+            raise Unreadable(f"DuckDB cannot hold {name}: {first_line(error)}") from error
 
     def query(self, text: str, views: Mapping[str, str], keep: str) -> None:
         """Keeps the result of a query in Spark's dialect as a table. Raises Unreadable: DuckDB cannot run it.
@@ -60,7 +70,7 @@ class Evaluation:
 
     def run(self, text: str, keep: str) -> None:
         """Keeps the result of a query in DuckDB's dialect as a table."""
-        self.connection.execute(f'CREATE OR REPLACE TABLE "{keep}" AS {text}')
+        self.connection.execute(f'CREATE OR REPLACE TABLE {INTERNAL}."{keep}" AS {text}')
 
     def difference(self, stored: str, due: str, most: int) -> tuple[Sequence[str], Rows, int, Rows, int]:
         """Returns the columns, some rows that are missing, how many, some that are too many, and how many.
@@ -68,19 +78,27 @@ class Evaluation:
         Rows count as often as they occur. Floating-point numbers are compared by twelve digits, as sums
         depend on the order of the rows. Raises Unreadable: the two have other numbers of columns or types.
         """
-        names = [row[0] for row in self.connection.execute(f'DESCRIBE "{stored}"').fetchall()]
-        types = [str(row[1]) for row in self.connection.execute(f'DESCRIBE "{stored}"').fetchall()]
-        width = len(self.connection.execute(f'DESCRIBE "{due}"').fetchall())
+        described = [self._described(table) for table in (stored, due)]
+        names = [name for name, _ in described[0]]
+        width = len(described[1])
         if width != len(names):
             raise Unreadable(f"the query has {width} columns, the table has {len(names)}")
-        shown = [
-            f"CASE WHEN c{number} IS NULL THEN NULL ELSE printf('%.12g', c{number}::DOUBLE) END"
-            if type_ in ("FLOAT", "DOUBLE")
-            else f"c{number}::{type_}"
-            for number, type_ in enumerate(types)
-        ]
+        shown: list[str] = []
+        for number, ((name, kept), (_, wanted)) in enumerate(zip(*described, strict=True)):
+            if _family(kept) != _family(wanted):
+                raise Unreadable(f"column {name} is {kept}, the query by DuckDB gives {wanted}")
+            if kept in FLOATS:
+                # -0.0 + 0.0 is 0.0.
+                digits = f"printf('%.12g', c{number}::DOUBLE + 0.0)"
+                shown.append(f"CASE WHEN c{number} IS NOT NULL THEN {digits} END")
+            elif "DOUBLE" in kept or "FLOAT" in kept:
+                raise Unreadable(f"column {name} has floating-point numbers inside {kept}")
+            else:
+                shown.append(f"c{number}")
         columns = ", ".join(f"c{number}" for number in range(width))
-        sides = [f'SELECT {", ".join(shown)} FROM "{name}" AS t({columns})' for name in (due, stored)]
+        sides = [
+            f'SELECT {", ".join(shown)} FROM {INTERNAL}."{name}" AS t({columns})' for name in (due, stored)
+        ]
         try:
             missing, extra = (
                 self.connection.execute(f"{first} EXCEPT ALL {second}").fetchall()
@@ -90,16 +108,27 @@ class Evaluation:
             raise Unreadable(f"the two cannot be compared: {first_line(error)}") from error
         return names, missing[:most], len(missing), extra[:most], len(extra)
 
+    def _described(self, table: str) -> list[tuple[str, str]]:
+        rows = self.connection.execute(f'DESCRIBE {INTERNAL}."{table}"').fetchall()
+        return [(str(row[0]), str(row[1])) for row in rows]
+
     def duplicates(self, table: str, column: str) -> Rows:
         """Returns some values of a column that occur more than once, or NULL."""
         return self.connection.execute(
-            f'SELECT "{column}", count(*) FROM "{table}" GROUP BY ALL '
+            f'SELECT "{column}", count(*) FROM {INTERNAL}."{table}" GROUP BY ALL '
             f'HAVING count(*) > 1 OR "{column}" IS NULL LIMIT 5'
         ).fetchall()
 
     def close(self) -> None:
         """Frees the memory."""
         self.connection.close()
+
+
+def _family(type_: str) -> str:
+    """Returns what types that may be compared with each other have in common."""
+    if type_.startswith(EXACT) and not type_.endswith("]"):
+        return "exact number"
+    return "float" if type_ in FLOATS else type_.replace("TIMESTAMP_NS", "TIMESTAMP")
 
 
 def _views_in(parsed: exp.Expr, views: Mapping[str, str]) -> Sequence[str]:

@@ -72,7 +72,7 @@ def _table(folder: Path) -> StoredTable | None:
         if kind == "attached":
             place = str(data["path"])
             fields = [field.name for field in DeltaTable(place).schema().fields]
-    except (DeltaError, OSError, ValueError, KeyError) as error:
+    except (DeltaError, OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.name}: delta-rs cannot read it: {first_line(error)}") from error
     if not kind:
         return None

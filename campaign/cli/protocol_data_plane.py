@@ -195,7 +195,8 @@ def _rows_in(file: Path) -> list[IntentRow]:
             rows: list[IntentRow] = []
             for record in reader:
                 number, is_read = str(record["id"]).strip(), str(record["is_read"]).strip().lower()
-                if not number.isdigit() or is_read not in truths or record["val"] is None:
+                plain = number.isascii() and number.isdecimal() and len(number) < 19
+                if not plain or is_read not in truths or record["val"] is None:
                     raise CampaignError(
                         f"{file}:{reader.line_num}: {list(record.values())} is no intent; "
                         "give a whole number, true or false, a key, and a value or nothing"

@@ -33,7 +33,11 @@ FILES = 5_000
 
 @dataclass(frozen=True, slots=True)
 class DeltaCommit:
-    """One commit of one table. `removed` and `added`: paths of data files whose rows changed."""
+    """One commit of one table. `removed` and `added`: paths of data files whose rows changed.
+
+    `frontier`: the version of each source that a refresh has consumed; empty for any other commit.
+    `compacted`: files whose rows were only written anew, and the files that hold them since.
+    """
 
     table: str
     version: int
@@ -43,26 +47,22 @@ class DeltaCommit:
     metadata: Mapping[str, Any]
     removed: tuple[str, ...]
     added: tuple[str, ...]
-
-    @property
-    def frontier(self) -> Mapping[str, int]:
-        """The version of each source that a refresh has consumed; empty for any other commit."""
-        refresh = self.metadata.get("refresh")
-        sources = refresh["frontier"]["sources"] if isinstance(refresh, Mapping) else {}
-        return {name: int(each[0]) for name, each in sources.items()}
+    frontier: Mapping[str, int]
+    compacted: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def read(self) -> int | None:
         """The version that the commit has read by a condition that the log does not say, if any."""
         read = self.info.get("readVersion")
         blind = self.info.get("isBlindAppend") is True
-        return read if isinstance(read, int) and not blind and not self.metadata else None
+        whole = isinstance(read, int) and not isinstance(read, bool)
+        return read if whole and not blind and not self.metadata else None
 
     @property
     def stated(self) -> int | None:
         """The version that the writer says it has read as a whole, by `dvsReadVersion`, if it does."""
         text = str(self.info.get("dvsReadVersion", ""))
-        return int(text) if text.isdigit() else None
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
     @property
     def overwrites(self) -> bool:
@@ -76,12 +76,8 @@ class DeltaCommit:
         """Whether the log says what the commit has read, or that it has read nothing."""
         blind = self.info.get("isBlindAppend") is True
         nothing = self.version == 0 or not (self.removed or self.added)
-        return (
-            blind
-            or nothing
-            or bool(self.metadata)
-            or {"readVersion", "dvsReadVersion"} & {*self.info} != set()
-        )
+        known = self.read is not None or self.stated is not None
+        return blind or nothing or bool(self.metadata) or known
 
 
 def commits_of(folder: Path) -> Iterator[DeltaCommit]:
@@ -117,8 +113,9 @@ def _has_checkpoint(names: Sequence[str], first: int) -> bool:
 
 def _commit(table: str, file: Path, version: int) -> DeltaCommit:
     info: Mapping[str, Any] = {}
-    removed: dict[str, None] = {}
-    added: dict[str, None] = {}
+    files: dict[tuple[str, bool], dict[str, None]] = {
+        (kind, changes): {} for kind in ("add", "remove") for changes in (True, False)
+    }
     try:
         for line in file.read_text(encoding="utf-8").splitlines():
             if not line.strip():
@@ -126,20 +123,30 @@ def _commit(table: str, file: Path, version: int) -> DeltaCommit:
             [(kind, body)] = json.loads(line).items()
             if kind == "commitInfo":
                 info = body
-            elif kind in ("add", "remove") and body.get("dataChange"):
-                (added if kind == "add" else removed)[str(body["path"])] = None
+            elif kind in ("add", "remove"):
+                changes = bool(body.get("dataChange"))
+                files[kind, changes][str(body["path"])] = None
+        metadata = _ours(info.get("userMetadata"))
         return DeltaCommit(
             table=table,
             version=version,
             time=int(info.get("inCommitTimestamp", info.get("timestamp", 0))),
             operation=str(info.get("operation", "")),
             info=info,
-            metadata=_ours(info.get("userMetadata")),
-            removed=tuple(removed),
-            added=tuple(added),
+            metadata=metadata,
+            removed=tuple(files["remove", True]),
+            added=tuple(files["add", True]),
+            frontier=_frontier(metadata),
+            compacted=(tuple(files["remove", False]), tuple(files["add", False])),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise HistoryError(f"commit {version} of {table} cannot be decoded: {error}") from error
+
+
+def _frontier(metadata: Mapping[str, Any]) -> Mapping[str, int]:
+    refresh = metadata.get("refresh")
+    sources = refresh["frontier"]["sources"] if isinstance(refresh, Mapping) else {}
+    return {str(name): int(each[0]) for name, each in sources.items()}
 
 
 def _ours(text: object) -> Mapping[str, Any]:
@@ -160,9 +167,10 @@ class _Tables:
 
     draft: Draft
     names: dict[tuple[str, str], str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     gone: dict[str, list[Name]] = field(default_factory=dict)
-    now: dict[str, dict[str, Name]] = field(default_factory=dict)
+    now: dict[str, dict[str, tuple[Name, ...]]] = field(default_factory=dict)
     at: dict[tuple[str, int], tuple[tuple[Name, ...], tuple[Name, ...]]] = field(default_factory=dict)
     unread: str = ""
     kept: frozenset[tuple[str, int]] = frozenset()
@@ -171,9 +179,12 @@ class _Tables:
 
     def object_of(self, table: str, path: str) -> str:
         """Returns the object of a file."""
-        label = re.sub(r"\W", "_", table)
-        if not label[:1].isalpha():
-            label = f"t_{label}"
+        if table not in self.labels:
+            label = re.sub(r"[^A-Za-z0-9]", "_", table)
+            label = label if label[:1].isalpha() else f"t_{label}"
+            taken = label in self.labels.values()
+            self.labels[table] = f"{label}_{len(self.labels)}" if taken else label
+        label = self.labels[table]
         if (table, path) not in self.names:
             self.counts[table] += 1
             self.names[table, path] = f"{label}_f{self.counts[table]}"
@@ -193,7 +204,8 @@ class _Tables:
 
     def _version(self, txn: int, table: str, version: int, *, certain: bool) -> None:
         state = self.at.get((table, version))
-        if state is None:
+        if state is None or table not in self.whole:
+            self.unread = self.unread or f"the files of version {version} of {table} are not all in its log"
             return
         names, dead = state
         if len(names) + len(dead) > FILES:
@@ -207,40 +219,58 @@ class _Tables:
         """Adds what a commit has written. Raises HistoryError: it removes a file that is not there."""
         state = self.now.setdefault(commit.table, {})
         self.whole |= {commit.table} if commit.version == 0 else set()
+        self._compact(commit, state)
         for path in commit.removed:
-            obj = self.object_of(commit.table, path)
-            if path not in state and commit.table in self.whole:
-                raise HistoryError(
-                    f"commit {commit.version} of {commit.table} removes {path}, which is not there: "
-                    "another commit has removed it"
-                )
-            name = state.pop(path, Name(obj, 0))
-            if not commit.overwrites:
-                self.draft.events.append(DraftEvent("r", txn, (name,)))
-            if path not in commit.added:
-                dead = Name(obj, Special.DEAD)
-                self.draft.events.append(DraftEvent("w", txn, (dead,)))
-                self.gone.setdefault(commit.table, []).append(dead)
-                # RESTORE may add a file again: then it is another object.
-                del self.names[commit.table, path]
+            for name in self._files(commit, state, path):
+                if not commit.overwrites:
+                    self.draft.events.append(DraftEvent("r", txn, (name,)))
+                if path not in commit.added:
+                    dead = Name(name.obj, Special.DEAD)
+                    self.draft.events.append(DraftEvent("w", txn, (dead,)))
+                    self.gone.setdefault(commit.table, []).append(dead)
+                    # RESTORE may add a file again: then it is another object.
+                    self.names.pop((commit.table, path), None)
         for path in commit.added:
             name = Name(self.object_of(commit.table, path), txn)
-            state[path] = name
-            self.draft.events.append(DraftEvent("w", txn, (name,), value=path[:40].replace("|", " ")))
-        self.now[commit.table] = state
+            state[path] = (name,)
+            shown = re.sub(r"[()\[\]:;,|]", " ", path[:40])
+            self.draft.events.append(DraftEvent("w", txn, (name,), value=shown))
         if (commit.table, commit.version) in self.kept:
             self.at[commit.table, commit.version] = (
-                tuple(state.values()),
+                tuple(name for names in state.values() for name in names),
                 tuple(self.gone.get(commit.table, ())),
             )
+
+    def _files(self, commit: DeltaCommit, state: dict[str, tuple[Name, ...]], path: str) -> tuple[Name, ...]:
+        """Takes a file out of a table; returns the objects that it stands for."""
+        if path not in state and commit.table in self.whole:
+            raise HistoryError(
+                f"commit {commit.version} of {commit.table} removes {path}, which is not there: "
+                "another commit has removed it"
+            )
+        return state.pop(path, (Name(self.object_of(commit.table, path), 0),))
+
+    def _compact(self, commit: DeltaCommit, state: dict[str, tuple[Name, ...]]) -> None:
+        """Lets a file that holds the rows of others stand for their objects."""
+        removed, added = commit.compacted
+        if not added:
+            return
+        names = tuple(name for path in removed for name in self._files(commit, state, path))
+        state.update(dict.fromkeys(added, ()))
+        state[added[0]] = names
+        if len(added) > 1:
+            which = f"commit {commit.version} of {commit.table}"
+            self.unread = self.unread or f"{which} ({commit.operation}) wrote rows anew into several files"
 
 
 def read(folders: Sequence[Path], name: str) -> Parsed | Refused:
     """Returns the history of Delta tables, or why there is none. Tables are named by their folders."""
     try:
-        commits = [commit for folder in folders for commit in commits_of(folder)]
-        commits.sort(key=lambda commit: (commit.time, bool(commit.frontier), commit.table, commit.version))
-        commits = list(_in_order(commits))
+        names = [folder.name for folder in folders]
+        for each in names:
+            if names.count(each) > 1:
+                raise HistoryError(f"two tables are named {each}; give each folder another name")
+        commits = list(_in_order([list(commits_of(folder)) for folder in folders]))
         concurrent = _concurrent(commits)
         kept = {(table, version) for commit in commits for table, version in commit.frontier.items()}
         kept |= {
@@ -251,13 +281,18 @@ def read(folders: Sequence[Path], name: str) -> Parsed | Refused:
         kept |= {(commit.table, commit.stated) for commit in commits if commit.stated is not None}
         draft = Draft(name=name)
         tables = _Tables(draft, kept=frozenset(kept), concurrent=concurrent)
-        for txn, group in enumerate(_transactions(commits), start=1):
-            for commit in group:
-                tables.reads(commit, txn)
-            for commit in group:
-                tables.writes(commit, txn)
-            draft.events.append(DraftEvent("c", txn))
-        return Parsed(well_formed(draft), 1, tables.unread)
+        numbers: dict[str, int] = {}
+        left = Counter(_transaction(commit) for commit in commits)
+        for commit in commits:
+            key = _transaction(commit)
+            txn = numbers.setdefault(key, len(numbers) + 1)
+            tables.reads(commit, txn)
+            tables.writes(commit, txn)
+            left[key] -= 1
+            if not left[key]:
+                draft.events.append(DraftEvent("c", txn))
+        unread = tables.unread or _other_tables(commits)
+        return Parsed(well_formed(draft), 1, unread)
     except HistoryError as error:
         return Refused(name, error)
 
@@ -275,27 +310,38 @@ def _concurrent(commits: Sequence[DeltaCommit]) -> frozenset[tuple[str, int]]:
     return frozenset(found)
 
 
-def _in_order(commits: Sequence[DeltaCommit]) -> Iterator[DeltaCommit]:
-    """Yields commits in an order of time in which the versions of each table ascend, whatever clocks say."""
-    waiting: dict[str, list[DeltaCommit]] = {}
+def _other_tables(commits: Sequence[DeltaCommit]) -> str:
+    """Returns why verdicts on several tables are open: a log does not say what its writer read elsewhere."""
+    if len({commit.table for commit in commits}) == 1:
+        return ""
     for commit in commits:
-        waiting.setdefault(commit.table, []).append(commit)
-    for each in waiting.values():
-        each.sort(key=lambda commit: commit.version, reverse=True)
-    for commit in commits:
-        yield waiting[commit.table].pop()
+        if commit.version and (commit.removed or commit.added) and not commit.frontier:
+            which = f"commit {commit.version} of {commit.table} ({commit.operation})"
+            return f"{which} does not say what it has read of the other tables"
+    return ""
 
 
-def _transactions(commits: Sequence[DeltaCommit]) -> Iterator[list[DeltaCommit]]:
-    """Yields the commits of each transaction, at the place of its last one."""
-    groups: dict[str, list[DeltaCommit]] = {}
-    for commit in commits:
-        key = commit.metadata.get("transaction")
-        if isinstance(key, str):
-            groups.setdefault(key, []).append(commit)
-    for commit in commits:
-        key = commit.metadata.get("transaction")
-        if not isinstance(key, str):
-            yield [commit]
-        elif commit is groups[key][-1]:
-            yield groups[key]
+def _in_order(tables: Sequence[Sequence[DeltaCommit]]) -> Iterator[DeltaCommit]:
+    """Yields commits by time, but versions of a table ascend, and sources come before their refreshes."""
+    following = {commits[0].table: list(reversed(commits)) for commits in tables if commits}
+
+    def due(table: str, version: int) -> Iterator[DeltaCommit]:
+        while following.get(table) and following[table][-1].version <= version:
+            commit = following[table].pop()
+            for source, needed in commit.frontier.items():
+                if source != table:
+                    yield from due(source, needed)
+            yield commit
+
+    by_time = sorted(
+        (commit for commits in tables for commit in commits),
+        key=lambda commit: (commit.time, bool(commit.frontier), commit.table, commit.version),
+    )
+    for commit in by_time:
+        yield from due(commit.table, commit.version)
+
+
+def _transaction(commit: DeltaCommit) -> str:
+    """Returns what tells a transaction from others: its id in the metadata, else the commit itself."""
+    key = commit.metadata.get("transaction")
+    return f"id {key}" if isinstance(key, str) else f"{commit.table} {commit.version}"

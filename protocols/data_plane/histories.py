@@ -40,12 +40,19 @@ def history_of(intents: Sequence[Intent], to_rollback: Set[int], name: str = "in
             version = Name(objects[key], source)
             matched = () if isinstance(source, Special) else (version,)
             draft.events.append(
-                DraftEvent("R", intent.id, (version,), matched, predicate=f"key {objects[key]}", value=value)
+                DraftEvent("R", intent.id, (version,), matched, predicate=f"key {objects[key]}")
             )
         for key, value in intent.writes.items():
-            draft.events.append(DraftEvent("w", intent.id, (Name(objects[key], intent.id),), value=value))
+            draft.events.append(
+                DraftEvent("w", intent.id, (Name(objects[key], intent.id),), value=_plain(value))
+            )
         draft.events.append(DraftEvent("c" if committed else "a", intent.id))
     return well_formed(_created_first(draft))
+
+
+def _plain(value: str | None) -> str | None:
+    """Returns a value without the characters that the notation uses itself."""
+    return None if value is None else re.sub(r"[()\[\]:;,|]", " ", value)
 
 
 def _writer(reader: int, value: str | None, writers: Sequence[int], to_rollback: Set[int]) -> int | Special:

@@ -18,6 +18,9 @@ from protocols.read_committed.script import Kind, Script, Statement
 from protocols.read_committed.seeing import rows_and_values, views_of, visible
 from protocols.read_committed.state import IDLE, Contents, Line, Row, Session, Transaction, Waiting
 
+DEPTH = 16
+"""How deep procedures may call each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -111,18 +114,20 @@ class Machine:
 
     def close(self) -> None:
         """Ends the run: every session is closed, its open transaction is rolled back."""
-        for session in list(self.sessions.values()):
-            if session.waiting is None and not session.lost and session.open:
-                self.run(session.name, Statement(Kind.CLOSE, "CLOSE"))
+        self._close_idle()
         while any(session.waiting for session in self.sessions.values()):
             waiting = next(session for session in self.sessions.values() if session.waiting)
             assert waiting.waiting is not None
             statement, waiting.waiting = waiting.waiting.statement, None
             self._failed(waiting, statement, "given up: the script has ended")
-            self._run(waiting, Statement(Kind.CLOSE, "CLOSE"))
-            self._wake()
+            self._close_idle()
         for transaction in list(self.lost):
             self._end(transaction, commit=False)
+
+    def _close_idle(self) -> None:
+        """Closes sessions that do not wait, until none is open; closing one may wake another."""
+        while idle := [each for each in self.sessions.values() if each.open and not each.waiting]:
+            self.run(idle[0].name, Statement(Kind.CLOSE, "CLOSE"))
 
     # Statements
 
@@ -210,6 +215,8 @@ class Machine:
         name = statement.word("procedure").lower()
         if name not in self.procedures:
             raise StatementFailed(f"no procedure {name}; there are: {', '.join(self.procedures) or 'none'}")
+        if len(session.in_procedure) == DEPTH:
+            raise StatementFailed(f"procedures call each other more than {DEPTH} deep")
         self._say(session, statement, "called")
         session.in_procedure.append(len(session.open))
         session.queue = [*self.procedures[name], None, *session.queue]
@@ -321,13 +328,16 @@ class Machine:
 
     def _write(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
         target = self.evaluator.target(statement.text)
-        names = (target, *self.evaluator.reads(statement.text))
+        sources = self.evaluator.reads(statement.text)
+        names = (target, *sources)
         tables, values_seen = rows_and_values(transaction, seen, names)
         change = self.evaluator.change(statement.text, values_seen)
         gone = set(tables[target]) - set(visible(transaction, self.committed, target))
         views = views_of(self.evaluator, transaction, statement, seen, tables)
         changes = statement.kind is Kind.CHANGE
-        self.recorder.read(transaction, [view for view in views if view.table != target])
+        own = () if changes else (target,)
+        read = [view for view in views if view.table in sources and (view.table != target or own)]
+        self.recorder.read(transaction, read)
         if changes and transaction.number:
             self.recorder.write_where(transaction, next(view for view in views if view.table == target))
         rows = transaction.changes.setdefault(target, {})
@@ -387,9 +397,14 @@ class Machine:
         first = statement.text.split()[0].upper()
         match first:
             case "CREATE":
+                name = self.evaluator.named(statement.text)
+                if name in self.committed:
+                    raise StatementFailed(f"there is a table {name} already")
                 self.committed = {**self.committed, self.evaluator.create(statement.text): {}}
             case "DROP":
                 name = self.evaluator.drop(statement.text)
+                if name not in self.committed:
+                    raise StatementFailed(f"there is no table {name}")
                 self.committed = {table: rows for table, rows in self.committed.items() if table != name}
             case _:
                 raise StatementFailed(f"the model has no {first}; it has CREATE TABLE and DROP TABLE")

@@ -13,7 +13,7 @@ def set_parameter(session: Session, statement: Statement) -> None:
     """Sets a parameter of a session. Raises StatementFailed: no such parameter, or no value of it."""
     name, value = statement.word("name").upper(), statement.word("value").lower()
     match name:
-        case "LOCK_TIMEOUT" if value.isdigit():
+        case "LOCK_TIMEOUT" if value.isascii() and value.isdecimal() and len(value) < 10:
             session.lock_timeout = int(value)
         case "AUTOCOMMIT" if value in TRUTHS:
             session.autocommit = TRUTHS[value]

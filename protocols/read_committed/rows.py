@@ -44,6 +44,9 @@ class Evaluator(Protocol):
     def drop(self, text: str) -> str:
         """Returns the name of the table that DROP TABLE names. Raises StatementFailed."""
 
+    def named(self, text: str) -> str:
+        """Returns the table that CREATE or DROP TABLE names. Raises StatementFailed: it names none."""
+
     def target(self, text: str) -> str:
         """Returns the table that a statement writes. Raises StatementFailed: there is none."""
 

@@ -122,7 +122,7 @@ def script_of(text: str) -> Script:
             raise ScriptError(f"line {number}: {line.strip()[:60]!r} names no session; write T1: BEGIN")
         session, rest = found[1], found[2]
         if session.upper() == "CLOCK":
-            if not rest.isdigit():
+            if not (rest.isascii() and rest.isdecimal() and len(rest) < 10):
                 raise ScriptError(f"line {number}: CLOCK takes a whole number of seconds, not {rest!r}")
             steps.append(Step("CLOCK", None, int(rest), number))
         elif session.upper() == "SETUP":

@@ -37,6 +37,11 @@ class DuckEvaluator:
         columns = parsed.this.expressions if isinstance(parsed.this, exp.Schema) else []
         if not columns:
             raise StatementFailed(f"table {name} has no columns")
+        for column in columns:
+            if column.kind is None or column.kind.is_type(*exp.DataType.NESTED_TYPES):
+                raise StatementFailed(
+                    f"column {column.name} of {name} is of a type that the model does not hold"
+                )
         definition = parsed.copy()
         definition.set("replace", True)
         definition.this.append("expressions", sqlglot.parse_one(f'"{ROW}" VARCHAR', into=exp.ColumnDef))
@@ -49,7 +54,14 @@ class DuckEvaluator:
         parsed = self._parse(text)
         if not isinstance(parsed, exp.Drop) or parsed.args.get("kind") != "TABLE":
             raise StatementFailed(f"{text[:60]!r} is no DROP TABLE")
-        return self._known_table(parsed.this.name)
+        return self.named(text)
+
+    def named(self, text: str) -> str:
+        """Returns the table that CREATE or DROP TABLE names. Raises StatementFailed: it names none."""
+        table = self._parse(text).find(exp.Table)
+        if table is None:
+            raise StatementFailed(f"{text[:60]!r} names no table")
+        return table.name.lower()
 
     def target(self, text: str) -> str:
         """Returns the table that a statement writes. Raises StatementFailed: there is none."""
@@ -62,8 +74,12 @@ class DuckEvaluator:
     def reads(self, text: str) -> Sequence[str]:
         """Returns the tables that a statement names, each once. Raises StatementFailed: one is not known."""
         parsed = self._parse(text)
+        # What an INSERT writes is no source of it, unless it is named again.
+        within = parsed.args.get("expression") if isinstance(parsed, exp.Insert) else parsed
+        if within is None:
+            return ()
         defined = {cte.alias.lower() for cte in parsed.find_all(exp.CTE)}
-        names = [table.name.lower() for table in parsed.find_all(exp.Table)]
+        names = [table.name.lower() for table in within.find_all(exp.Table)]
         return tuple(dict.fromkeys(self._known_table(name) for name in names if name not in defined))
 
     def change(self, text: str, tables: Tables) -> Changed:
@@ -114,11 +130,10 @@ class DuckEvaluator:
 
     def _select(self, text: str, tables: Tables) -> Selection:
         self._load(tables)
-        parsed = self._parse(text).copy()
-        for star in parsed.expressions if isinstance(parsed, exp.Select) else []:
-            if isinstance(star, exp.Star):
-                star.set("except_", [exp.to_identifier(ROW, quoted=True)])
-        return tuple(map(tuple, self._run(parsed.sql("duckdb")).fetchall()))
+        result = self._run(self._parse(text).sql("duckdb"))
+        # A star stands for the hidden column too.
+        shown = [number for number, column in enumerate(result.description) if column[0] != ROW]
+        return tuple(tuple(row[number] for number in shown) for row in result.fetchall())
 
     def condition(self, text: str, table: str) -> str:
         """Returns FROM and WHERE of a statement that names one table and has no subquery.
@@ -149,14 +164,20 @@ class DuckEvaluator:
             if rows:
                 marks = ", ".join("?" for _ in range(len(self.columns[name]) + 1))
                 data = [(*values, identity) for identity, values in sorted(rows.items())]
-                self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', data)
+                try:
+                    self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', data)
+                except duckdb.Error as error:
+                    raise StatementFailed(str(error).splitlines()[0]) from error
 
     def _parse(self, text: str) -> exp.Expr:
         if text not in self._parsed:
             try:
-                parsed = sqlglot.parse_one(text, read=DIALECT)
+                statements = sqlglot.parse(text, read=DIALECT)
             except sqlglot.errors.SqlglotError as error:
                 raise StatementFailed(str(error).splitlines()[0]) from error
+            parsed = statements[0]
+            if len(statements) != 1 or parsed is None:
+                raise StatementFailed(f"{text[:60]!r} is {len(statements)} statements; write one a line")
             for identifier in parsed.find_all(exp.Table):
                 identifier.this.set("this", identifier.name.lower())
             self._parsed[text] = parsed

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from click.testing import CliRunner
 from deltalake import DeltaTable, write_deltalake
 
@@ -17,10 +18,10 @@ from dvs_model.formats.reader import Parsed, Refused
 from dvs_model.names import Level
 from dvs_model.notation import render
 
+Commit = tuple[Mapping[str, object], Sequence[str], Sequence[str]]
 
-def table(
-    folder: Path, commits: Sequence[tuple[Mapping[str, object], Sequence[str], Sequence[str]]], first: int = 0
-) -> Path:
+
+def table(folder: Path, commits: Sequence[Commit], first: int = 0) -> Path:
     """Writes a log: for each commit its commitInfo, the files that it removes, and those that it adds."""
     (folder / "_delta_log").mkdir(parents=True)
     for number, (info, removed, added) in enumerate(commits):
@@ -111,6 +112,52 @@ def test_a_file_that_is_restored_is_another_object(tmp_path: Path) -> None:
     assert "w3(t_f2_3, a)" in render(read(log).history)
 
 
+def test_a_read_of_files_that_the_log_no_longer_has_is_unknown(tmp_path: Path) -> None:
+    stated = {"dvsReadVersion": "0", "operationParameters": {"mode": "Overwrite"}}
+    commits: list[Commit] = [({}, [], ["f"]), (stated, ["f"], ["g"]), (stated, ["g"], ["h"])]
+    whole = read(table(tmp_path / "t", commits))
+    assert isinstance(check(whole.history).levels[Level.PL_2_PLUS], Violated)
+    cut = table(tmp_path / "cut", commits[1:], first=1)
+    (cut / "_delta_log" / f"{0:020d}.checkpoint.parquet").touch()
+    assert "are not all in its log" in read(cut).unread
+
+
+@pytest.mark.parametrize("said", [{"dvsReadVersion": "zero"}, {"dvsReadVersion": "²"}, {"readVersion": "0"}])
+def test_a_version_that_is_no_number_is_not_known(tmp_path: Path, said: Mapping[str, object]) -> None:
+    log = table(tmp_path / "t", [({}, [], ["f"]), ({"operation": "MERGE", **said}, ["f"], ["g"])])
+    assert "does not say what it has read" in read(log).unread
+
+
+def test_what_a_commit_read_of_other_tables_is_not_known(tmp_path: Path) -> None:
+    blind = {"readVersion": 0, "isBlindAppend": True}
+    folders = [table(tmp_path / name, [({}, [], ["f"]), (blind, [], ["g"])]) for name in ("a", "b")]
+    assert "of the other tables" in read(*folders).unread
+    assert read(folders[0]).unread == ""
+
+
+def test_a_compacted_file_stands_for_the_files_that_it_holds(tmp_path: Path) -> None:
+    log = table(tmp_path / "t", [({}, [], ["f1", "f2"]), ({}, [], []), ({"readVersion": 1}, ["f3"], ["f4"])])
+    optimize = [
+        {"commitInfo": {"timestamp": 1, "operation": "OPTIMIZE"}},
+        *({"remove": {"path": path, "dataChange": False}} for path in ("f1", "f2")),
+        {"add": {"path": "f3", "dataChange": False}},
+    ]
+    file = log / "_delta_log" / f"{1:020d}.json"
+    file.write_text("\n".join(map(json.dumps, optimize)), encoding="utf-8")
+    found = read(log)
+    assert "r3(t_f1_1) w3(t_f1_dead) r3(t_f2_1) w3(t_f2_dead)" in render(found.history)
+    assert found.unread == ""
+
+
+def test_a_refresh_whose_clock_is_behind_reads_its_sources_all_the_same(tmp_path: Path) -> None:
+    both = {**ours(transaction="x"), "timestamp": 5}
+    left = table(tmp_path / "left", [({}, [], ["a"]), (both, ["a"], ["b"])])
+    right = table(tmp_path / "right", [({}, [], ["c"]), (both, ["c"], ["d"])])
+    view = table(tmp_path / "view", [({**refresh(left=1, right=0), "timestamp": 4}, [], ["v"])])
+    checked = check(read(left, right, view).history)
+    assert isinstance(checked.levels[Level.PL_2_PLUS], Violated)
+
+
 def refused(*folders: Path) -> str:
     found = delta.read(folders, "log")
     assert isinstance(found, Refused)
@@ -131,6 +178,9 @@ def test_logs_that_cannot_be_read(tmp_path: Path) -> None:
     assert isinstance(delta.read([late], "log"), Parsed)
     twice = table(tmp_path / "twice", [({}, [], ["a"]), ({}, ["a"], []), ({}, ["a"], [])])
     assert "removes a, which is not there" in refused(twice)
+    assert "two tables are named twice" in refused(twice, twice)
+    odd = table(tmp_path / "odd", [({}, [], ["a"]), (ours(refresh={}), [], ["b"])])
+    assert "commit 1 of odd cannot be decoded" in refused(odd)
     broken = table(tmp_path / "broken", [({}, [], ["a"])])
     (broken / "_delta_log" / f"{0:020d}.json").write_text("{", encoding="utf-8")
     assert "commit 0 of broken cannot be decoded" in refused(broken)

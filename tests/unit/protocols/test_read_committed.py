@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.faults.read_committed import READ_COMMITTED_FAULTS
 from campaign.protocols.read_committed import explore, random_script
-from dvs_model.check import Holds, check
+from dvs_model.check import Holds, Violated, check
 from dvs_model.names import Level
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.run import Run, run
@@ -373,6 +374,54 @@ def test_the_command(tmp_path: Path) -> None:
 def test_malformed_scripts(text: str, message: str) -> None:
     with pytest.raises(ScriptError, match=message):
         script_of(text)
+
+
+def test_two_inserts_that_count_their_own_table_are_write_skew() -> None:
+    script = """
+        T1: BEGIN
+        T2: BEGIN
+        T1: INSERT INTO t SELECT 5, COUNT(*) FROM t
+        T2: INSERT INTO t VALUES (6, (SELECT COUNT(*) FROM t))
+        T1: COMMIT
+        T2: COMMIT
+    """
+    assert isinstance(check(played(script).history).levels[Level.PL_3], Violated)
+
+
+@pytest.mark.parametrize(
+    ("statement", "outcome"),
+    [
+        ("UPDATE t SET n = 1; UPDATE t SET n = 2", "is 2 statements"),
+        ("CREATE TABLE t (a INT)", "there is a table t already"),
+        ("DROP TABLE u", "there is no table u"),
+        ("CREATE TABLE u (a ARRAY)", "is of a type that the model does not hold"),
+        ("CALL p()", "more than 16 deep"),
+        ("ALTER SESSION SET LOCK_TIMEOUT = ²", "no statement|no value"),
+    ],
+)
+def test_statements_that_fail_are_one_line(statement: str, outcome: str) -> None:
+    script = f"SETUP: CREATE PROCEDURE p() AS 'CALL p()'\nT1: {statement}"
+    try:
+        found = " ".join(outcomes(script, "T1"))
+    except ScriptError as error:
+        found = str(error)
+    assert re.search(outcome, found)
+    assert contents(script) == [(1, 0), (2, 0)] if "²" not in statement else True
+
+
+def test_dropped_tables_and_stars() -> None:
+    script = (
+        "T1: CREATE TABLE u (a INT)\nT1: DROP TABLE u\nT1: CREATE TABLE u (b STRING)\nT2: SELECT t.* FROM t"
+    )
+    assert outcomes(script, "T2") == ["returns (1, 0), (2, 0); committed"]
+    assert outcomes("T1: SELECT * FROM (SELECT id, n FROM t) x", "T1") == [
+        "returns (1, 0), (2, 0); committed"
+    ]
+
+
+def test_a_statement_that_wakes_at_the_end_is_closed_too() -> None:
+    script = "T2: BEGIN\nT1: BEGIN\nT1: UPDATE t SET n = 1\nT2: UPDATE t SET n = 2"
+    assert contents(script) == [(1, 0), (2, 0)]
 
 
 def test_an_unknown_parameter_or_table_fails_the_statement() -> None:
