@@ -333,7 +333,7 @@ BREAKS = {
 def test_pl_2_holds_in_every_order_of_random_sessions(seed: int) -> None:
     """Two or three transactions of one to three statements over two tables."""
     script = random_script(Random(seed))
-    found = explore(script, most=400)
+    found = explore(script, most=150)
     assert found.levels["PL-1"] == "holds"
     assert found.levels["PL-2"] == "holds"
 
