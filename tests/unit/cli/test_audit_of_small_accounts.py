@@ -1,0 +1,60 @@
+"""`dvs audit` of accounts that are written by hand with delta-rs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from campaign.audit.audit import AuditedTable, Finding, audit
+
+
+def stored(folder: Path, name: str, rows: pa.Table, text: str = "", version: int | None = None) -> None:
+    """Writes a base table, or with a text a dynamic table over version 0 of `t` or without a refresh."""
+    definition: dict[str, object] = {"kind": "base table"}
+    if text:
+        definition = {"kind": "dynamic table", "text": text}
+    metadata: dict[str, object] = {"dvs": 1}
+    if version is not None:
+        frontier = {"timestamp": 1, "sources": {"stored": [version, 1, 1, "id"]}}
+        metadata["refresh"] = {"action": "INITIALIZE", "frontier": frontier}
+    write_deltalake(str(folder / name), rows)
+    log = folder / name / "_delta_log" / f"{0:020d}.json"
+    actions = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for action in actions:
+        if "metaData" in action:
+            action["metaData"]["configuration"] = {"dvs.definition": json.dumps(definition)}
+        if "commitInfo" in action:
+            action["commitInfo"]["userMetadata"] = json.dumps(metadata)
+    log.write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+
+
+def audited(folder: Path) -> AuditedTable:
+    [table] = audit(folder).tables
+    return table
+
+
+@pytest.mark.parametrize(
+    ("source", "contents", "due"),
+    [
+        pytest.param(pa.array([1, 2]), pa.array([1, 2]), Finding.HOLDS, id="equal"),
+        pytest.param(pa.array([1, 2]), pa.array([1, 3]), Finding.VIOLATED, id="another value"),
+        pytest.param(pa.array([1.5]), pa.array([2]), Finding.UNKNOWN, id="a type that would hide it"),
+        pytest.param(pa.array([0.0]), pa.array([-0.0]), Finding.HOLDS, id="minus zero"),
+        pytest.param(pa.array([0.1 + 0.2]), pa.array([0.3]), Finding.HOLDS, id="the last digit of a float"),
+    ],
+)
+def test_contents_are_compared(tmp_path: Path, source: pa.Array, contents: pa.Array, due: Finding) -> None:
+    # The name of the source is one that the audit uses itself.
+    stored(tmp_path, "stored", pa.table({"a": source}))
+    stored(tmp_path, "d", pa.table({"a": contents}), "SELECT a FROM stored", version=0)
+    assert audited(tmp_path).finding is due
+
+
+def test_rows_without_a_refresh_are_not_passed_over(tmp_path: Path) -> None:
+    stored(tmp_path, "stored", pa.table({"a": [1]}))
+    stored(tmp_path, "d", pa.table({"a": [5]}), "SELECT a FROM stored")
+    assert audited(tmp_path).finding in (Finding.VIOLATED, Finding.UNKNOWN)
