@@ -51,12 +51,17 @@ class DeltaCommit:
     compacted: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
+    def refreshes(self) -> bool:
+        """Whether the commit is a refresh, which has read its frontier and its own table."""
+        return "refresh" in self.metadata
+
+    @property
     def read(self) -> int | None:
         """The version that the commit has read by a condition that the log does not say, if any."""
         read = self.info.get("readVersion")
         blind = self.info.get("isBlindAppend") is True
         whole = isinstance(read, int) and not isinstance(read, bool)
-        return read if whole and not blind and not self.metadata else None
+        return read if whole and not blind and not self.refreshes else None
 
     @property
     def stated(self) -> int | None:
@@ -77,7 +82,7 @@ class DeltaCommit:
         blind = self.info.get("isBlindAppend") is True
         nothing = self.version == 0 or not (self.removed or self.added)
         known = self.read is not None or self.stated is not None
-        return blind or nothing or bool(self.metadata) or known
+        return blind or nothing or self.refreshes or known
 
 
 def commits_of(folder: Path) -> Iterator[DeltaCommit]:

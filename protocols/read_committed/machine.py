@@ -1,7 +1,7 @@
 """The model of document 002: sessions run statements; each sees what was committed before it began.
 
 What the document leaves open is decided so: a statement that waited for a lock still sees what was committed
-when it began (`docs/correspondence.md`); a row that another transaction has deleted meanwhile is not written.
+when it began (`docs/protocols.md`); a row that another transaction has deleted meanwhile is not written.
 """
 
 from __future__ import annotations

@@ -122,11 +122,10 @@ class IntentLedger:
         """Removes what no result depends on: intents that are decided, and writes that are overwritten."""
         decided = self.last_id
         self._take_back(decided)
-        kept = self._written().withColumn("epoch", f.lit(0).cast("bigint")).localCheckpoint()
         newest = int(self.table("epochs").agg(f.max("epoch")).collect()[0][0] or 0)
-        kept.withColumn("epoch", f.lit(newest).cast("bigint")).write.format("delta").mode("overwrite").save(
-            f"{self.folder}/store"
-        )
+        # Checkpointed, because it is read from the table that it replaces.
+        kept = self._written().withColumn("epoch", f.lit(newest).cast("bigint")).localCheckpoint()
+        kept.write.format("delta").mode("overwrite").save(f"{self.folder}/store")
         for name in ("intents", "rolled_back"):
             DeltaTable.forPath(self.spark, f"{self.folder}/{name}").delete(f"id <= {decided}")
 

@@ -128,6 +128,14 @@ def test_a_version_that_is_no_number_is_not_known(tmp_path: Path, said: Mapping[
     assert "does not say what it has read" in read(log).unread
 
 
+def test_a_transaction_of_an_account_is_no_refresh_and_may_be_stale(tmp_path: Path) -> None:
+    stale = [({**ours(transaction=name), "readVersion": 0}, [name], [f"{name}2"]) for name in ("a", "b")]
+    checked = check(read(table(tmp_path / "t", [({}, [], ["a", "b"]), *stale])).history)
+    assert isinstance(checked.levels[Level.PL_3], Undecided)
+    silent = table(tmp_path / "s", [({}, [], ["a"]), (ours(transaction="x"), ["a"], ["b"])])
+    assert "does not say what it has read" in read(silent).unread
+
+
 def test_what_a_commit_read_of_other_tables_is_not_known(tmp_path: Path) -> None:
     blind = {"readVersion": 0, "isBlindAppend": True}
     folders = [table(tmp_path / name, [({}, [], ["f"]), (blind, [], ["g"])]) for name in ("a", "b")]
