@@ -30,8 +30,8 @@ demo: setup  ## three minutes: random dynamic tables on Spark + Delta and in mem
 	@echo "A transaction history, with the derivations that a refresh hides (exit status 1: a level is violated):"
 	@$(BIN)/dvs check examples/histories/refresh-hides-read-skew.adya --html .dvs/demo/history.html || test $$? -eq 1
 
-test: setup  ## the tests, but for those marked slow; as root, Debian's chromium is installed for those of the pages
-	@$(BIN)/python setup/browser.py
+test: setup  ## the tests, but for those marked slow; as root, Debian's chromium and postgresql are installed for some
+	@$(BIN)/python setup/for_tests.py
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder -m "$(TESTS)"
 
 check: setup  ## what CI runs: format, lint, types, import contracts, all tests

@@ -43,7 +43,7 @@ def batch(spark: SparkSession, start: int, count: int, keys: int, hot: float = 0
 
 def shuffled(spark: SparkSession) -> int:
     """Returns the bytes that the session has written for shuffles so far."""
-    context = spark._jsparkSession.sparkContext()
+    context = spark._jsparkSession.sparkContext()  # noqa: SLF001
     executors = context.statusStore().executorList(False)
     return sum(int(executors.apply(at).totalShuffleWrite()) for at in range(executors.size()))
 

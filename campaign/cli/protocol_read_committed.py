@@ -27,14 +27,23 @@ if TYPE_CHECKING:
     "--most", type=click.IntRange(1), default=20_000, show_default=True, help="Most orders with --explore."
 )
 @click.option("--fault", help="Plant a mistake: dirty-statement-read, no-locks.")
+@click.option(
+    "--postgres",
+    type=click.Choice(["read-committed", "repeatable-read"]),
+    help="Run it on a PostgreSQL that is started for it (Debian: postgresql), beside the model.",
+)
 @options.as_json
-def read_committed(script: Path, explore: bool, most: int, fault: str | None, as_json: bool) -> ExitCode:
+def read_committed(
+    script: Path, explore: bool, most: int, fault: str | None, postgres: str | None, as_json: bool
+) -> ExitCode:
     """Run sessions under read committed with statement snapshots and partition locks.
 
     A line of SCRIPT is `T1: UPDATE t SET n = 1`; SETUP lines come first. Shows who waits for whom, the
     history and its levels; with --explore the anomalies of all orders, the shortest first. Exit status 0:
-    PL-2 holds; 1: it does not; 3: undecided, or --most ended the search.
+    PL-2 holds (with --postgres repeatable-read: PL-SI); 1: it does not; 3: undecided, or --most ended the
+    search.
     """
+    from campaign.cli.protocol_postgres import on_postgres
     from campaign.faults.read_committed import READ_COMMITTED_FAULTS
     from protocols.read_committed.machine import RULES
     from protocols.read_committed.rows import StatementFailed
@@ -42,10 +51,14 @@ def read_committed(script: Path, explore: bool, most: int, fault: str | None, as
 
     if fault is not None and fault not in READ_COMMITTED_FAULTS:
         raise CampaignError(f"no fault {fault!r}; there are: {', '.join(READ_COMMITTED_FAULTS)}")
+    if fault is not None and postgres is not None:
+        raise CampaignError("--fault changes the model; leave out --postgres")
     rules = READ_COMMITTED_FAULTS[fault] if fault else RULES
     try:
         with click.open_file(str(script), encoding="utf-8") as file:
             read = script_of(file.read())
+        if postgres is not None:
+            return on_postgres(read, postgres, most if explore else 1, as_json)
         return _explored(read, rules, most, as_json) if explore else _once(read, rules, as_json)
     except (ScriptError, StatementFailed) as error:
         raise CampaignError(f"{script}: {error}") from error
@@ -64,18 +77,18 @@ def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
     checked = check(done.history)
     named = anomalies(done.history)
     if as_json:
-        click.echo(json.dumps(_document(done, checked, named)))
-        return _code(_levels(checked))
-    _show(done)
+        click.echo(json.dumps(document_of(done, checked, named)))
+        return _code(levels_of(checked))
+    show(done)
     click.echo(f"\n{render(done.history)}\n")
     for name, txns in named.items():
-        click.echo(f"{name}: {_transactions(txns)}")
+        click.echo(f"{name}: {transactions_of(txns)}")
     held = [level.value for level in checked.strongest]
-    click.echo(f"levels that hold: {', '.join(held) or 'none'}; PL-2 {_levels(checked)['PL-2']}")
-    return _code(_levels(checked))
+    click.echo(f"levels that hold: {', '.join(held) or 'none'}; PL-2 {levels_of(checked)['PL-2']}")
+    return _code(levels_of(checked))
 
 
-def _show(done: Run) -> None:
+def show(done: Run) -> None:
     width = max((len(line.session) for line in done.lines), default=0)
     for line in done.lines:
         waits = f" for {', '.join(line.waits_for)}" if line.waits_for else ""
@@ -84,18 +97,18 @@ def _show(done: Run) -> None:
         click.echo(f"{table}: {', '.join(map(str, rows)) or 'no row'}")
 
 
-def _transactions(txns: tuple[int, ...]) -> str:
+def transactions_of(txns: tuple[int, ...]) -> str:
     return ", ".join(f"T{txn}" for txn in txns)
 
 
-def _levels(checked: Checked) -> Mapping[str, str]:
+def levels_of(checked: Checked) -> Mapping[str, str]:
     from dvs_model.check import Holds, Violated
 
     words = {Holds: "holds", Violated: "violated"}
     return {level.value: words.get(type(verdict), "unknown") for level, verdict in checked.levels.items()}
 
 
-def _document(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]]) -> dict[str, object]:
+def document_of(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]]) -> dict[str, object]:
     from dvs_model.notation import render
 
     return {
@@ -112,7 +125,7 @@ def _document(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]])
         ],
         "contents": {table: [list(map(str, row)) for row in rows] for table, rows in done.contents.items()},
         "history": render(done.history),
-        "levels": _levels(checked),
+        "levels": levels_of(checked),
         "anomalies": {name: list(txns) for name, txns in named.items()},
     }
 
@@ -126,7 +139,7 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
 
     found = explore(script, rules, most)
     if as_json:
-        first = {name: _document(*each) for name, each in found.first.items()}
+        first = {name: document_of(*each) for name, each in found.first.items()}
         document = {
             "orders": found.orders,
             "complete": found.complete,
@@ -147,9 +160,9 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
         click.echo(f"{found.orders:,} orders of the statements{rest}")
         for name, (done, _, named) in found.first.items():
             click.echo(
-                f"\n{name}: in {found.counts[name]:,} orders, {_transactions(named[name])} in the shortest:"
+                f"\n{name}: in {found.counts[name]:,} orders, {transactions_of(named[name])} in the shortest:"
             )
-            _show(done)
+            show(done)
         held = [level for level, verdict in found.levels.items() if verdict == "holds"]
         click.echo(f"\nin every order holds: {', '.join(held) or 'no level'}")
     code = _code(found.levels)

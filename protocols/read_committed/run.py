@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dvs_model.history import History
@@ -68,18 +68,28 @@ def run(script: Script, evaluator: Evaluator, rules: Rules = RULES) -> Run:
 
     Raises StatementFailed: SETUP cannot be run.
     """
-    playing, order = _started(script, evaluator, rules), list[str]()
-    due = [step.session for step in script.steps]
+    playing = _started(script, evaluator, rules)
+    order = in_order([step.session for step in script.steps], playing.enabled, playing.step)
+    return _ended(playing, order, evaluator)
+
+
+def in_order(
+    due: list[str], enabled: Callable[[], Sequence[str]], step: Callable[[str], None]
+) -> Sequence[str]:
+    """Lets sessions step in an order, a session that waits as soon as it can; returns the order that it was.
+
+    `due`: the session of each step. `enabled`: the sessions that do not wait.
+    """
+    order: list[str] = []
     while due:
-        enabled = set(playing.enabled())
+        ready = set(enabled())
         # What a waiting session does next waits with it.
-        position = next((at for at, name in enumerate(due) if name in enabled), None)
+        position = next((at for at, name in enumerate(due) if name in ready), None)
         if position is None:
             break
-        name = due.pop(position)
-        order.append(name)
-        playing.step(name)
-    return _ended(playing, order, evaluator)
+        order.append(due.pop(position))
+        step(order[-1])
+    return order
 
 
 def interleavings(script: Script, evaluator: Evaluator, rules: Rules = RULES) -> Iterator[Run]:

@@ -1,0 +1,1 @@
+"""The scripts of the read committed model on a real PostgreSQL, recorded as histories."""
