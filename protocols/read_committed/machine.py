@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dvs_model.draft import Name
+from protocols.read_committed.dynamic import Dynamic
 from protocols.read_committed.locks import deadlock, lock_owners
 from protocols.read_committed.parameters import procedure_of, set_parameter
 from protocols.read_committed.recording import Recorder
 from protocols.read_committed.rows import Evaluator, StatementFailed
 from protocols.read_committed.script import Kind, Script, Statement
-from protocols.read_committed.seeing import rows_and_values, views_of, visible
+from protocols.read_committed.seeing import Known, views_of, visible
 from protocols.read_committed.state import IDLE, Contents, Line, Row, Session, Transaction, Waiting
 
 DEPTH = 16
@@ -52,6 +53,7 @@ class Machine:
     lines: list[Line] = field(default_factory=list)
     recorder: Recorder = field(default_factory=Recorder)
     procedures: dict[str, tuple[Statement, ...]] = field(default_factory=dict)
+    dynamic: Dynamic = field(default_factory=Dynamic)
     held: dict[int, int] = field(default_factory=dict)
     numbers: int = 0
     orders: int = 0
@@ -135,7 +137,7 @@ class Machine:
         if session.open:
             session.open[-1].last_statement = self.time
         match statement.kind:
-            case Kind.SELECT | Kind.INSERT | Kind.CHANGE:
+            case Kind.SELECT | Kind.INSERT | Kind.CHANGE | Kind.REFRESH:
                 self._row_statement(session, statement)
             case Kind.BEGIN:
                 self._begin_here(session, statement)
@@ -249,7 +251,10 @@ class Machine:
         transaction, statement = session.open[-1], wait.statement
         others = [other for other in [*self._open(), *self.lost] if other is not transaction]
         seen = self.rules.seen(wait.snapshot, others)
-        if statement.kind is Kind.SELECT:
+        if statement.kind is Kind.REFRESH:
+            self.held |= dict.fromkeys(wait.partitions, transaction.number)
+            outcome = self._refresh(transaction, statement)
+        elif statement.kind is Kind.SELECT:
             outcome = self._select(transaction, statement, seen)
         else:
             self.held |= dict.fromkeys(wait.partitions, transaction.number)
@@ -263,6 +268,8 @@ class Machine:
 
     def _needed(self, statement: Statement) -> frozenset[int]:
         """The partitions that a statement locks: every one of the table, unless it only adds rows."""
+        if statement.kind is Kind.REFRESH:
+            return self.dynamic.locks(statement.word("table").lower())
         if statement.kind is not Kind.CHANGE or not self.rules.locks:
             return frozenset()
         rows = self.committed.get(self.evaluator.target(statement.text), {})
@@ -320,19 +327,37 @@ class Machine:
     # Rows
 
     def _select(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
-        rows, values = rows_and_values(transaction, seen, self.evaluator.reads(statement.text))
+        rows, values = self.dynamic.tables(transaction, seen, self.evaluator.reads(statement.text))
         result = self.evaluator.select(statement.text, values)
+        self._read(transaction, rows)
         self.recorder.read(transaction, views_of(self.evaluator, transaction, statement, seen, rows))
         shown = ", ".join(str(row[0] if len(row) == 1 else row) for row in result)
         return f"returns {shown or 'no row'}"
 
+    def _read(self, transaction: Transaction, rows: Known) -> None:
+        """Records the dynamic tables among some tables as read, and takes them out."""
+        for name in [name for name in rows if name in self.dynamic.definitions]:
+            for row in rows.pop(name).values():
+                self.recorder.read_whole(transaction, row.version)
+
+    def _refresh(self, transaction: Transaction, statement: Statement) -> str:
+        # The data timestamp is the moment at which the lock is there, so that it never goes back.
+        name = statement.word("table").lower()
+        derived = self.dynamic.refresh(self.evaluator, transaction, self.committed, name)
+        for version, sources in derived.values():
+            self.recorder.derive(transaction, version, sources)
+        return f"refreshes {', '.join(derived)}"
+
     def _write(self, transaction: Transaction, statement: Statement, seen: Contents) -> str:
         target = self.evaluator.target(statement.text)
+        if target in self.dynamic.definitions:
+            raise StatementFailed(f"{target} is a dynamic table; only its refresh writes it")
         sources = self.evaluator.reads(statement.text)
         names = (target, *sources)
-        tables, values_seen = rows_and_values(transaction, seen, names)
+        tables, values_seen = self.dynamic.tables(transaction, seen, tuple(dict.fromkeys(names)))
         change = self.evaluator.change(statement.text, values_seen)
         gone = set(tables[target]) - set(visible(transaction, self.committed, target))
+        self._read(transaction, tables)
         views = views_of(self.evaluator, transaction, statement, seen, tables)
         changes = statement.kind is Kind.CHANGE
         own = () if changes else (target,)
@@ -396,6 +421,10 @@ class Machine:
     def _define(self, statement: Statement) -> None:
         first = statement.text.split()[0].upper()
         match first:
+            case "CREATE" if "DYNAMIC" in statement.text.upper().split()[:2]:
+                self.partitions += 1
+                name = self.dynamic.define(statement.text, self.evaluator, self.partitions)
+                self.committed = {**self.committed, name: {}}
             case "CREATE":
                 name = self.evaluator.named(statement.text)
                 if name in self.committed:

@@ -87,6 +87,17 @@ class Recorder:
             self.events.append(DraftEvent("w", transaction.number, (Name(identity, Special.DEAD),)))
         return Name(identity, transaction.number, number if transaction.number else None)
 
+    def derive(self, transaction: Transaction, version: Name, sources: Sequence[Name]) -> None:
+        """Records the version of a dynamic table and what it was derived from."""
+        if sources:
+            self.events.append(DraftEvent("d", transaction.number, (version,), tuple(sources)))
+        else:
+            self.events.append(DraftEvent("w", transaction.number, (version,)))
+
+    def read_whole(self, transaction: Transaction, version: Name) -> None:
+        """Records that a statement has read a dynamic table."""
+        self.events.append(DraftEvent("r", transaction.number, (version,)))
+
     def end(self, transaction: Transaction, *, commit: bool) -> None:
         """Records c_i or a_i."""
         self.events.append(DraftEvent("c" if commit else "a", transaction.number))

@@ -41,6 +41,9 @@ class Evaluator(Protocol):
     def create(self, text: str) -> str:
         """Defines a table; returns its name. Raises StatementFailed."""
 
+    def derive(self, name: str, query: str) -> None:
+        """Defines a table with the columns of a query. Raises StatementFailed."""
+
     def drop(self, text: str) -> str:
         """Returns the name of the table that DROP TABLE names. Raises StatementFailed."""
 

@@ -55,7 +55,11 @@ def _started(script: Script, evaluator: Evaluator, rules: Rules) -> _Playing:
 def _ended(playing: _Playing, order: Sequence[str], evaluator: Evaluator) -> Run:
     machine = playing.machine
     machine.close()
-    contents = {table: _values(rows) for table, rows in machine.committed.items()}
+    dynamic = machine.dynamic
+    contents = {
+        table: dynamic.result(table, rows) if table in dynamic.definitions else _values(rows)
+        for table, rows in machine.committed.items()
+    }
     return Run(tuple(order), tuple(machine.lines), machine.recorder.history(evaluator), contents)
 
 

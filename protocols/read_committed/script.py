@@ -34,6 +34,7 @@ class Kind(Enum):
     CHANGE = "update, delete or merge"
     DDL = "define"
     CALL = "call a procedure"
+    REFRESH = "refresh a dynamic table"
 
 
 PATTERNS: Mapping[Kind, str] = {
@@ -46,6 +47,7 @@ PATTERNS: Mapping[Kind, str] = {
     Kind.LOGIN: r"LOGIN\s+(?P<user>\w+)(?P<admin>\s+ADMIN)?",
     Kind.ABORT: r"(?:SELECT|CALL)\s+SYSTEM\$ABORT_TRANSACTION\s*\(\s*'?(?P<session>\w+)'?\s*\)",
     Kind.CALL: r"CALL\s+(?P<procedure>\w+)\s*\(\s*\)",
+    Kind.REFRESH: r"ALTER\s+DYNAMIC\s+TABLE\s+(?P<table>\w+)\s+REFRESH",
     Kind.DDL: r"(?:CREATE|DROP|ALTER|TRUNCATE)\b.*",
     Kind.INSERT: r"INSERT\b.*",
     Kind.CHANGE: r"(?:UPDATE|DELETE|MERGE)\b.*",
@@ -105,8 +107,8 @@ def statement_of(text: str, line: int = 0) -> Statement:
             return Statement(kind, stripped, words, line)
     raise ScriptError(
         f"line {line}: {stripped[:60]!r} is no statement that the model runs; there are BEGIN, COMMIT, "
-        "ROLLBACK, SELECT, INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, CALL, ALTER SESSION SET, DISCONNECT, "
-        "CLOSE, LOGIN"
+        "ROLLBACK, SELECT, INSERT, UPDATE, DELETE, MERGE, CREATE, DROP, CALL, ALTER SESSION SET, "
+        "ALTER DYNAMIC TABLE ... REFRESH, DISCONNECT, CLOSE, LOGIN"
     )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TypeAlias
 
 from protocols.read_committed.recording import TableView
-from protocols.read_committed.rows import Evaluator, Tables
+from protocols.read_committed.rows import Evaluator
 from protocols.read_committed.script import Statement
 from protocols.read_committed.state import Contents, Row, Transaction
 
@@ -18,12 +17,6 @@ def visible(transaction: Transaction, seen: Contents, table: str) -> dict[str, R
     """Returns the rows of a table that a statement sees: committed ones and its transaction's own."""
     rows = {**seen.get(table, {}), **transaction.changes.get(table, {})}
     return {identity: row for identity, row in rows.items() if not row.dead}
-
-
-def rows_and_values(transaction: Transaction, seen: Contents, names: Iterable[str]) -> tuple[Known, Tables]:
-    """Returns the rows of tables that a statement sees, and their values."""
-    rows = {name: visible(transaction, seen, name) for name in names}
-    return rows, {name: {key: row.values for key, row in each.items()} for name, each in rows.items()}
 
 
 def views_of(

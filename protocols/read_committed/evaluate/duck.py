@@ -49,6 +49,18 @@ class DuckEvaluator:
         self.columns[name] = tuple(column.name for column in columns)
         return name
 
+    def derive(self, name: str, query: str) -> None:
+        """Defines a table with the columns of a query. Raises StatementFailed."""
+        text = self._parse(query).sql("duckdb")
+        empty = f'SELECT *, CAST(NULL AS VARCHAR) AS "{ROW}" FROM ({text}) LIMIT 0'
+        columns = self._run(f"DESCRIBE SELECT * FROM ({text})").fetchall()
+        names = tuple(str(column[0]) for column in columns if column[0] != ROW)
+        if len(columns) != len(names):
+            chosen = f'SELECT * EXCLUDE ("{ROW}") FROM ({text})'
+            empty = f'SELECT *, CAST(NULL AS VARCHAR) AS "{ROW}" FROM ({chosen}) LIMIT 0'
+        self._run(f'CREATE OR REPLACE TABLE "{name}" AS {empty}')
+        self.columns[name] = names
+
     def drop(self, text: str) -> str:
         """Returns the name of the table that DROP TABLE names. Raises StatementFailed."""
         parsed = self._parse(text)

@@ -15,6 +15,7 @@ from campaign.faults.read_committed import READ_COMMITTED_FAULTS
 from campaign.protocols.read_committed import explore, random_script
 from dvs_model.check import Holds, Violated, check
 from dvs_model.names import Level
+from dvs_model.notation import parse, render
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.machine import RULES
 from protocols.read_committed.run import Run, interleavings, run
@@ -438,3 +439,102 @@ def test_a_statement_that_wakes_at_the_end_is_closed_too() -> None:
 def test_an_unknown_parameter_or_table_fails_the_statement() -> None:
     assert outcomes("T1: ALTER SESSION SET SPEED = 9", "T1")[0].startswith("fails: no parameter SPEED")
     assert outcomes("T1: SELECT * FROM nowhere", "T1")[0].startswith("fails: there is no table nowhere")
+
+
+DYNAMIC = """SETUP: CREATE TABLE t (id INT, n INT)
+SETUP: INSERT INTO t VALUES (1, 0)
+SETUP: CREATE TABLE u (id INT, m INT)
+SETUP: INSERT INTO u VALUES (1, 0)
+SETUP: CREATE DYNAMIC TABLE d TARGET_LAG = '1 minute' AS SELECT n FROM t
+SETUP: CREATE DYNAMIC TABLE e AS SELECT d.n + u.m AS both FROM d, u
+R: ALTER DYNAMIC TABLE e REFRESH
+R: BEGIN
+R: ALTER DYNAMIC TABLE {refreshed} REFRESH
+R: COMMIT
+T1: UPDATE t SET n = 1
+T1: UPDATE u SET m = 1
+T2: SELECT * FROM {read}
+"""
+
+
+def as_of_the_refresh(text: str) -> str:
+    """A history in which each reader starts at the data timestamp of the dynamic table that it reads."""
+    for reader, table, refresh in re.findall(r"\br(\d+)\(([de])(\d+)\)", text):
+        text = text.replace(f" s{reader} ", " ", 1)
+        text = re.sub(rf"(d{refresh}\({table}{refresh} \|[^)]*\))", rf"\1 s{reader}", text, count=1)
+    return text
+
+
+@pytest.mark.parametrize(("refreshed", "read"), [("e", "e"), ("d", "d"), ("d", "e"), ("e", "d")])
+def test_reading_one_dynamic_table_is_snapshot_isolation(refreshed: str, read: str) -> None:
+    script = script_of(DYNAMIC.format(refreshed=refreshed, read=read))
+    delayed = 0
+    for done in interleavings(script, DuckEvaluator()):
+        text = render(done.history)
+        moved = check(parse(as_of_the_refresh(text)))
+        assert isinstance(moved.levels[Level.PL_SI], Holds), text
+        # The snapshot is the one of the data timestamp, not of the moment of the query.
+        delayed += isinstance(check(done.history).levels[Level.PL_SI], Violated)
+    assert delayed > 20
+
+
+@pytest.mark.parametrize("read", ["d, e", "e, t", "d, t"])
+def test_reading_several_tables_is_read_committed(read: str) -> None:
+    found = explore(script_of(DYNAMIC.format(refreshed="d", read=read)))
+    assert found.levels["PL-2"] == "holds"
+    assert found.levels["PL-2+"] == "violated"
+
+
+def test_a_refresh_publishes_with_its_transaction_what_it_read_before() -> None:
+    script = """
+        R: ALTER DYNAMIC TABLE d REFRESH
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        R: BEGIN
+        R: ALTER DYNAMIC TABLE d REFRESH
+        T1: UPDATE t SET n = 2 WHERE id = 1
+        T2: SELECT * FROM d
+        R: COMMIT
+        T2: SELECT * FROM d
+    """
+    setup = "SETUP: CREATE DYNAMIC TABLE d AS SELECT SUM(n) AS s FROM t\n"
+    assert outcomes(setup + script, "T2") == ["returns 0; committed", "returns 1; committed"]
+    assert played(setup + script).contents["d"] == ((1,),)
+
+
+def test_one_refresh_of_a_table_waits_for_another_and_takes_the_later_timestamp() -> None:
+    script = """
+        R: BEGIN
+        R: ALTER DYNAMIC TABLE d REFRESH
+        S: ALTER DYNAMIC TABLE d REFRESH
+        T1: UPDATE t SET n = 7 WHERE id = 1
+        R: COMMIT
+        T2: SELECT * FROM d
+    """
+    setup = "SETUP: CREATE DYNAMIC TABLE d AS SELECT SUM(n) AS s FROM t\n"
+    assert outcomes(setup + script, "S") == ["waits", "refreshes d; committed"]
+    assert outcomes(setup + script, "T2") == ["returns 7; committed"]
+
+
+def test_what_a_dynamic_table_refuses() -> None:
+    setup = "SETUP: CREATE DYNAMIC TABLE d AS SELECT n FROM t\n"
+    script = """
+        T1: SELECT * FROM d
+        T1: INSERT INTO d VALUES (1)
+        T1: ALTER DYNAMIC TABLE nothing REFRESH
+        T1: BEGIN
+        T1: ALTER DYNAMIC TABLE d REFRESH
+        T1: ALTER DYNAMIC TABLE d REFRESH
+    """
+    found = outcomes(setup + script, "T1")
+    assert "d is not initialized; refresh it first" in found[0]
+    assert "d is a dynamic table; only its refresh writes it" in found[1]
+    assert "no dynamic table nothing; there are: d" in found[2]
+    assert "refreshed in this transaction already" in found[5]
+
+
+def test_a_dropped_table_is_gone() -> None:
+    script = "T1: DROP TABLE t\nT1: SELECT * FROM t\nT1: INSERT INTO t VALUES (1, 1)"
+    assert [outcome.partition(";")[0] for outcome in outcomes(script, "T1")[1:]] == [
+        "fails: there is no table t",
+        "fails: there is no table t",
+    ]
