@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
@@ -160,3 +162,85 @@ def test_unfenced_schedules_lose_updates_and_the_log_shows_it(tmp_path: Path) ->
         lost += value < successes
         assert isinstance(judged(path), Violated) == (value < successes)
     assert lost > 10
+
+
+SCHEDULES = 150
+"""Random schedules of two processes, fenced and unfenced each."""
+
+
+def counting(orders: Connection) -> None:
+    """A process that reads a count and writes one more, each when it is told; it tells what came of it."""
+    seen: tuple[int, int] | None = None
+    while (order := orders.recv()) is not None:
+        path, fenced = order
+        if seen is None:
+            # Value and version come from one object: between two of them the other process may commit.
+            table = DeltaTable(path)
+            found = QueryBuilder().register("t", table).execute("SELECT n FROM t").read_all()
+            seen = (table.version(), pa.table(found)["n"][0].as_py())
+            orders.send("read")
+            continue
+        (version, value), seen = seen, None
+        try:
+            if fenced:
+                overwrite_if_unchanged(path, rows((1, value + 1)), version)
+            else:
+                overwrite(path, rows((1, value + 1)), version)
+            orders.send("written")
+        except CommitFailedError:
+            orders.send("refused")
+
+
+@pytest.fixture
+def processes() -> Iterator[list[Connection]]:
+    """Two processes that count."""
+    context = multiprocessing.get_context("spawn")
+    pipes = [context.Pipe() for _ in range(2)]
+    started = [context.Process(target=counting, args=(there,), daemon=True) for _, there in pipes]
+    for process in started:
+        process.start()
+    yield [here for here, _ in pipes]
+    for (here, _), process in zip(pipes, started, strict=True):
+        here.send(None)
+        process.join(timeout=20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fenced", [True, False])
+def test_two_processes_lose_no_fenced_update(
+    fenced: bool, processes: list[Connection], tmp_path: Path
+) -> None:
+    random, lost, refused = Random(7), 0, 0
+    for number in range(SCHEDULES):
+        path = str(tmp_path / str(number))
+        write_deltalake(path, rows((1, 0)))
+        told: list[str] = []
+        # Both may be told before either has answered: then they run at the same moment.
+        pending: list[Connection] = []
+        for _ in range(8):
+            chosen = random.choice(processes)
+            if chosen in pending:
+                told += [each.recv() for each in pending]
+                pending = []
+            chosen.send((path, fenced))
+            pending.append(chosen)
+        told += [each.recv() for each in pending]
+        # Whoever has read is told to write, so that the next schedule begins with a read.
+        for process in processes:
+            process.send((path, fenced))
+            told.append(process.recv())
+            if told[-1] == "read":
+                process.send((path, fenced))
+                told.append(process.recv())
+        [(_, value)] = contents(path)
+        missing = told.count("written") - value
+        assert missing >= 0
+        lost += missing > 0
+        refused += told.count("refused")
+        assert isinstance(judged(path), Violated) == (missing > 0)
+    if fenced:
+        assert lost == 0
+        assert refused > 10
+    else:
+        # Two overwrites at the same moment may still conflict; one after the other they never do.
+        assert lost > 10
