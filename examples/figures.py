@@ -5,10 +5,21 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dvs import Derivations, Reading, check, parse
+from campaign.faults.intents import INTENT_FAULTS
+from dvs import Derivations, History, Reading, check, parse
+from protocols.data_plane.histories import history_of
+from protocols.data_plane.intents import intents_of
+from protocols.data_plane.resolve import resolve
+from protocols.data_plane.workloads import BANK
+from protocols.read_committed.evaluate.duck import DuckEvaluator
+from protocols.read_committed.run import run
+from protocols.read_committed.script import script_of
 from reports.history.drawing import draw, standalone
 
 HISTORIES = Path(__file__).parent / "histories"
+SCRIPTS = Path(__file__).parent / "protocols"
+UNFENCED = "w1(counter1) c1 r2(counter1) r3(counter1) w2(counter2) c2 w3(counter3) c3"
+"""The log of two unfenced overwrites, by its rows."""
 
 
 def figures() -> dict[str, str]:
@@ -22,7 +33,21 @@ def figures() -> dict[str, str]:
         "figure-1.svg": standalone(draw(check(history, Reading(Derivations.IGNORE)))),
         "figure-2.svg": standalone(draw(check(history))),
         "figure-two-tables.svg": standalone(draw(check(groups))),
+        "figure-lost-update.svg": standalone(draw(check(_scripted("lost-update.txt")))),
+        "figure-two-dynamic-tables.svg": standalone(draw(check(_scripted("two-dynamic-tables.txt")))),
+        "figure-aborted-read.svg": standalone(draw(check(_bank("intents-one-pass")))),
+        "figure-unfenced.svg": standalone(draw(check(parse(UNFENCED)))),
     }
+
+
+def _scripted(name: str) -> History:
+    return run(script_of((SCRIPTS / name).read_text(encoding="utf-8")), DuckEvaluator()).history
+
+
+def _bank(fault: str) -> History:
+    """The bank of document 003, resolved with a mistake."""
+    intents = intents_of(list(BANK))
+    return history_of(intents, resolve(intents, clauses=INTENT_FAULTS[fault]).to_rollback)
 
 
 if __name__ == "__main__":

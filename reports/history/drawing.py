@@ -11,7 +11,7 @@ from dvs_model.check import Checked
 from dvs_model.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
 from dvs_model.explain import edges_of
 from dvs_model.sentences import Sentences
-from dvs_model.verdict import Present
+from dvs_model.verdict import DirtyRead, Present
 
 STEP = 150
 RADIUS = 21
@@ -40,7 +40,8 @@ def standalone(drawing: Drawing) -> str:
     """Returns the picture as a file on its own, on white."""
     style = (
         "<style>text{font:13px sans-serif;text-anchor:middle;fill:#59626b}"
-        ".node circle{fill:#f3f4f5;stroke:#59626b}.node text{fill:#1c2024;font-weight:600}"
+        ".node circle{fill:#f3f4f5;stroke:#59626b}.node.aborted circle{stroke-dasharray:4 3}"
+        ".node text{fill:#1c2024;font-weight:600}"
         ".edge path{fill:none;stroke:#59626b;stroke-width:1.3}.edge.rw path{stroke-dasharray:6 4}"
         ".edge.strong path{stroke:#a3161f;stroke-width:2.4}.edge.strong text{fill:#a3161f}"
         ".plain{fill:#59626b}.strong{fill:#a3161f}</style>"
@@ -52,16 +53,24 @@ def standalone(drawing: Drawing) -> str:
 
 
 def draw(checked: Checked) -> Drawing:
-    """Returns a picture of the DSG, or of a large one the transactions of the evidence."""
+    """Returns a picture of the DSG, or of a large one the transactions of the evidence.
+
+    Reads of what must not be seen are drawn too; the transactions that wrote it may have aborted.
+    """
     evidence = [verdict.evidence[0] for verdict in checked.phenomena.values() if isinstance(verdict, Present)]
     strong = dict.fromkeys(edge for item in evidence for edge in edges_of(item))
-    txns = checked.analysis.facts.committed
+    dirty = [item for item in evidence if isinstance(item, DirtyRead)]
+    txns = list(checked.analysis.facts.committed)
     edges = _all_edges(checked) if len(txns) <= SMALL else None
     if edges is None:
         involved = {txn for edge in strong for txn in (edge.source, edge.target)}
+        involved |= {txn for item in dirty for txn in (item.reader, item.path[-1].txn)}
         txns = [txn for txn in txns if txn in involved]
+    for item in dirty:
+        if item.path[-1].txn not in txns:
+            txns.insert(txns.index(item.reader), item.path[-1].txn)
     shown = tuple(dict.fromkeys([*strong, *(edges or ())]))
-    return Drawing(_svg(checked, txns, shown, strong), edges is not None, shown)
+    return Drawing(_svg(checked, txns, shown, strong, dirty), edges is not None, shown)
 
 
 def _all_edges(checked: Checked) -> list[Edge] | None:
@@ -75,14 +84,23 @@ def _all_edges(checked: Checked) -> list[Edge] | None:
     return edges if len(edges) <= MOST_EDGES else None
 
 
-def _svg(checked: Checked, txns: Sequence[int], edges: Sequence[Edge], strong: Collection[Edge]) -> str:
+def _svg(
+    checked: Checked,
+    txns: Sequence[int],
+    edges: Sequence[Edge],
+    strong: Collection[Edge],
+    dirty: Sequence[DirtyRead],
+) -> str:
     places = {txn: 60 + STEP * number for number, txn in enumerate(txns)}
+    committed = set(checked.analysis.facts.committed)
     arcs = list(_arcs(checked, places, edges, strong))
+    arcs += [_dirty_arc(item, places, aborted=item.path[-1].txn not in committed) for item in dirty]
     above = max((arc.height for arc in arcs if arc.forward), default=0) * 0.75 + 56
     below = max((arc.height for arc in arcs if not arc.forward), default=0) * 0.75 + 56
     width = 120 + STEP * max(0, len(txns) - 1)
     nodes = "".join(
-        f'<g class="node"><circle cx="{x}" cy="0" r="{RADIUS}"/><text x="{x}" y="5">T{txn}</text></g>'
+        f'<g class="node{"" if txn in committed else " aborted"}">'
+        f'<circle cx="{x}" cy="0" r="{RADIUS}"/><text x="{x}" y="5">T{txn}</text></g>'
         for txn, x in places.items()
     )
     label = f"serialization graph of {len(txns)} transactions and {len(arcs)} edges"
@@ -134,6 +152,16 @@ class Arc:
             f'{self.end} {finish}" marker-end="url(#{marker})"/>'
             f'<text x="{middle}" y="{level:.0f}">{escape(self.label)}</text></g>'
         )
+
+
+def _dirty_arc(item: DirtyRead, places: Mapping[int, int], *, aborted: bool) -> Arc:
+    """Returns the read of a version that must not be seen, from its writer to the reader."""
+    start, end = places[item.path[-1].txn], places[item.reader]
+    label = f"wr {item.path[-1].obj} ({'aborted' if aborted else 'intermediate'})"
+    title = f"T{item.reader} has read {' from '.join(map(str, item.path))}"
+    return Arc(
+        start, end, LIFT * (abs(end - start) / STEP + 0.4), label, title, "edge wr strong", strong=True
+    )
 
 
 def _arcs(
