@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.cli.progress import steps_of
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -39,13 +40,10 @@ def command(
     """
     from campaign.audit.audit import Finding, audit
 
-    def progress(name: str, left: int) -> None:
-        if not as_json:
-            click.echo(f"{name} ({left} left)", err=True)
-
-    found = audit(
-        folder, only=tuple(name.lower() for name in only), sample=sample, seed=seed, progress=progress
-    )
+    with steps_of("auditing", quiet=as_json) as progress:
+        found = audit(
+            folder, only=tuple(name.lower() for name in only), sample=sample, seed=seed, progress=progress
+        )
     if html is not None:
         from reports.audit_page import audit_page
 

@@ -72,3 +72,30 @@ def progress_of(
                 bar.update(task, completed=done, figures=figures(tally))
 
             yield update
+
+
+@contextmanager
+def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
+    """The function to call before each step, with its name and how many are left, that one included.
+
+    A terminal gets a bar with the time left, other outputs a line for each step, `quiet` nothing.
+    """
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+
+        def line(name: str, left: int) -> None:
+            if not quiet:
+                click.echo(f"{name} ({left} left)", err=True)
+
+        yield line
+        return
+    with Progress(*COLUMNS, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None, figures="")
+        done = 0
+
+        def step(name: str, left: int) -> None:
+            nonlocal done
+            bar.update(task, completed=done, total=done + left, figures=name)
+            done += 1
+
+        yield step
