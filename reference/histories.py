@@ -169,11 +169,25 @@ class Reference:
         others = [other for other in self.commit if other != txn]
         if before is not None:
             arcs += [(i, j) for i in others for j in others if (i, j) in before]
-            arcs += [(i, node) for i in others for node in nodes if self.commit[i] < node[1]]
+            arcs += [
+                (i, node)
+                for i in others
+                for node in nodes
+                if self.seen_in_time(i, txn, node[1], edges, before)
+            ]
             arcs += [(nodes[-1], j) for j in others if nodes and (txn, j) in before]
         graph = nx.DiGraph(arcs)
         graph.add_nodes_from([*nodes, *others])
         return any(nx.has_path(graph, edge.target, ("event", edge.leaves)) for edge in leaving)
+
+    def seen_in_time(self, other: int, txn: int, event: int, edges: list[Edge], before: Pairs) -> bool:
+        """Whether every snapshot that explains the reads of T up to an event holds what another committed.
+
+        A snapshot is taken between the start of T and the event, after all commits from which T has read.
+        """
+        read_from = [e.source for e in edges if e.kind == "wr" and e.target == txn and e.enters <= event]
+        forced = (other, txn) in before or any(self.commit[other] < self.commit[s] for s in read_from)
+        return forced and self.commit[other] < event
 
     def mixed(self, *, generated: bool) -> set[int]:
         """The readers with G1-predB; `generated`: with G1-predA."""

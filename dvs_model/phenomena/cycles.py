@@ -66,7 +66,7 @@ def find_cycles(analysis: Analysis, scope: Scope, spec: CycleSpec, *, certain: b
             for edge in scope.edges(certain=certain):
                 edges_by_subject.setdefault(edge.obj, []).append(edge)
         case Subject.TRANSACTION:
-            return unfolded_cycles(analysis, scope, scope.edges(certain=certain))
+            return unfolded_cycles(analysis, scope, scope.edges(certain=certain), certain=certain)
         case Subject.READER:
             return update_cycles(scope.edges(certain=certain), analysis.facts.updates, scope.budget)
         case _:

@@ -4,6 +4,10 @@ Adya 1999, section 4.2.1 (PL-2L, the unfolded graph USG) and 4.3.2 (PL-MSR, the 
 reads and writes of T become nodes in their order; a cycle has exactly one anti-dependency, which leaves a
 read of T. So a search goes from that read over the anti-dependency, then along other edges, back to that read
 or an earlier one.
+
+For PL-MSR each node of T has a point of its own, from which its snapshot is. Points are not stated in a
+history, so the earliest are taken: not before T starts, and not before the commits of what T has read from up
+to the node. Later points only add start edges, so a cycle with the earliest ones is there with all.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from dvs_model.analysis import Analysis
 from dvs_model.clock import Clock
 from dvs_model.edges import Budget, Edge
 from dvs_model.graph import Kind
+from dvs_model.phenomena.overlaps import LateEdges
 from dvs_model.scope import Scope
 from dvs_model.search import CHEAP, Web, promising, reaches, web
 from dvs_model.verdict import Cycle
@@ -26,7 +31,9 @@ SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""
 
 
-def unfolded_cycles(analysis: Analysis, scope: Scope, edges: Sequence[Edge]) -> tuple[Cycle, ...]:
+def unfolded_cycles(
+    analysis: Analysis, scope: Scope, edges: Sequence[Edge], *, certain: bool
+) -> tuple[Cycle, ...]:
     """Returns a cycle with exactly one anti-dependency for each transaction whose unfolded graph has one."""
     clock = analysis.text_clock if scope.clock is not None else None
     others = [edge for edge in edges if edge.kind is not Kind.RW]
@@ -36,16 +43,37 @@ def unfolded_cycles(analysis: Analysis, scope: Scope, edges: Sequence[Edge]) -> 
     out: dict[int, list[Edge]] = {}
     for edge in others if candidates else ():
         out.setdefault(edge.source, []).append(edge)
+    read_from: dict[int, list[Edge]] = {}
+    if clock is not None and candidates:
+        # Of each read the latest commit behind it, also of transactions that no cycle passes.
+        latest = LateEdges(analysis.graph, clock, (Kind.WR,), lambda txn, note: float("-inf"))
+        for edge in latest.edges(certain=certain):
+            read_from.setdefault(edge.target, []).append(edge)
     starting = [] if clock is None else sorted(out, key=lambda txn: clock.starts[txn])
     starts = [] if clock is None else [clock.starts[txn] for txn in starting]
     cycles = []
     for reader, anti in candidates.items():
-        unfolded = Unfolded(analysis, clock, scope.budget, reader, out, starting, starts)
+        points = [] if clock is None else earliest_points(analysis, clock, reader, read_from.get(reader, ()))
+        unfolded = Unfolded(analysis, clock, scope.budget, reader, out, starting, starts, points)
         shown = (cycle for edge in anti if (cycle := unfolded.cycle(edge)) is not None)
         best = min(islice(shown, SHOWN_OF), key=len, default=None)
         if best is not None:
             cycles.append(Cycle(best, f"T{reader}"))
     return tuple(sorted(cycles, key=lambda cycle: (len(cycle.edges), cycle.subject)))
+
+
+def earliest_points(analysis: Analysis, clock: Clock, reader: int, read_from: Sequence[Edge]) -> list[float]:
+    """Returns for each read and write of a transaction the earliest point of its snapshot, on the clock."""
+    commits = sorted((entry_node(analysis, edge), clock.commits[edge.source]) for edge in read_from)
+    points: list[float] = []
+    latest, at = clock.starts[reader], 0
+    for node in analysis.nodes.get(reader, ()):
+        while at < len(commits) and commits[at][0] <= node:
+            latest = max(latest, commits[at][1])
+            at += 1
+        # What was read before its commit is G-MSRa; no point is after the node itself.
+        points.append(min(latest, node))
+    return points
 
 
 def _by_reader(
@@ -144,7 +172,8 @@ class Unfolded:
     """The graph with the reads and writes of one transaction T, the `reader`, as nodes.
 
     `out`: edges other than anti-dependencies by source. `starting`: their sources by start, at `starts`.
-    `entered`: how many of these, counted from the first, no start edge of this search has entered yet.
+    `points`: of each node the point of its snapshot, ascending. `entered`: how many of `starting`, counted
+    from the first, no start edge of this search has entered yet.
     """
 
     analysis: Analysis
@@ -154,6 +183,7 @@ class Unfolded:
     out: Mapping[int, list[Edge]]
     starting: list[int]
     starts: list[float]
+    points: list[float]
     entered: int = 0
 
     @property
@@ -191,13 +221,13 @@ class Unfolded:
             yield from self.in_time(txn, self.clock)
 
     def in_time(self, txn: int, clock: Clock) -> Iterator[tuple[Edge, int]]:
-        """Yields start edges: to T's first event after a commit, between others, and from T at its commit.
+        """Yields start edges: to T's first point after a commit, between others, and from T at its commit.
 
         Other transactions are entered once in a search, so those that an earlier step entered are left out.
         """
         commit = clock.commits[txn]
         if txn != self.reader:
-            place = bisect_right(self.nodes, commit)
+            place = bisect_right(self.points, commit)
             if place < len(self.nodes):
                 node = self.nodes[place]
                 yield Edge(Kind.TIME, txn, self.reader, event=node), node

@@ -87,8 +87,8 @@ def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
         ),
         (
             Ph.G_MSRB,
-            "s1 r1(y0) s2 w2(x2) c2 r1(x0) c1",
-            ("T1 read x at version 0, which T2's write replaced", "T2 committed before T1 read x"),
+            "s1 s2 w2(x2) c2 s3 w3(y3) c3 r1(y3) r1(x0) c1",
+            ("T1 read x at version 0, which T2's write replaced", "T2 committed before T1 read y"),
         ),
         (
             Ph.G0,
