@@ -70,6 +70,21 @@ class DeltaCommit:
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
     @property
+    def elsewhere(self) -> Mapping[str, int] | None:
+        """The versions of other tables that the writer says it has read, by `dvsReads`; None: it does not."""
+        try:
+            found = json.loads(str(self.info.get("dvsReads")))
+        except ValueError:
+            return None
+        whole = isinstance(found, dict) and all(type(version) is int for version in found.values())
+        return {str(name): version for name, version in found.items()} if whole else None
+
+    @property
+    def sources(self) -> Mapping[str, int]:
+        """The versions of tables that the commit has read as a whole, of other tables or by a refresh."""
+        return {**(self.elsewhere or {}), **self.frontier}
+
+    @property
     def overwrites(self) -> bool:
         """Whether the commit removes files without reading them."""
         parameters = self.info.get("operationParameters")
@@ -197,7 +212,7 @@ class _Tables:
 
     def reads(self, commit: DeltaCommit, txn: int) -> None:
         """Adds what a commit has read, as far as the log says it."""
-        for source, version in commit.frontier.items():
+        for source, version in commit.sources.items():
             self._version(txn, source, version, certain=True)
         if commit.stated is not None:
             self._version(txn, commit.table, commit.stated, certain=True)
@@ -277,7 +292,7 @@ def read(folders: Sequence[Path], name: str) -> Parsed | Refused:
                 raise HistoryError(f"two tables are named {each}; give each folder another name")
         commits = list(_in_order([list(commits_of(folder)) for folder in folders]))
         concurrent = _concurrent(commits)
-        kept = {(table, version) for commit in commits for table, version in commit.frontier.items()}
+        kept = {(table, version) for commit in commits for table, version in commit.sources.items()}
         kept |= {
             (commit.table, commit.read)
             for commit in commits
@@ -320,7 +335,8 @@ def _other_tables(commits: Sequence[DeltaCommit]) -> str:
     if len({commit.table for commit in commits}) == 1:
         return ""
     for commit in commits:
-        if commit.version and (commit.removed or commit.added) and not commit.frontier:
+        silent = not commit.frontier and commit.elsewhere is None
+        if commit.version and (commit.removed or commit.added) and silent:
             which = f"commit {commit.version} of {commit.table} ({commit.operation})"
             return f"{which} does not say what it has read of the other tables"
     return ""
@@ -333,7 +349,7 @@ def _in_order(tables: Sequence[Sequence[DeltaCommit]]) -> Iterator[DeltaCommit]:
     def due(table: str, version: int) -> Iterator[DeltaCommit]:
         while following.get(table) and following[table][-1].version <= version:
             commit = following[table].pop()
-            for source, needed in commit.frontier.items():
+            for source, needed in commit.sources.items():
                 if source != table:
                     yield from due(source, needed)
             yield commit

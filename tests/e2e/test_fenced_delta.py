@@ -244,3 +244,31 @@ def test_two_processes_lose_no_fenced_update(
     else:
         # Two overwrites at the same moment may still conflict; one after the other they never do.
         assert lost > 10
+
+
+def test_write_skew_between_tables_is_seen_where_the_writers_say_what_they_read(tmp_path: Path) -> None:
+    """Two doctors leave, each because the other one is on call."""
+    paths = {name: str(tmp_path / name) for name in ("ann", "ben")}
+    for path in paths.values():
+        write_deltalake(path, rows((1, 1)))
+    versions = {name: DeltaTable(path).version() for name, path in paths.items()}
+    for path in paths.values():
+        Handle(path, reads=versions).update({"n": "0"}, "id = 1")
+    parsed = delta.read([Path(path) for path in paths.values()], "doctors")
+    assert isinstance(parsed, Parsed)
+    assert parsed.unread == ""
+    levels = check(parsed.history).levels
+    assert isinstance(levels[Level.PL_3], Violated)
+    assert isinstance(levels[Level.PL_2_PLUS], Holds)
+
+
+def test_the_same_one_after_the_other_is_serializable(tmp_path: Path) -> None:
+    paths = {name: str(tmp_path / name) for name in ("ann", "ben")}
+    for path in paths.values():
+        write_deltalake(path, rows((1, 1)))
+    for path in paths.values():
+        versions = {name: DeltaTable(each).version() for name, each in paths.items()}
+        Handle(path, reads=versions).update({"n": "0"}, "id = 1")
+    parsed = delta.read([Path(path) for path in paths.values()], "doctors")
+    assert isinstance(parsed, Parsed)
+    assert isinstance(check(parsed.history).levels[Level.PL_3], Holds)

@@ -1,21 +1,28 @@
 """Fenced and unfenced writes of real Delta tables with delta-rs (document 004).
 
 Every commit states the version that its writer had read, as `dvsReadVersion`, so that `dvs check` can judge
-the log of the table.
+the log of the table. A writer that says which versions of other tables it has read (`reads`, by the names of
+their folders) states these as `dvsReads`: then the logs of several tables show write skew between them.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 READ = "dvsReadVersion"
+READS = "dvsReads"
+
+Reads = Mapping[str, int] | None
+"""By table the version that was read; None: nothing is said of other tables."""
 
 
-def _stated(version: int, retries: int | None = None) -> CommitProperties:
-    return CommitProperties(custom_metadata={READ: str(version)}, max_commit_retries=retries)
+def _stated(version: int, reads: Reads, retries: int | None = None) -> CommitProperties:
+    elsewhere = {} if reads is None else {READS: json.dumps(dict(reads))}
+    return CommitProperties(custom_metadata={READ: str(version), **elsewhere}, max_commit_retries=retries)
 
 
 class Handle:
@@ -26,8 +33,9 @@ class Handle:
     on its own write.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, reads: Reads = None) -> None:
         self.path = path
+        self.reads = reads
         self.version = DeltaTable(path).version()
 
     def _pinned(self) -> DeltaTable:
@@ -38,13 +46,15 @@ class Handle:
 
     def delete(self, predicate: str) -> None:
         """Deletes rows."""
-        self._pinned().delete(predicate, commit_properties=_stated(self.version))
+        self._pinned().delete(predicate, commit_properties=_stated(self.version, self.reads))
         self._moved()
 
     def update(self, updates: Mapping[str, str], predicate: str | None = None) -> None:
         """Updates rows; `updates`: by column an SQL expression."""
         self._pinned().update(
-            updates=dict(updates), predicate=predicate, commit_properties=_stated(self.version)
+            updates=dict(updates),
+            predicate=predicate,
+            commit_properties=_stated(self.version, self.reads),
         )
         self._moved()
 
@@ -54,25 +64,29 @@ class Handle:
         `rows`: an Arrow table.
         """
         merging = self._pinned().merge(
-            rows, predicate, source_alias="s", target_alias="t", commit_properties=_stated(self.version)
+            rows,
+            predicate,
+            source_alias="s",
+            target_alias="t",
+            commit_properties=_stated(self.version, self.reads),
         )
         merging.when_matched_update_all().when_not_matched_insert_all().execute()
         self._moved()
 
 
-def append_if_unchanged(path: str, rows: Any, read_version: int) -> None:
+def append_if_unchanged(path: str, rows: Any, read_version: int, reads: Reads = None) -> None:
     """Appends rows, or raises CommitFailedError if any commit has landed since a version."""
     pinned = DeltaTable(path, version=read_version)
-    write_deltalake(pinned, rows, mode="append", commit_properties=_stated(read_version, retries=0))
+    write_deltalake(pinned, rows, mode="append", commit_properties=_stated(read_version, reads, retries=0))
 
 
-def overwrite_if_unchanged(path: str, rows: Any, read_version: int) -> None:
+def overwrite_if_unchanged(path: str, rows: Any, read_version: int, reads: Reads = None) -> None:
     """Replaces all rows, or raises CommitFailedError if any commit has landed since a version."""
     pinned = DeltaTable(path, version=read_version)
-    write_deltalake(pinned, rows, mode="overwrite", commit_properties=_stated(read_version, retries=0))
+    write_deltalake(pinned, rows, mode="overwrite", commit_properties=_stated(read_version, reads, retries=0))
 
 
-def replace_where(path: str, rows: Any, predicate: str, read_version: int) -> None:
+def replace_where(path: str, rows: Any, predicate: str, read_version: int, reads: Reads = None) -> None:
     """Replaces the rows that a predicate selects, or raises CommitFailedError as the others do."""
     pinned = DeltaTable(path, version=read_version)
     write_deltalake(
@@ -80,7 +94,7 @@ def replace_where(path: str, rows: Any, predicate: str, read_version: int) -> No
         rows,
         mode="overwrite",
         predicate=predicate,
-        commit_properties=_stated(read_version, retries=0),
+        commit_properties=_stated(read_version, reads, retries=0),
     )
 
 
@@ -89,7 +103,7 @@ def append(path: str, rows: Any) -> None:
     write_deltalake(path, rows, mode="append")
 
 
-def overwrite(path: str, rows: Any, read_version: int | None = None) -> None:
+def overwrite(path: str, rows: Any, read_version: int | None = None, reads: Reads = None) -> None:
     """Replaces all rows, whatever the table is now; `read_version`: what the writer had read, for the log."""
-    stated = None if read_version is None else _stated(read_version)
+    stated = None if read_version is None else _stated(read_version, reads)
     write_deltalake(path, rows, mode="overwrite", commit_properties=stated)

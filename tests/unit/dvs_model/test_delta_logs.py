@@ -212,3 +212,18 @@ def test_a_long_log_is_read_in_linear_time(tmp_path: Path) -> None:
     found = read(table(tmp_path / "t", commits))
     assert len(found.history.transactions()) == 3_000
     assert isinstance(check(found.history).levels[Level.PL_3], Holds)
+
+
+def test_reads_of_other_tables_that_cannot_be_understood_say_nothing(tmp_path: Path) -> None:
+    for number, words in enumerate(('["a"]', '{"a": "1"}', "{", '{"a": true}')):
+        first = table(tmp_path / f"a{number}", [({}, [], ["x"])])
+        info = {"readVersion": 0, "dvsReads": words}
+        second = table(tmp_path / f"b{number}", [({}, [], ["y"]), (info, ["y"], ["z"])])
+        assert "does not say what it has read of the other tables" in read(first, second).unread
+
+
+def test_a_read_of_a_table_that_was_not_given_is_unknown(tmp_path: Path) -> None:
+    first = table(tmp_path / "a", [({}, [], ["x"])])
+    info = {"readVersion": 0, "dvsReads": '{"other": 3}'}
+    second = table(tmp_path / "b", [({}, [], ["y"]), (info, ["y"], ["z"])])
+    assert "version 3 of other" in read(first, second).unread
