@@ -18,12 +18,12 @@ PROMISED = {"read-committed": "PL-2", "repeatable-read": "PL-SI"}
 """By PostgreSQL's level what it must keep; its REPEATABLE READ is snapshot isolation."""
 
 
-def on_postgres(script: Script, level: str, most: int, as_json: bool) -> ExitCode:
-    """Runs a script in at most `most` orders on a server of its own; with 1 in the order of its text.
+def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> ExitCode:
+    """Runs a script in at most `most` orders on a server of its own; None: only in the order of its text.
 
     Raises CampaignError: there is no PostgreSQL; ScriptError, StatementFailed: the script cannot be run.
     """
-    from campaign.protocols.postgres import beside
+    from campaign.protocols.postgres import beside, orders
     from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
     from protocols.read_committed.on_postgres.server import PostgresMissing, started
 
@@ -32,7 +32,8 @@ def on_postgres(script: Script, level: str, most: int, as_json: bool) -> ExitCod
             postgres = Postgres(server.address)
             try:
                 isolation = Isolation(level.replace("-", " "))
-                found = beside(script, postgres, isolation, most, as_written=most == 1)
+                scripts = [script] if most is None else orders(script)
+                found = beside(scripts, postgres, isolation, most or 1)
             finally:
                 postgres.close()
     except PostgresMissing as error:
@@ -40,11 +41,11 @@ def on_postgres(script: Script, level: str, most: int, as_json: bool) -> ExitCod
     if as_json:
         click.echo(json.dumps({**_document(found), "postgres": level, "promised": PROMISED[level]}))
     else:
-        _print(found, level, one=most == 1)
+        _print(found, level, one=most is None)
     match found.levels[PROMISED[level]]:
         case "violated":
             return ExitCode.FAILED
-        case "holds" if found.complete or most == 1:
+        case "holds" if found.complete:
             return ExitCode.OK
         case _:
             return ExitCode.UNKNOWN

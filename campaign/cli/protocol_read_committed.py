@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--most", type=click.IntRange(1), default=20_000, show_default=True, help="Most orders with --explore."
 )
-@click.option("--fault", help="Plant a mistake: dirty-statement-read, no-locks.")
+@click.option("--fault", help="Plant a mistake: dirty-statement-read, no-locks, stale-upstream.")
 @click.option(
     "--postgres",
     type=click.Choice(["read-committed", "repeatable-read"]),
@@ -58,7 +58,7 @@ def read_committed(
         with click.open_file(str(script), encoding="utf-8") as file:
             read = script_of(file.read())
         if postgres is not None:
-            return on_postgres(read, postgres, most if explore else 1, as_json)
+            return on_postgres(read, postgres, most if explore else None, as_json)
         return _explored(read, rules, most, as_json) if explore else _once(read, rules, as_json)
     except (ScriptError, StatementFailed) as error:
         raise CampaignError(f"{script}: {error}") from error

@@ -20,5 +20,6 @@ def _with_uncommitted(committed: Contents, others: Sequence[Transaction]) -> Con
 READ_COMMITTED_FAULTS: Mapping[str, Rules] = {
     "dirty-statement-read": replace(RULES, seen=_with_uncommitted),
     "no-locks": replace(RULES, locks=False),
+    "stale-upstream": replace(RULES, together=False),
 }
 """By name the rules with the mistake."""

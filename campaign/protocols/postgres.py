@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
-from campaign.protocols.read_committed import Judged
-from dvs_model.check import Holds, Violated, check
+from campaign.protocols.read_committed import Judged, add_levels
+from dvs_model.check import check
+from dvs_model.history import Commit
 from dvs_model.names import Level
 from protocols.read_committed.anomalies import anomalies
 from protocols.read_committed.evaluate.duck import DuckEvaluator
@@ -45,8 +46,9 @@ class Difference:
 class Beside:
     """What orders of a script showed on both sides.
 
-    `levels`: by name, on PostgreSQL: holds only if it holds in every order. `differences`: by kind the orders
-    that show it, and the first one. `first`: by anomaly the shortest run on PostgreSQL; `last`: the last run.
+    `levels`: by name, on PostgreSQL: holds only if it holds in every order that commits something; unknown if
+    none does. `counts`: by kind of difference the orders that show it; `examples`: the first
+    one. `first`: by anomaly the shortest run on PostgreSQL; `last`: the last run.
     """
 
     orders: int
@@ -140,10 +142,8 @@ def shuffled(script: Script, random: Random) -> Script:
     return _ordered(script, names)
 
 
-def beside(
-    script: Script, postgres: Postgres, isolation: Isolation, most: int, *, as_written: bool = False
-) -> Beside:
-    """Runs a script in at most `most` orders on both sides; `as_written`: only in the order of its text.
+def beside(scripts: Iterable[Script], postgres: Postgres, isolation: Isolation, most: int) -> Beside:
+    """Runs the orders of a script, at least one, at most `most`, on both sides.
 
     Raises ScriptError: PostgreSQL has no such statement; StatementFailed: SETUP cannot be run.
     """
@@ -152,10 +152,10 @@ def beside(
     counts, named_counts = Counter[Kind](), Counter[str]()
     examples: dict[Kind, Difference] = {}
     first: dict[str, Judged] = {}
-    done = same = 0
+    done = same = committing = 0
     complete = True
     last: Judged | None = None
-    for ordered in [script] if as_written else orders(script):
+    for ordered in scripts:
         if done == most:
             complete = False
             break
@@ -168,15 +168,15 @@ def beside(
             examples.setdefault(each.kind, each)
         checked, named = check(real.history), anomalies(real.history)
         last = real, checked, named
-        for level, verdict in checked.levels.items():
-            if isinstance(verdict, Violated):
-                levels[level.value] = "violated"
-            elif not isinstance(verdict, Holds) and levels[level.value] == "holds":
-                levels[level.value] = "unknown"
+        if any(isinstance(event, Commit) for event in real.history.shown_events()):
+            committing += 1
+            add_levels(levels, checked)
         for name in named:
             named_counts[name] += 1
             if name not in first or len(real.history.events) < len(first[name][0].history.events):
                 first[name] = real, checked, named
     # A script has a statement, so there is an order.
     assert last is not None
+    if not committing:
+        levels = dict.fromkeys(levels, "unknown")
     return Beside(done, complete, same, levels, counts, examples, named_counts, first, last)

@@ -56,17 +56,22 @@ def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explore
         if text not in known:
             known[text] = check(done.history), anomalies(done.history)
         checked, named = known[text]
-        for level, verdict in checked.levels.items():
-            if isinstance(verdict, Violated):
-                levels[level.value] = "violated"
-            elif not isinstance(verdict, Holds) and levels[level.value] == "holds":
-                levels[level.value] = "unknown"
+        add_levels(levels, checked)
         for name in named:
             counts[name] += 1
             if name not in first or _size(done) < _size(first[name][0]):
                 first[name] = done, checked, named
     ordered = dict(sorted(first.items(), key=lambda item: _size(item[1][0])))
     return Explored(orders, complete, levels, ordered, counts)
+
+
+def add_levels(levels: dict[str, str], checked: Checked) -> None:
+    """Adds the verdicts on one order to those on all: a level holds only if it holds in every order."""
+    for level, verdict in checked.levels.items():
+        if isinstance(verdict, Violated):
+            levels[level.value] = "violated"
+        elif not isinstance(verdict, Holds) and levels[level.value] == "holds":
+            levels[level.value] = "unknown"
 
 
 STATEMENTS = (

@@ -38,15 +38,18 @@ class Dynamic:
     definitions: dict[str, Definition] = field(default_factory=dict)
     results: dict[Name, Selection] = field(default_factory=dict)
 
-    def define(self, text: str, evaluator: Evaluator, partition: int) -> str:
+    def define(self, text: str, evaluator: Evaluator, partition: int, taken: Sequence[str]) -> str:
         """Adds a dynamic table, which nobody can read before its first refresh; returns its name.
 
-        Raises StatementFailed: it is not in the form CREATE DYNAMIC TABLE name [option = value] AS query.
+        `taken`: the names of the tables that exist. Raises StatementFailed: it is not in the form CREATE
+        DYNAMIC TABLE name [option = value] AS query, or there is such a table.
         """
         found = CREATE.fullmatch(text)
         if found is None:
             raise StatementFailed(f"{text[:60]!r} is not CREATE DYNAMIC TABLE name AS SELECT ...")
         name, query = found["name"].lower(), found["query"]
+        if name in taken:
+            raise StatementFailed(f"there is a table {name} already")
         sources = evaluator.reads(query)
         evaluator.derive(name, query)
         self.definitions[name] = Definition(query, sources, partition)
@@ -95,16 +98,16 @@ class Dynamic:
         return rows, values
 
     def refresh(
-        self, evaluator: Evaluator, transaction: Transaction, seen: Contents, name: str
+        self, evaluator: Evaluator, transaction: Transaction, seen: Contents, name: str, *, together: bool
     ) -> Mapping[str, tuple[Name, Sequence[Name]]]:
-        """Refreshes a dynamic table and those below it; returns each version with its sources.
+        """Refreshes a dynamic table, `together` with those below it; returns each version with its sources.
 
         Raises StatementFailed: one was refreshed in this transaction before, or the query fails.
         """
         derived: dict[str, tuple[Name, Sequence[Name]]] = {}
         # What its own transaction has written is no committed data of a data timestamp.
         reading = Transaction(transaction.number, transaction.owner, "", True, 0)
-        for table in self.upstream(name):
+        for table in self.upstream(name) if together else [name]:
             if table in transaction.changes:
                 raise StatementFailed(f"{table} was refreshed in this transaction already")
             definition = self.definitions[table]

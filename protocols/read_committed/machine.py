@@ -29,12 +29,14 @@ class Rules:
 
     `seen`: the rows that a statement sees besides its own: from what was committed when it began, and from
     what other open transactions have written. `locks`: whether UPDATE, DELETE and MERGE take partition locks.
-    `victim`: chooses among the statements of a deadlock, by their numbers.
+    `victim`: chooses among the statements of a deadlock, by their numbers. `together`: whether a refresh
+    refreshes the dynamic tables that it reads as of its own data timestamp.
     """
 
     seen: Callable[[Contents, Sequence[Transaction]], Contents] = lambda committed, others: committed
     locks: bool = True
     victim: Callable[[Sequence[int]], int] = max
+    together: bool = True
 
 
 RULES = Rules()
@@ -343,7 +345,9 @@ class Machine:
     def _refresh(self, transaction: Transaction, statement: Statement) -> str:
         # The data timestamp is the moment at which the lock is there, so that it never goes back.
         name = statement.word("table").lower()
-        derived = self.dynamic.refresh(self.evaluator, transaction, self.committed, name)
+        derived = self.dynamic.refresh(
+            self.evaluator, transaction, self.committed, name, together=self.rules.together
+        )
         for version, sources in derived.values():
             self.recorder.derive(transaction, version, sources)
         return f"refreshes {', '.join(derived)}"
@@ -423,7 +427,9 @@ class Machine:
         match first:
             case "CREATE" if "DYNAMIC" in statement.text.upper().split()[:2]:
                 self.partitions += 1
-                name = self.dynamic.define(statement.text, self.evaluator, self.partitions)
+                name = self.dynamic.define(
+                    statement.text, self.evaluator, self.partitions, tuple(self.committed)
+                )
                 self.committed = {**self.committed, name: {}}
             case "CREATE":
                 name = self.evaluator.named(statement.text)
@@ -434,6 +440,8 @@ class Machine:
                 name = self.evaluator.drop(statement.text)
                 if name not in self.committed:
                     raise StatementFailed(f"there is no table {name}")
+                if name in self.dynamic.definitions:
+                    raise StatementFailed(f"{name} is a dynamic table; the model does not drop those")
                 self.committed = {table: rows for table, rows in self.committed.items() if table != name}
             case _:
                 raise StatementFailed(f"the model has no {first}; it has CREATE TABLE and DROP TABLE")

@@ -81,6 +81,14 @@ def test_rows_for_which_the_predicate_is_null_stay(spark: SparkSession, path: st
     assert {value for _, value in contents(spark, path)} == {8, 0, 3}
 
 
+def test_rows_of_other_columns_are_refused_and_damage_nothing(spark: SparkSession, path: str) -> None:
+    for columns in ("id STRING, n BIGINT", "id ARRAY<BIGINT>, n BIGINT"):
+        with pytest.raises(PySparkException):
+            append_if_unchanged(spark, path, spark.createDataFrame([], columns), 1)
+    append_if_unchanged(spark, path, spark.createDataFrame([(7, 3)], "n BIGINT, id BIGINT"), 1)
+    assert contents(spark, path) == {(1, 0), (2, 0), (3, 7)}
+
+
 def test_sparks_own_update_is_not_fenced_to_what_was_read_before(spark: SparkSession, path: str) -> None:
     [read] = [row["n"] for row in spark.read.format("delta").load(path).where("id = 1").collect()]
     Handle(path).update({"n": "50"}, "id = 1")

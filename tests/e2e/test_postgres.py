@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -41,7 +42,7 @@ def played(postgres: Postgres, script: str, isolation: Isolation = Isolation.REA
 
 
 def compared(postgres: Postgres, script: str, isolation: Isolation = Isolation.READ_COMMITTED) -> Beside:
-    return beside(script_of(TABLE + script), postgres, isolation, 1, as_written=True)
+    return beside([script_of(TABLE + script)], postgres, isolation, 1)
 
 
 BOTH_COUNT = """
@@ -153,10 +154,56 @@ def test_deleted_rows_are_dead_in_what_others_see(postgres: Postgres) -> None:
     assert isinstance(check(done.history).levels[Level.PL_3], Holds)
 
 
+def test_a_statement_that_cannot_be_read_ends_the_transaction_there(postgres: Postgres) -> None:
+    for wrong in ("UPDATE nowhere SET n = 5", "SELECT FROM WHERE"):
+        script = f"""
+            T1: BEGIN
+            T1: UPDATE t SET n = 5 WHERE id = 1
+            T1: {wrong}
+            T1: COMMIT
+        """
+        found = compared(postgres, script)
+        assert found.examples[Kind.CONTENTS].postgres == "(1, 0), (2, 0)"
+        # Nothing commits, so nothing is known of a level.
+        assert set(found.levels.values()) == {"unknown"}
+
+
+def test_a_parameter_after_an_error_is_refused_there(postgres: Postgres) -> None:
+    script = """
+        T1: BEGIN
+        T1: SELECT n FROM nowhere
+        T1: ALTER SESSION SET LOCK_TIMEOUT = 0
+        T1: COMMIT
+    """
+    said = [line.outcome for line in played(postgres, script).lines]
+    assert "current transaction is aborted" in said[2]
+
+
+def test_select_for_update_reads_what_it_waited_for(postgres: Postgres) -> None:
+    script = """
+        T1: BEGIN
+        T2: BEGIN
+        T1: SELECT n FROM t WHERE id = 1 FOR UPDATE
+        T2: SELECT n FROM t WHERE id = 1 FOR UPDATE
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: COMMIT
+        T2: UPDATE t SET n = 2 WHERE id = 1
+        T2: COMMIT
+    """
+    found = compared(postgres, script)
+    assert not found.last[2]
+    assert found.levels["PL-3"] == "holds"
+    assert "r2(t_a_1)" in render(found.last[0].history)
+    assert "leave out FOR UPDATE" in found.examples[Kind.FAILS_HERE].model
+
+
+SCRIPTS = int(os.environ.get("DVS_SCRIPTS", "25"))
+
+
 def test_random_scripts_keep_what_postgresql_promises(postgres: Postgres) -> None:
     random = Random(11)
     lower = 0
-    for _ in range(25):
+    for _ in range(SCRIPTS):
         script = shuffled(random_script(random), random)
         committed = check(postgres.run(script, Isolation.READ_COMMITTED).history).levels
         assert isinstance(committed[Level.PL_2], Holds), script
@@ -193,6 +240,10 @@ def test_the_command_shows_both(tmp_path: Path, postgres: Postgres) -> None:
     document = json.loads(explored.output)
     assert document["orders"] == 3
     assert document["levels"]["PL-SI"] == "holds"
+    # One of many orders is not all of them.
+    one = CliRunner().invoke(main, [*command, "--explore", "--most", "1"])
+    assert one.exit_code == 3
+    assert "there are more" in one.output
 
 
 def test_without_a_server_the_command_says_what_to_install(

@@ -2,7 +2,8 @@
 
 Delete, update and merge of Spark read the newest version when they run: a read before them is not fenced.
 Here a transaction of Delta begins at the version that was read and counts as having read the whole table: any
-commit since then that changed data makes it fail. Delta records that version as `readVersion`.
+commit since then that changed data makes it fail. Delta records that version as `readVersion`. Rows get the
+table's columns and types, or are refused with an error of Spark before anything is written.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def _commit(spark: SparkSession, path: str, rows: DataFrame, version: int, *, re
     snapshot = log.getSnapshotAt(version, none, none, False)
     transaction = log.startTransaction(none, jvm.scala.Some(snapshot))
     transaction.readWholeTable()
-    frame: Any = rows
+    columns = spark.read.format("delta").option("versionAsOf", version).load(path).schema
+    # Delta checks no schema here: files with other columns would damage the table.
+    frame: Any = rows.to(columns)
     written = transaction.writeFiles(frame._jdf)  # noqa: SLF001
     actions = jvm.java.util.ArrayList()
     for at in range(written.size()):

@@ -141,8 +141,11 @@ class DuckEvaluator:
         return Changed(table, updated, tuple(deleted), tuple(inserted))
 
     def _select(self, text: str, tables: Tables) -> Selection:
+        parsed = self._parse(text)
+        if parsed.args.get("locks"):
+            raise StatementFailed("a query takes no locks here: leave out FOR UPDATE")
         self._load(tables)
-        result = self._run(self._parse(text).sql("duckdb"))
+        result = self._run(parsed.sql("duckdb"))
         # A star stands for the hidden column too.
         shown = [number for number, column in enumerate(result.description) if column[0] != ROW]
         return tuple(tuple(row[number] for number in shown) for row in result.fetchall())

@@ -22,7 +22,6 @@ class Answer:
     error: str
     rows: tuple[tuple[object, ...], ...] | None
     changed: int
-    status: str
 
 
 @dataclass(slots=True)
@@ -66,17 +65,16 @@ class Asynchronous:
         while (result := low.get_result()) is not None:
             last = result
         if last is None:
-            return Answer("", None, 0, "")
+            return Answer("", None, 0)
         if last.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             words = last.error_field(DiagnosticField.MESSAGE_PRIMARY) or b"an error without a message"
-            return Answer(words.decode(errors="replace"), None, 0, "")
+            return Answer(words.decode(errors="replace"), None, 0)
         rows = None
         if last.status == ExecStatus.TUPLES_OK:
             reader = Transformer(self.connection)
             reader.set_pgresult(last)
             rows = tuple(reader.load_rows(0, last.ntuples, tuple))
-        status = (last.command_status or b"").decode()
-        return Answer("", rows, last.command_tuples or 0, status)
+        return Answer("", rows, last.command_tuples or 0)
 
     def ask(self, text: str) -> list[tuple[object, ...]]:
         """Runs a query and returns its rows. Raises psycopg.Error."""

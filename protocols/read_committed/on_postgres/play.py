@@ -18,7 +18,7 @@ from dvs_model.draft import Name
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.evaluate.postgres import in_postgres
 from protocols.read_committed.on_postgres.connection import Answer, Asynchronous
-from protocols.read_committed.on_postgres.rows import FUNCTION, TRIGGER, Deleted, Places
+from protocols.read_committed.on_postgres.rows import FUNCTION, TRIGGER, Deleted, Places, Report
 from protocols.read_committed.recording import Recorder, TableView
 from protocols.read_committed.rows import StatementFailed
 from protocols.read_committed.script import Kind, Script, Statement
@@ -67,18 +67,18 @@ class Playing:
     def step(self, name: str) -> None:
         """Runs the next statement of a session, until it ends or waits; others may end as well."""
         session, statement = self.sessions[name], self.left[name].pop(0)
+        text = statement.text
         if statement.kind is Kind.SET:
-            session.link.run("SET lock_timeout = '1ms'")
-            self._say(session, statement, "set")
-            return
-        try:
-            text = in_postgres(statement.text) if statement.kind not in _ENDS else statement.text
-            self._look(session, statement)
-        except StatementFailed as error:
-            self._say(session, statement, f"fails: {error}")
-            return
-        if statement.kind not in _ENDS and not session.failed:
-            self._start(session)
+            text = "SET lock_timeout = '1ms'"
+        elif statement.kind not in _ENDS:
+            try:
+                text = in_postgres(statement.text)
+                self._look(session, statement)
+            except StatementFailed as error:
+                # What cannot be recorded must fail there too: an error ends the transaction.
+                text = _failing(str(error))
+            if not session.failed:
+                self._start(session)
         session.running, session.waited = statement, False
         session.link.send(text)
         self._settle(session)
@@ -95,7 +95,7 @@ class Playing:
     def _look(self, session: Session, statement: Statement) -> None:
         """Asks what a statement will see. Raises StatementFailed: it names an unknown table."""
         session.snapshot = {}
-        if statement.kind not in (Kind.SELECT, Kind.INSERT, Kind.CHANGE) or session.failed:
+        if session.failed:
             return
         names = [*self.evaluator.reads(statement.text)]
         if statement.kind is Kind.CHANGE:
@@ -163,7 +163,9 @@ class Playing:
         statement = session.running
         assert statement is not None
         session.running = None
-        if statement.kind in _ENDS:
+        if statement.kind is Kind.SET and not answer.error:
+            self._say(session, statement, "set")
+        elif statement.kind in _ENDS:
             self._bounds(session, statement, answer)
         elif answer.error:
             self._failed(session, statement, answer)
@@ -223,12 +225,17 @@ class Playing:
         changes = statement.kind is Kind.CHANGE
         target = "" if statement.kind is Kind.SELECT else self.evaluator.target(statement.text)
         sources = [name for name in self.evaluator.reads(statement.text) if not changes or name != target]
-        self.recorder.read(transaction, [self._view(session, statement, name, {}) for name in sources])
+        # A query waits only if it locks what it reads (FOR UPDATE).
+        locks = session.waited and statement.kind is not Kind.INSERT
+        views = {
+            name: self._view(session, statement, name, self._again(session, statement, name) if locks else {})
+            for name in dict.fromkeys([*sources, *([target] if changes else [])])
+        }
+        self.recorder.read(transaction, [views[name] for name in sources])
         if changes:
-            again = self._again(session, statement, target) if session.waited else {}
-            self.recorder.write_where(transaction, self._view(session, statement, target, again))
+            self.recorder.write_where(transaction, views[target])
         for report in session.link.reports:
-            self._wrote(transaction, report.table, report.old, report.new, report.values, report.xid)
+            self._wrote(transaction, report)
         if statement.kind is Kind.SELECT:
             shown = (str(row[0] if len(row) == 1 else row) for row in answer.rows or ())
             return f"returns {', '.join(shown) or 'no row'}"
@@ -243,33 +250,29 @@ class Playing:
 
     def _again(self, session: Session, statement: Statement, table: str) -> dict[str, Name]:
         """The versions of rows that a statement evaluated after it had waited."""
-        olds = (self.places.at[table, each.old] for each in session.link.reports if each.old is not None)
-        again = {version.obj: version for version in olds}
+        reports = [each for each in session.link.reports if each.table == table]
+        again = {
+            version.obj: version
+            for version in (self.places.at[table, each.old] for each in reports if each.old is not None)
+        }
         condition = self.evaluator.condition(statement.text, table)
-        if " WHERE " in condition:
+        if " WHERE " in condition or statement.kind is Kind.SELECT:
             for version in self._view(session, statement, table, {}).chosen:
                 again.setdefault(version.obj, self.places.newest.get(version.obj, version))
         return again
 
-    def _wrote(
-        self,
-        transaction: Transaction,
-        table: str,
-        old: str | None,
-        new: str | None,
-        values: tuple[object, ...] | None,
-        xid: str,
-    ) -> None:
-        row = self.recorder.new_row(table) if old is None else self.places.at[table, old].obj
+    def _wrote(self, transaction: Transaction, report: Report) -> None:
+        table, places = report.table, self.places
+        row = self.recorder.new_row(table) if report.old is None else places.at[table, report.old].obj
         number = transaction.counts[row] = transaction.counts.get(row, 0) + 1
-        if values is None or new is None:
+        if report.values is None or report.new is None:
             version = self.recorder.delete(transaction, row, number)
-            deletions = self.places.deleted.setdefault(table, {}).setdefault(row, [])
-            deletions.append(Deleted(version, xid, transaction.number))
+            deletions = places.deleted.setdefault(table, {}).setdefault(row, [])
+            deletions.append(Deleted(version, report.xid, transaction.number))
             return
-        version = self.recorder.write(transaction, row, number, values)
-        self.places.at[table, new] = version
-        self.places.values[version] = values
+        version = self.recorder.write(transaction, row, number, report.values)
+        places.at[table, report.new] = version
+        places.values[version] = report.values
 
     def _say(self, session: Session, statement: Statement, outcome: str) -> None:
         self.lines.append(Line(0, session.name, statement.text, outcome))
@@ -289,7 +292,7 @@ class Playing:
             except psycopg.Error as error:
                 raise StatementFailed(f"line {statement.line}: {str(error).splitlines()[0]}") from error
             for each in self.observer.reports:
-                self._wrote(setup, each.table, each.old, each.new, each.values, each.xid)
+                self._wrote(setup, each)
         for version in _last_of(setup, self.places):
             self.places.newest[version.obj] = version
 
@@ -307,6 +310,12 @@ class Playing:
 
 
 _ENDS = (Kind.BEGIN, Kind.COMMIT, Kind.ROLLBACK)
+
+
+def _failing(why: str) -> str:
+    """Returns a statement that fails with a message."""
+    quoted = why.replace("'", "''").replace("$", "")
+    return f"DO $$ BEGIN RAISE EXCEPTION USING MESSAGE = '{quoted}'; END $$"
 
 
 def _last_of(transaction: Transaction, places: Places) -> list[Name]:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+
 START_LIMIT_S = 60
 USER = "dvs"
 
@@ -22,6 +24,8 @@ SETTINGS = (
     "deadlock_timeout=20ms",
     # Nothing may run that a script does not name.
     "autovacuum=off",
+    # A statement that never ends must not hold up a script for ever.
+    "statement_timeout=60s",
     # The folder is thrown away.
     "fsync=off",
     "full_page_writes=off",
@@ -120,8 +124,6 @@ def _free_port() -> int:
 
 
 def _wait(process: subprocess.Popen[bytes], address: str, log: Path, seconds: float) -> None:
-    import psycopg
-
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.poll() is None:
         try:

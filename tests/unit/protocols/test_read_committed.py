@@ -328,6 +328,19 @@ BREAKS = {
         T2: UPDATE t SET n = 2 WHERE id = 1
         T2: COMMIT
     """,
+    "stale-upstream": """
+        SETUP: CREATE TABLE u (m INT)
+        SETUP: INSERT INTO u VALUES (0)
+        SETUP: CREATE DYNAMIC TABLE d AS SELECT n FROM t WHERE id = 1
+        SETUP: CREATE DYNAMIC TABLE e AS SELECT d.n + u.m AS both FROM d, u
+        R: ALTER DYNAMIC TABLE d REFRESH
+        R: ALTER DYNAMIC TABLE e REFRESH
+        T1: BEGIN
+        T1: UPDATE t SET n = 1 WHERE id = 1
+        T1: UPDATE u SET m = 1
+        T1: COMMIT
+        T2: SELECT * FROM e
+    """,
 }
 
 
@@ -348,6 +361,10 @@ def test_a_planted_mistake_is_found(fault: str) -> None:
     if fault == "dirty-statement-read":
         assert wrong.levels["PL-2"] == "violated"
         assert "dirty read" in wrong.first
+    elif fault == "stale-upstream":
+        # The dynamic table shows one source as it was before a transaction, the other one as it was after.
+        assert right.levels["PL-2+"] == "holds"
+        assert wrong.levels["PL-2+"] == "violated"
     else:
         # No level falls, since rows become visible at the commit; but no statement waits any more.
         waits = [
@@ -524,12 +541,17 @@ def test_what_a_dynamic_table_refuses() -> None:
         T1: BEGIN
         T1: ALTER DYNAMIC TABLE d REFRESH
         T1: ALTER DYNAMIC TABLE d REFRESH
+        T1: CREATE DYNAMIC TABLE t AS SELECT 1 AS n
+        T1: DROP TABLE d
     """
     found = outcomes(setup + script, "T1")
     assert "d is not initialized; refresh it first" in found[0]
     assert "d is a dynamic table; only its refresh writes it" in found[1]
     assert "no dynamic table nothing; there are: d" in found[2]
     assert "refreshed in this transaction already" in found[5]
+    # DDL commits the transaction first, which is a line of its own.
+    assert "there is a table t already" in found[7]
+    assert "d is a dynamic table; the model does not drop those" in found[8]
 
 
 def test_a_dropped_table_is_gone() -> None:
