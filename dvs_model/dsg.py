@@ -9,7 +9,8 @@ Auxiliary vertices, one kind per direction:
 - `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
   vertex of one version to this vertex of the next.
 - one for each pair of consecutive derived versions: from the installers of what only the first has behind it
-  to those of what only the second has. These are write dependencies of the reading `changed`.
+  to those of what only the second has. These are write dependencies of the reading `changed`. Where
+  commits come between the writes, a chain of such vertices in the order of the commits.
 - for each predicate and object two chains along the version order, for predicate dependencies.
 """
 
@@ -17,8 +18,10 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from dvs_model.facts import Facts
 from dvs_model.graph import PLAIN, Graph, Kind, Note
@@ -88,16 +91,33 @@ class Construction:
                     self.result.arc(tail, head, Kind.WW, Note(None, (before, after)))
 
     def changed(self, before: Version, after: Version) -> None:
-        """Adds arcs from the writers that only `before` has behind it to those that only `after` has."""
+        """Adds arcs from the writers that only `before` has behind it to those that only `after` has.
+
+        No edge goes to a transaction that had committed before the other one wrote: so a serial run has no G0
+        (docs/notation.md, rule 7). For this, the later ones are entered along a chain, in the order of their
+        commits.
+        """
         left, entered = self.difference(before, after)
+        commits, created = self.facts.commits, self.facts.created
         tails = [(node, v) for v in left if (node := self.node(v)) is not None]
-        heads = [(node, v) for v in entered if (node := self.node(v)) is not None]
-        if tails and heads:
-            middle = self.result.vertex()
-            for tail, version in tails:
-                self.result.arc(tail, middle, Kind.PART, Note(None, (version, before)))
-            for head, version in heads:
-                self.result.arc(middle, head, Kind.WW, Note(None, (after, version)))
+        heads = [(commits[v.txn], v, node) for v in entered if (node := self.node(v)) is not None]
+        if not tails or not heads:
+            return
+        heads.sort()
+        doors: dict[int, int] = {}
+        for tail, version in tails:
+            place = bisect_right(heads, created[version], key=itemgetter(0))
+            if place < len(heads):
+                door = doors.get(place)
+                if door is None:
+                    door = doors[place] = self.result.vertex()
+                self.result.arc(tail, door, Kind.PART, Note(None, (version, before)))
+        places = sorted(doors)
+        for place, end in itertools.pairwise([*places, len(heads)]):
+            for _, version, head in heads[place:end]:
+                self.result.arc(doors[place], head, Kind.WW, Note(None, (after, version)))
+            if end in doors:
+                self.result.arc(doors[place], doors[end], Kind.PART)
 
     def difference(self, first: Version, second: Version) -> tuple[list[Version], list[Version]]:
         """Returns the base versions behind only the first of two derived versions, and only the second.

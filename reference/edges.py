@@ -54,7 +54,10 @@ def write_edges(versions: Versions, letter: bool) -> Iterator[Edge]:
                 first, second = first - second, second - first
             for a, b in product(first, second):
                 i, j = versions.installer(a), versions.installer(b)
-                if i is not None and j is not None:
+                if i is None or j is None:
+                    continue
+                # By rule 7, no edge leads to what had committed before the other one wrote.
+                if letter or versions.commit[j] > made[a]:
                     yield Edge("ww", i, j, obj, leaves=made[a], enters=made[b])
 
 

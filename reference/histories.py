@@ -195,7 +195,9 @@ class Reference:
         for event in self.versions.events:
             if not isinstance(event, PredicateRead) or event.txn not in self.commit:
                 continue
-            versions = self.versions.version_set(event)
+            # Who computed a derived version does not matter (theorem 1), so that those are no parts.
+            selected = self.versions.version_set(event)
+            versions = [v for v in selected if v.obj not in self.versions.derived_objects]
             for new in versions:
                 writer = self.versions.installer(new)
                 if writer is None or writer == event.txn:

@@ -1,4 +1,7 @@
-"""G1-predA, G1-predB: a predicate read saw a part of another transaction (Adya 1999, section 3.2.2)."""
+"""G1-predA, G1-predB: a predicate read saw a part of another transaction (Adya 1999, section 3.2.2).
+
+Derived versions in a version set count for nobody: who computed them must not matter (DVS paper, theorem 1).
+"""
 
 from __future__ import annotations
 
@@ -80,11 +83,13 @@ def _parts(facts: Facts) -> Iterator[Part]:
     """Yields the version sets that hold both sorts of versions, by writer."""
     installed: dict[int, dict[str, Version]] = {}
     for version in facts.rank:
+        if version.obj in facts.derived:
+            continue
         installed.setdefault(version.txn, {})[version.obj] = version
     for number, event in enumerate(facts.history.events):
         if not isinstance(event, PredicateRead) or event.txn not in facts.commits:
             continue
-        selected = list(facts.version_set(event))
+        selected = [v for v in facts.version_set(event) if v.obj not in facts.derived]
         new: dict[int, list[Version]] = {}
         for version in selected:
             if version.txn != event.txn and version in facts.rank:

@@ -30,6 +30,9 @@ from dvs_model.verdict import Cycle
 SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""
 
+SHORTEST = 100
+"""The transactions, from the first, for which more than one cycle is searched."""
+
 
 def unfolded_cycles(
     analysis: Analysis, scope: Scope, edges: Sequence[Edge], *, certain: bool
@@ -41,8 +44,11 @@ def unfolded_cycles(
     leaving = promising(ways, [edge for edge in edges if edge.kind is Kind.RW], scope.budget)
     candidates = _by_reader(analysis, clock, scope.budget, leaving, others)
     out: dict[int, list[Edge]] = {}
+    into: dict[int, list[Edge]] = {}
     for edge in others if candidates else ():
         out.setdefault(edge.source, []).append(edge)
+        if edge.target in candidates:
+            into.setdefault(edge.target, []).append(edge)
     read_from: dict[int, list[Edge]] = {}
     if clock is not None and candidates:
         # Of each read the latest commit behind it, also of transactions that no cycle passes.
@@ -52,11 +58,12 @@ def unfolded_cycles(
     starting = [] if clock is None else sorted(out, key=lambda txn: clock.starts[txn])
     starts = [] if clock is None else [clock.starts[txn] for txn in starting]
     cycles = []
-    for reader, anti in candidates.items():
+    for number, (reader, anti) in enumerate(candidates.items()):
         points = [] if clock is None else earliest_points(analysis, clock, reader, read_from.get(reader, ()))
-        unfolded = Unfolded(analysis, clock, scope.budget, reader, out, starting, starts, points)
+        entering = into.get(reader, ())
+        unfolded = Unfolded(analysis, clock, scope.budget, reader, out, entering, starting, starts, points)
         shown = (cycle for edge in anti if (cycle := unfolded.cycle(edge)) is not None)
-        best = min(islice(shown, SHOWN_OF), key=len, default=None)
+        best = min(islice(shown, SHOWN_OF if number < SHORTEST else 1), key=len, default=None)
         if best is not None:
             cycles.append(Cycle(best, f"T{reader}"))
     return tuple(sorted(cycles, key=lambda cycle: (len(cycle.edges), cycle.subject)))
@@ -171,9 +178,9 @@ def entry_node(analysis: Analysis, edge: Edge) -> int:
 class Unfolded:
     """The graph with the reads and writes of one transaction T, the `reader`, as nodes.
 
-    `out`: edges other than anti-dependencies by source. `starting`: their sources by start, at `starts`.
-    `points`: of each node the point of its snapshot, ascending. `entered`: how many of `starting`, counted
-    from the first, no start edge of this search has entered yet.
+    `out`: edges other than anti-dependencies by source; `into`: those into T. `starting`: their sources by
+    start, at `starts`. `points`: of each node the point of its snapshot, ascending. `entered`: how many of
+    `starting`, counted from the first, no start edge of this search has entered yet.
     """
 
     analysis: Analysis
@@ -181,6 +188,7 @@ class Unfolded:
     budget: Budget
     reader: int
     out: Mapping[int, list[Edge]]
+    into: Sequence[Edge]
     starting: list[int]
     starts: list[float]
     points: list[float]
@@ -195,8 +203,14 @@ class Unfolded:
         """Returns a shortest cycle that leaves T by an anti-dependency and comes back there or earlier."""
         assert leaving.event is not None
         self.entered = len(self.starts)
+        closing: dict[int, Edge] = {}
+        for edge in self.into:
+            if entry_node(self.analysis, edge) <= leaving.event:
+                closing.setdefault(edge.source, edge)
         # A state is another transaction (with -1), or T with the event at which it was entered.
         parent: dict[tuple[int, int], tuple[tuple[int, int], Edge] | None] = {(leaving.target, -1): None}
+        if (last := self.back(leaving.target, leaving.event, closing)) is not None:
+            return leaving, last
         queue = deque(parent)
         while queue:
             state = queue.popleft()
@@ -207,8 +221,27 @@ class Unfolded:
                 after = edge.target, entry
                 if after not in parent:
                     parent[after] = state, edge
+                    # Seen here and not one step later, so that most of the graph is never visited.
+                    last = self.back(edge.target, leaving.event, closing)
+                    if last is not None:
+                        return (leaving, *self._back(parent, after), last)
                     queue.append(after)
         return None
+
+    def back(self, txn: int, event: int, closing: Mapping[int, Edge]) -> Edge | None:
+        """Returns an edge from another transaction into T at an event or before; None: there is none."""
+        if txn == self.reader:
+            return None
+        if txn not in closing and self.clock is not None:
+            return next((edge for edge, entry in self.into_point(txn, self.clock) if entry <= event), None)
+        return closing.get(txn)
+
+    def into_point(self, txn: int, clock: Clock) -> Iterator[tuple[Edge, int]]:
+        """Yields the start edge from another transaction to T's first point after its commit, if any."""
+        place = bisect_right(self.points, clock.commits[txn])
+        if place < len(self.nodes):
+            node = self.nodes[place]
+            yield Edge(Kind.TIME, txn, self.reader, event=node), node
 
     def steps(self, state: tuple[int, int]) -> Iterator[tuple[Edge, int]]:
         """Yields the edges out of a state, with the event at which they enter T, or -1."""
@@ -227,10 +260,7 @@ class Unfolded:
         """
         commit = clock.commits[txn]
         if txn != self.reader:
-            place = bisect_right(self.points, commit)
-            if place < len(self.nodes):
-                node = self.nodes[place]
-                yield Edge(Kind.TIME, txn, self.reader, event=node), node
+            yield from self.into_point(txn, clock)
         place = bisect_right(self.starts, commit)
         for other in self.starting[place : self.entered]:
             if other not in (txn, self.reader):
