@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dvs_model.graph import Graph, Kind, Note
 from dvs_model.history import Version
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A dependency of transaction `target` on transaction `source` (Adya 1999, section 3.1.4).
 
     `obj`: the object that labels it. `event`: the number of the read behind it. `versions`, in the order of
@@ -92,45 +92,67 @@ def edges_among(
 ) -> Iterator[Edge]:
     """Yields the edges between transactions of one component (`members`: their vertices), each once.
 
+    Of write dependencies through derived objects that differ in the derived versions alone, the first one.
     Raises BudgetSpent. Only paths inside a component are followed: a path that leaves it never returns.
     """
+    graph = adjacency.graph
     for tail in members:
+        known: set[tuple[Version, Version]] = set()
         for first in adjacency.arcs.get(tail, ()):
-            head = adjacency.graph.heads[first]
+            head, kind = graph.heads[first], graph.kinds[first]
             # The chain of moments gives every transaction an edge to every later one: too many to list.
-            if labels[head] == labels[tail] and adjacency.graph.kinds[first] is not Kind.TIME:
-                yield from _paths(adjacency, first, labels, budget)
+            if labels[head] != labels[tail] or kind is Kind.TIME:
+                continue
+            if head < len(graph.transactions):
+                if head != tail:
+                    budget.spend()
+                    yield edge(
+                        kind, graph.transactions[tail], graph.transactions[head], (graph.notes[first],)
+                    )
+            else:
+                yield from _paths(adjacency, first, labels, budget, known)
 
 
-def _paths(adjacency: Adjacency, first: int, labels: list[int], budget: Budget) -> Iterator[Edge]:
-    """Yields the edges that begin with an arc."""
+def _paths(
+    adjacency: Adjacency, first: int, labels: list[int], budget: Budget, known: set[tuple[Version, Version]]
+) -> Iterator[Edge]:
+    """Yields the edges that begin with an arc to an auxiliary vertex.
+
+    `known`: the pairs of versions written by the ends of the write dependencies that were yielded before.
+    """
     graph, transactions = adjacency.graph, len(adjacency.graph.transactions)
+    heads, kinds, all_notes, arcs = graph.heads, graph.kinds, graph.notes, adjacency.arcs
     origin = graph.tails[first]
-    note = graph.notes[first]
-    stack: list[tuple[int, Kind, tuple[Note, ...]]] = [
-        (graph.heads[first], graph.kinds[first], () if note.silent else (note,))
+    label, source, note = labels[origin], graph.transactions[origin], graph.notes[first]
+    stack: list[tuple[int, Kind, tuple[Note, ...], bool]] = [
+        (graph.heads[first], graph.kinds[first], () if note.silent else (note,), note.certain)
     ]
     seen: set[tuple[int, Kind, bool]] = set()
     while stack:
-        vertex, kind, notes = stack.pop()
+        vertex, kind, notes, certain = stack.pop()
         budget.spend()
-        if vertex < transactions:
-            if vertex != origin:
-                yield edge(kind, graph.transactions[origin], graph.transactions[vertex], notes)
-            continue
-        for number in adjacency.arcs.get(vertex, ()):
-            head, note = graph.heads[number], graph.notes[number]
-            if labels[head] != labels[origin]:
+        for number in arcs.get(vertex, ()):
+            head = heads[number]
+            if labels[head] != label or head == origin:
                 continue
             # Exactly one arc of a path is no PART: it gives the edge its kind.
-            marked = graph.kinds[number] if kind is Kind.PART else kind
+            marked = kinds[number] if kind is Kind.PART else kind
+            note = all_notes[number]
+            if head < transactions:
+                if marked is Kind.WW and notes and len(note.versions) == 2:
+                    written = notes[0].versions[0], note.versions[1]
+                    if written in known:
+                        continue
+                    known.add(written)
+                budget.spend()
+                gathered = notes if note.silent else (*notes, note)
+                yield edge(marked, source, graph.transactions[head], gathered)
+                continue
             gathered = notes if note.silent else (*notes, note)
-            if head >= transactions:
-                key = head, marked, all(note.certain for note in gathered)
-                if key in seen:
-                    continue
+            key = head, marked, certain and note.certain
+            if key not in seen:
                 seen.add(key)
-            stack.append((head, marked, gathered))
+                stack.append((head, marked, gathered, key[2]))
 
 
 def edge(kind: Kind, source: int, target: int, notes: tuple[Note, ...]) -> Edge:

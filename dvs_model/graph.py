@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from dvs_model.history import Version
 
@@ -30,8 +31,7 @@ class Kind(Enum):
 DEPENDENCIES = (Kind.WW, Kind.WR, Kind.RW)
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """The reason for an arc: its part of the fields of an `Edge`."""
 
     event: int | None = None

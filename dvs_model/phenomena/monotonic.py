@@ -31,7 +31,7 @@ SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""
 
 SHORTEST = 100
-"""The transactions, from the first, for which more than one cycle is searched."""
+"""The transactions, from the first, for which a shortest cycle is searched; for others, any cycle."""
 
 
 def unfolded_cycles(
@@ -58,12 +58,18 @@ def unfolded_cycles(
     starting = [] if clock is None else sorted(out, key=lambda txn: clock.starts[txn])
     starts = [] if clock is None else [clock.starts[txn] for txn in starting]
     cycles = []
+    steps: Steps | None = None
     for number, (reader, anti) in enumerate(candidates.items()):
         points = [] if clock is None else earliest_points(analysis, clock, reader, read_from.get(reader, ()))
         entering = into.get(reader, ())
         unfolded = Unfolded(analysis, clock, scope.budget, reader, out, entering, starting, starts, points)
-        shown = (cycle for edge in anti if (cycle := unfolded.cycle(edge)) is not None)
-        best = min(islice(shown, SHOWN_OF if number < SHORTEST else 1), key=len, default=None)
+        best = None
+        if number >= SHORTEST and clock is None:
+            steps = steps or Steps(others, scope.budget)
+            best = next((way for edge in anti if (way := steps.cycle(edge, unfolded)) is not None), None)
+        if best is None:
+            shown = (cycle for edge in anti if (cycle := unfolded.cycle(edge)) is not None)
+            best = min(islice(shown, SHOWN_OF if number < SHORTEST else 1), key=len, default=None)
         if best is not None:
             cycles.append(Cycle(best, f"T{reader}"))
     return tuple(sorted(cycles, key=lambda cycle: (len(cycle.edges), cycle.subject)))
@@ -174,6 +180,39 @@ def entry_node(analysis: Analysis, edge: Edge) -> int:
     return analysis.facts.created[edge.versions[-1]]
 
 
+class Steps:
+    """The edges other than anti-dependencies between transactions, for searches that do not pass T itself.
+
+    `after`: the targets by source. `first`: an edge by its ends.
+    """
+
+    def __init__(self, others: Sequence[Edge], budget: Budget) -> None:
+        self.budget = budget
+        self.after: dict[int, set[int]] = {}
+        self.first: dict[tuple[int, int], Edge] = {}
+        for edge in others:
+            self.after.setdefault(edge.source, set()).add(edge.target)
+            self.first.setdefault((edge.source, edge.target), edge)
+
+    def cycle(self, leaving: Edge, unfolded: Unfolded) -> tuple[Edge, ...] | None:
+        """Returns a cycle as `Unfolded.cycle` does, which passes T only once; None: there is none such."""
+        assert leaving.event is not None
+        closing = unfolded.closing(leaving.event)
+        levels = [{leaving.target}]
+        known = {leaving.target, unfolded.reader}
+        while levels[-1] and not (ends := levels[-1] & closing.keys()):
+            levels.append(set().union(*(self.after.get(txn, ()) for txn in levels[-1])) - known)
+            known |= levels[-1]
+            self.budget.spend(len(levels[-1]))
+        if not levels[-1]:
+            return None
+        way = [min(ends)]
+        for level in reversed(levels[:-1]):
+            way.append(min(txn for txn in level if way[-1] in self.after.get(txn, ())))
+        between = pairwise(reversed(way))
+        return (leaving, *(self.first[pair] for pair in between), closing[way[0]])
+
+
 @dataclass(slots=True)
 class Unfolded:
     """The graph with the reads and writes of one transaction T, the `reader`, as nodes.
@@ -193,20 +232,27 @@ class Unfolded:
     starts: list[float]
     points: list[float]
     entered: int = 0
+    _closing: dict[int, dict[int, Edge]] = field(default_factory=dict)
 
     @property
     def nodes(self) -> list[int]:
         """The reads and writes of T as event numbers, in ascending order."""
         return self.analysis.nodes.get(self.reader, [])
 
+    def closing(self, event: int) -> Mapping[int, Edge]:
+        """Returns by source an edge into T at an event of T or before."""
+        if event not in self._closing:
+            closing = self._closing[event] = dict[int, Edge]()
+            for edge in self.into:
+                if edge.source not in closing and entry_node(self.analysis, edge) <= event:
+                    closing[edge.source] = edge
+        return self._closing[event]
+
     def cycle(self, leaving: Edge) -> tuple[Edge, ...] | None:
         """Returns a shortest cycle that leaves T by an anti-dependency and comes back there or earlier."""
         assert leaving.event is not None
         self.entered = len(self.starts)
-        closing: dict[int, Edge] = {}
-        for edge in self.into:
-            if entry_node(self.analysis, edge) <= leaving.event:
-                closing.setdefault(edge.source, edge)
+        closing = self.closing(leaving.event)
         # A state is another transaction (with -1), or T with the event at which it was entered.
         parent: dict[tuple[int, int], tuple[tuple[int, int], Edge] | None] = {(leaving.target, -1): None}
         if (last := self.back(leaving.target, leaving.event, closing)) is not None:

@@ -13,6 +13,9 @@ from dvs_model.graph import Kind
 from dvs_model.search import Web, promising, reaches, shortest, smallest_cycle, web
 from dvs_model.verdict import Cycle
 
+SHOWN = 100
+"""The readers, from the first, whose cycle is searched; of the others only their names are given."""
+
 
 def update_cycles(edges: Sequence[Edge], updates: Set[int], budget: Budget) -> tuple[Cycle, ...]:
     """Returns a cycle without subject where updates alone have one, else one cycle for each reader."""
@@ -52,12 +55,12 @@ def _through_readers(
         for edge in into[reader]:
             layers.enter(gates[reader][1], edge)
     answers = reaches(layers.web, [gates[reader] for reader in readers], budget)
+    found = [reader for reader, reached in zip(readers, answers, strict=True) if reached]
     cycles = [
-        Cycle(shortest(layers.web, *gates[reader], budget) or (), f"T{reader}")
-        for reader, reached in zip(readers, answers, strict=True)
-        if reached
+        Cycle(shortest(layers.web, *gates[reader], budget) or (), f"T{reader}") for reader in found[:SHOWN]
     ]
-    return tuple(sorted(cycles, key=lambda cycle: len(cycle.edges)))
+    cycles.sort(key=lambda cycle: len(cycle.edges))
+    return (*cycles, *(Cycle((), f"T{reader}") for reader in found[SHOWN:]))
 
 
 @dataclass(slots=True)
