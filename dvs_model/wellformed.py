@@ -7,10 +7,13 @@ before it (DVS paper, section 4.1), so "derives from" has no cycle. docs/notatio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from dvs_model.clauses import Clauses
 from dvs_model.draft import Draft, DraftEvent, Name, Special
+from dvs_model.errors import HistoryError
+from dvs_model.graph import strong_labels
 from dvs_model.history import (
     Abort,
     Commit,
@@ -34,6 +37,8 @@ def well_formed(draft: Draft) -> History:
     clauses = Clauses(inventory)
     chains, matches = clauses.chains(), clauses.matches()
     orders = clauses.orders(chains, clauses.committed())
+    if resolution.early:
+        circular(resolution, events, orders)
     return History(
         name=draft.name,
         # Every name has been resolved by now, so the versions of an implicit T0 are known.
@@ -53,16 +58,38 @@ def initial_events(inventory: Inventory) -> Iterator[Event]:
         yield Commit(T0)
 
 
+def circular(
+    resolution: Resolution, events: Sequence[Event], orders: Mapping[str, tuple[Version, ...]]
+) -> None:
+    """Checks that reads of what is made later cannot be explained by a text in another order.
+
+    Each must lie on a cycle of read and write dependencies: then the history is judged, and has G1c. Raises
+    HistoryError: one does not, so that the text, not the database, is wrong.
+    """
+    end = {event.txn: number for number, event in enumerate(events) if isinstance(event, Commit)}
+    pairs = [(a.txn, b.txn) for order in orders.values() for a, b in pairwise(order)]
+    pairs += [(event.version.txn, event.txn) for event in events if isinstance(event, Read)]
+    number = {txn: place for place, txn in enumerate(end)}
+    arcs = [(number[a], number[b]) for a, b in pairs if a in number and b in number]
+    labels = strong_labels((a for a, _ in arcs), (b for _, b in arcs), len(number))
+    for version, event in resolution.early:
+        knots = [labels[number[txn]] if txn in number else None for txn in (version.txn, event.txn)]
+        if None in knots or knots[0] != knots[1]:
+            raise resolution.too_early(version, event)
+
+
 class Resolution:
     """The second pass: resolves the names of every event, in text order. Its methods raise HistoryError.
 
-    `latest`: the latest version of an object that a transaction has made so far, with the event.
+    `latest`: the latest version of an object that a transaction has made so far, with the event. `early`: the
+    item reads of versions that another transaction makes later.
     """
 
     def __init__(self, inventory: Inventory) -> None:
         self.inventory = inventory
         self.error, self.clash = inventory.error, inventory.clash
         self.latest: dict[tuple[str, int], tuple[Version, DraftEvent]] = {}
+        self.early: list[tuple[Version, DraftEvent]] = []
 
     def event(self, number: int, event: DraftEvent) -> Event:
         """Returns the event with every name resolved; `number`: its place in the draft."""
@@ -142,10 +169,22 @@ class Resolution:
         return PredicateRead(event.txn, event.predicate, versions, matched, event.kind == "W")
 
     def used(self, name: Name, number: int, event: DraftEvent) -> Version:
-        """Returns a version that an event names; it must have been made before."""
+        """Returns a version that an event names; it must have been made before.
+
+        Only an item read may name what another transaction writes later: see `circular`.
+        """
         version = self.inventory.resolved(name, event.txn, event.at, event)
         if version.unborn or (version.txn == T0 and self.inventory.implicit):
             return version
         if self.inventory.place[version] >= number:
-            raise self.clash(f"{name} is used before it is made by", event, self.inventory.created[version])
+            written = self.inventory.created[version].kind == "w"
+            if event.kind != "r" or version.txn == event.txn or not written:
+                raise self.too_early(version, event)
+            self.early.append((version, event))
         return version
+
+    def too_early(self, version: Version, event: DraftEvent) -> HistoryError:
+        """Returns the error that an event names a version that is made after it."""
+        maker = self.inventory.created[version]
+        used = next(name for name in (*event.names, *(event.others or ())) if name.obj == version.obj)
+        return self.clash(f"{used} is used before it is made by", event, maker)

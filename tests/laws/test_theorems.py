@@ -7,11 +7,14 @@ from unittest.mock import patch
 import pytest
 
 from dvs_model import theorems
+from dvs_model.check import check
 from dvs_model.enumeration import small_histories
 from dvs_model.facts import facts
-from dvs_model.history import Version
+from dvs_model.history import History, Version
+from dvs_model.names import Phenomenon
 from dvs_model.notation import parse, render
 from dvs_model.theorems import Condition, Tally, broken_conditions, dependencies, encapsulated, moved, without
+from dvs_model.verdict import Absent
 from generators.histories import SMALL, history_at
 
 
@@ -28,6 +31,41 @@ def test_random_histories() -> None:
     assert all(tally.check(history_at(5, SMALL, index)) for index in range(2500)), tally.failure
     assert tally.moves > 500
     assert tally.removals > 10
+
+
+def test_theorem_1_covers_every_phenomenon_but_dirty_reads() -> None:
+    compared = 0
+    for index in range(2500):
+        history = history_at(6, SMALL, index)
+        index_of = facts(history)
+        moves = [
+            (version, txn)
+            for version in index_of.sources
+            for txn in index_of.commits
+            if txn != version.txn and txn > 0
+        ]
+        for version, txn in moves[:2]:
+            changed = moved(history, version, txn)
+            if changed is not None:
+                compared += 1
+                assert verdicts(history) == verdicts(changed), render(history) + "\n" + render(changed)
+    assert compared > 300
+
+
+def verdicts(history: History) -> dict[str, str]:
+    found = check(history).phenomena
+    return {
+        phenomenon.value: type(verdict).__name__
+        for phenomenon, verdict in found.items()
+        # An aborted or intermediate version is one whoever computed it (docs/notation.md, rule 5).
+        if phenomenon not in (Phenomenon.G1A, Phenomenon.G1B)
+    }
+
+
+@pytest.mark.parametrize("derived", ["d1(z1|x1) c1 c3", "c1 d3(z3|x1) c3"])
+def test_who_derived_a_version_is_no_part_of_a_mixed_version_set(derived: str) -> None:
+    found = check(parse(f"w1(x1) {derived} r2(P: x1, z_init;) c2")).phenomena[Phenomenon.G1_PREDB]
+    assert isinstance(found, Absent)
 
 
 @pytest.mark.parametrize(

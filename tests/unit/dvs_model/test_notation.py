@@ -29,6 +29,8 @@ def error(text: str) -> HistoryError:
         ("w1(x2) c1", 1, 1, "makes versions of its own"),
         ("r2(x1) c2", 1, 1, "nobody makes x1"),
         ("r2(x1) w1(x1) c1 c2", 1, 1, "x1 is used before it is made by w1(x1) (line 1, column 8)"),
+        ("r2(x1) w1(x1) c1 a2", 1, 1, "x1 is used before it is made by w1(x1)"),
+        ("r1(y2) r3(x1) w1(x1) r2(x1) w2(y2) c1 c2 c3", 1, 8, "x1 is used before it is made by w1(x1)"),
         ("w1(x1) c1 w1(y1)", 1, 11, "T1 has already ended, by c1 (line 1, column 8)"),
         ("w1(x1) c1 c1", 1, 11, "T1 has already ended"),
         ("w1(x1)", 1, 1, "T1 neither commits nor aborts"),
