@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -157,20 +157,26 @@ def _makers(history: History, txns: set[int]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What to leave out of a history. `sources`: versions that one event, by its number, no longer names."""
+    """What to leave out of a history.
+
+    `sources`: versions that one event, by its number, no longer names. `inlined`: a derived version, which is
+    replaced by its own sources wherever others derive from it.
+    """
 
     txns: Collection[int] = ()
     objects: Collection[str] = ()
     events: Collection[int] = ()
     clauses: Collection[str] = ()
     sources: Collection[tuple[int, Version]] = ()
+    inlined: Version | None = None
 
 
 def without(history: History, removal: Removal) -> History | None:
     """Returns a history without some parts and without what depends on them; None: nothing is well-formed."""
     removed: set[Version] = set()
     remaining: list[Event] = []
-    for number, event in enumerate(history.events):
+    events = history.events if removal.inlined is None else _inlined(history.events, removal.inlined)
+    for number, event in enumerate(events):
         left_out = number in removal.events or event.txn in removal.txns
         trimmed = None if left_out else _trimmed(number, event, removal, removed)
         if trimmed is not None:
@@ -204,7 +210,8 @@ def _trimmed(number: int, event: Event, removal: Removal, removed: Collection[Ve
         case PredicateRead(txn, predicate, versions, matched, writes):
             left = remain(versions)
             members = None if matched is None else tuple(v for v in matched if v in left)
-            return PredicateRead(txn, predicate, left, members, writes) if left else None
+            # A version set that names nothing from the start says that nothing was there.
+            return PredicateRead(txn, predicate, left, members, writes) if left or not versions else None
         case Start() | Commit() | Abort():
             return event
 
@@ -241,6 +248,26 @@ def _operations(history: History) -> list[Removal]:
     return removals
 
 
+def _inlined(events: Sequence[Event], version: Version) -> Sequence[Event]:
+    """Returns events in which versions derive from the sources of one version instead of from it."""
+    sources = next((e.sources for e in events if isinstance(e, Derive) and e.version == version), ())
+    changed: list[Event] = []
+    for event in events:
+        if isinstance(event, Derive) and version in event.sources:
+            used = [s for u in event.sources for s in (sources if u == version else (u,))]
+            changed.append(Derive(event.txn, event.version, tuple(dict.fromkeys(used))))
+        elif not (isinstance(event, Derive) and event.version == version):
+            changed.append(event)
+    return changed
+
+
+def _derivations(history: History) -> list[Removal]:
+    """Returns the derived versions that only other derivations use."""
+    derived = {event.version for event in history.events if isinstance(event, Derive)}
+    read = {v for e in history.events if isinstance(e, Read | PredicateRead) for v in versions_of(e)}
+    return [Removal(inlined=version) for version in sorted(derived - read)]
+
+
 def _clauses(history: History) -> list[Removal]:
     removals = [Removal(clauses={f"session {name}"}) for name in history.sessions]
     if history.precedes:
@@ -251,5 +278,11 @@ def _clauses(history: History) -> list[Removal]:
     return removals
 
 
-REMOVALS: tuple[Callable[[History], list[Removal]], ...] = (_transactions, _objects, _operations, _clauses)
+REMOVALS: tuple[Callable[[History], list[Removal]], ...] = (
+    _transactions,
+    _objects,
+    _operations,
+    _derivations,
+    _clauses,
+)
 """The kinds of reductions, the largest first."""

@@ -22,7 +22,10 @@ CHEAP = 2_000
 """Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
 
 TRIES = 150
-"""Edges through which a shortest cycle is searched; the smallest of these cycles is shown."""
+"""Edges through which a shortest cycle is searched in a large web; the smallest of these cycles is shown."""
+
+SMALL = 500_000
+"""Edges times vertices up to which a shortest cycle is searched through every edge."""
 
 
 @dataclass(slots=True)
@@ -124,17 +127,31 @@ def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence
 def shortest(made: Web, start: int, goal: int, budget: Budget) -> tuple[Edge, ...] | None:
     """Returns the edges of a shortest way; None: there is none. Raises BudgetSpent.
 
-    Moments on the way become edges of time.
+    Moments on the way become edges of time: an edge of time counts once, however many moments it passes.
     """
     parent: dict[int, tuple[int, Edge | None]] = {start: (start, None)}
+    cost = {start: 0}
+    done: set[int] = set()
     queue = deque([start])
-    while queue and goal not in parent:
+    while queue:
         vertex = queue.popleft()
+        if vertex in done:
+            continue
+        if vertex == goal:
+            break
+        done.add(vertex)
         budget.spend()
+        leaves = vertex in made.owner
         for head, edge in made.ways[vertex]:
-            if head not in parent:
+            hop = edge is not None or leaves
+            if cost[vertex] + hop < cost.get(head, cost[vertex] + 2):
+                cost[head] = cost[vertex] + hop
                 parent[head] = vertex, edge
-                queue.append(head)
+                # The queue is ordered by cost: what costs nothing more comes first.
+                if hop:
+                    queue.append(head)
+                else:
+                    queue.appendleft(head)
     if goal not in parent:
         return None
     steps: list[tuple[int, Edge | None]] = []
@@ -161,10 +178,10 @@ def _folded(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> 
 def smallest_cycle(through: Iterable[Edge], made: Web, budget: Budget) -> tuple[Edge, ...] | None:
     """Returns the shortest of the cycles that begin with one of some edges and go back along a web.
 
-    Tries the first TRIES edges. None: none of them closes a cycle. Raises BudgetSpent.
+    Tries TRIES edges, and more in a small web. None: none of them closes a cycle. Raises BudgetSpent.
     """
     best: tuple[Edge, ...] | None = None
-    for edge in islice(through, TRIES):
+    for edge in islice(through, max(TRIES, SMALL // max(1, len(made.ways)))):
         if best is not None and len(best) == 2:
             break
         start, goal = made.number.get(edge.target), made.number.get(edge.source)

@@ -1,0 +1,71 @@
+"""The cycle that is shown is a shortest one, also where edges of time are a part of it."""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from dvs_model.check import check
+from dvs_model.minimise import minimise, reductions
+from dvs_model.names import Phenomenon
+from dvs_model.notation import parse, render
+from dvs_model.verdict import Cycle, Present
+from generators.histories import SMALL, HistoryShape, history_at
+from reference.histories import Reference
+
+TIMED = HistoryShape(transactions=(3, 6), operations=(1, 3), base=(1, 3), newest_percent=50, again_percent=20)
+SEARCHED = {
+    Phenomenon.G1C_REALTIME: ("ww", "wr", "order"),
+    Phenomenon.G1C: ("ww", "wr"),
+    Phenomenon.G_SINGLE_REALTIME: ("ww", "wr", "order"),
+}
+
+
+def shortest(reference: Reference, phenomenon: Phenomenon) -> int:
+    """The length of a shortest cycle, from all edges of the definition."""
+    edges = [edge for edge in reference.edges if edge.certain]
+    graph = nx.DiGraph((e.source, e.target) for e in edges if e.kind in SEARCHED[phenomenon])
+    if "order" in SEARCHED[phenomenon]:
+        pairs = reference.text_precedes() or set()
+        graph.add_edges_from((i, j) for i, j in pairs if {i, j} <= reference.commit.keys())
+    if phenomenon is Phenomenon.G_SINGLE_REALTIME:
+        anti = [(e.source, e.target) for e in edges if e.kind == "rw"]
+        graph.add_nodes_from(txn for pair in anti for txn in pair)
+        ways = [nx.shortest_path_length(graph, v, u) + 1 for u, v in anti if nx.has_path(graph, v, u)]
+        return min(ways)
+    return min(len(cycle) for cycle in nx.simple_cycles(graph))
+
+
+def test_no_cycle_is_shorter_than_the_one_shown() -> None:
+    compared = dict.fromkeys(SEARCHED, 0)
+    for index in range(3_000):
+        history = history_at(23, TIMED, index)
+        if history.precedes:
+            continue
+        found = check(history, only=[*SEARCHED]).phenomena
+        for phenomenon in SEARCHED:
+            verdict = found[phenomenon]
+            if isinstance(verdict, Present) and isinstance(verdict.evidence[0], Cycle):
+                compared[phenomenon] += 1
+                due = shortest(Reference(history), phenomenon)
+                assert len(verdict.evidence[0].edges) == due, f"{phenomenon.value}: {render(history)}"
+    assert all(count > 20 for count in compared.values()), compared
+
+
+def test_nothing_can_be_left_out_of_the_smallest_history() -> None:
+    texts = (
+        "w9(z9) c9 w8(z8) c8 r1(P: ;) w2(x2) w2(y2) c2 r1(y2) c1 [P matches x2]",
+        "w1(x1) w1(y1) c1 d2(u2|x1) c2 d3(v3|u2) c3 d4(z4|v3) c4 w5(x5) w5(y5) c5 r6(z4) r6(y5) c6",
+    )
+    histories = [parse(text) for text in texts]
+    histories += [history_at(29, SMALL, index) for index in range(150)]
+    left = 0
+    for history in histories:
+        checked = check(history)
+        for phenomenon, verdict in checked.phenomena.items():
+            if isinstance(verdict, Present):
+                least = minimise(checked, phenomenon, verdict.evidence[0])
+                for smaller in reductions(least):
+                    again = check(smaller, only=[phenomenon]).phenomena[phenomenon]
+                    assert not isinstance(again, Present), f"{phenomenon.value}: {render(least)}"
+                left += 1
+    assert left > 200
