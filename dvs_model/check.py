@@ -22,9 +22,14 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Violated:
-    """The forbidden phenomena that are present."""
+    """The forbidden phenomena that are present.
+
+    `why`: instead of them, where a history of clients shows that the level cannot hold, whatever it leaves
+    open.
+    """
 
     by: tuple[Phenomenon, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +44,30 @@ LevelVerdict = Holds | Violated | Undecided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was found in a history as clients saw it.
+
+    `anomalies`: by the names that people know, each with a sentence. `client`: by client-side level the
+    verdict ("holds", "violated", "unknown") and the reason. `notes`: what a reader should know. `size`:
+    counts by name. `names`: by object of the shown history the key; `places`: by transaction where it stands
+    in the file.
+    """
+
+    anomalies: tuple[tuple[str, tuple[int, ...], str], ...]
+    client: Mapping[str, tuple[str, str]]
+    notes: tuple[str, ...]
+    size: Mapping[str, int]
+    names: Mapping[str, str]
+    places: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """The verdicts on a history.
 
     `original`: the history as given. `history`: as it was judged, with derivations replaced by reads and
-    writes if the reading ignores them; events in evidence are numbers of its events.
+    writes if the reading ignores them; events in evidence are numbers of its events. `seen`: what else was
+    found in a history of clients, of which `history` holds what lies on cycles.
     """
 
     history: History
@@ -52,6 +76,7 @@ class Checked:
     phenomena: Mapping[Phenomenon, PhenomenonVerdict]
     levels: Mapping[Level, LevelVerdict]
     analysis: Analysis
+    seen: Seen | None = None
 
     @property
     def strongest(self) -> tuple[Level, ...]:

@@ -15,7 +15,7 @@ from dvs_model.history import History
 from dvs_model.minimise import minimise
 from dvs_model.names import Level, Phenomenon
 from dvs_model.sentences import Sentences
-from dvs_model.verdict import Cycle, Evidence, Overlap, Present
+from dvs_model.verdict import Cycle, Evidence, Overlap, Present, Told
 
 
 class Status(Enum):
@@ -52,8 +52,8 @@ def because(verdict: LevelVerdict) -> str:
     match verdict:
         case Holds():
             return "every phenomenon it forbids is absent"
-        case Violated(by):
-            return f"{', '.join(phenomenon.value for phenomenon in by)} present"
+        case Violated(by, why):
+            return why or f"{', '.join(phenomenon.value for phenomenon in by)} present"
         case Undecided(phenomenon, reason):
             return f"{phenomenon.value} is unknown: {reason}"
 
@@ -93,7 +93,7 @@ def explanations(checked: Checked, *, minimised: bool) -> tuple[Explanation, ...
     phenomena: dict[tuple[Line, ...], dict[Phenomenon, None]] = {}
     levels: dict[tuple[Line, ...], list[Level]] = {}
     for level, verdict in checked.levels.items():
-        if isinstance(verdict, Violated):
+        if isinstance(verdict, Violated) and verdict.by:
             evidence = lines(checked, first_evidence(checked, verdict.by[0]))
             phenomena.setdefault(evidence, {})[verdict.by[0]] = None
             levels.setdefault(evidence, []).append(level)
@@ -119,6 +119,9 @@ def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
     evidence = first_evidence(checked, phenomenon)
     if isinstance(evidence, Cycle) and not evidence.edges:
         # The step budget did not suffice to show a cycle; it would not suffice for smaller histories either.
+        return None
+    if isinstance(evidence, Told):
+        # It is one read, which stands in the words.
         return None
     return minimise(checked, phenomenon, evidence)
 

@@ -29,7 +29,7 @@ from dvs_model.names import Phenomenon
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import Derivations, Reading
 from dvs_model.redraft import redraft
-from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap, Present
+from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap, Present, Told
 from dvs_model.wellformed import well_formed
 
 ATTEMPTS = 600
@@ -114,6 +114,8 @@ def operations(checked: Checked, evidence: Evidence) -> set[int]:
             events.add(event)
             versions.update((new, old))
             versions.update(v for v in checked.history.orders.get(old.obj, ()) if v.txn == writer)
+        case Told():
+            pass
         case _:
             assert_never(evidence)
     for version in tuple(versions):

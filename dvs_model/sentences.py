@@ -10,7 +10,7 @@ from dvs_model.edges import Edge
 from dvs_model.graph import Kind
 from dvs_model.history import PredicateRead, Read, Version, Write
 from dvs_model.reading import Predicates
-from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap
+from dvs_model.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap, Told
 
 
 class Sentences:
@@ -32,6 +32,8 @@ class Sentences:
                 return (f"{self.edge(edge)}; but {late}",)
             case MixedVersions():
                 return (self.mixed(item),)
+            case Told(text):
+                return (text,)
             case _:
                 assert_never(item)
 

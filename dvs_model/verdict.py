@@ -56,7 +56,15 @@ class MixedVersions:
         return f"T{self.reader}"
 
 
-Evidence: TypeAlias = Cycle | DirtyRead | Overlap | MixedVersions
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something that an observed history shows, in words. `subject`: the transaction that saw it."""
+
+    text: str
+    subject: str = ""
+
+
+Evidence: TypeAlias = Cycle | DirtyRead | Overlap | MixedVersions | Told
 
 
 @dataclass(frozen=True, slots=True)

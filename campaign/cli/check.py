@@ -19,12 +19,14 @@ from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread
+from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, because, explanations, overall, status, worst
 from dvs_model.formats import delta
-from dvs_model.formats.reader import Item, Refused
-from dvs_model.formats.registry import FORMATS, recognised
+from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
+from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level
+from dvs_model.observed.judge import judge
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
 from reports.history.page import DRAWN, history_page
@@ -35,6 +37,9 @@ from reports.sarif import SarifResult
 
 IN_FULL = 20
 """Histories explained at length in the terminal; each further one gets a line with its verdict."""
+
+COLLECTED = 1000
+"""Histories between two searches for memory that nothing refers to any more."""
 
 CODES = {Status.HOLDS: ExitCode.OK, Status.VIOLATED: ExitCode.FAILED, Status.UNKNOWN: ExitCode.UNKNOWN}
 
@@ -98,7 +103,16 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
-    "--format", "format_", type=click.Choice([*FORMATS, "delta", "auto"]), default="auto", show_default=True
+    "--format",
+    "format_",
+    type=click.Choice([*FORMATS, "cobra", "delta", "auto"]),
+    default="auto",
+    show_default=True,
+)
+@click.option(
+    "--workload",
+    type=click.Choice(["list-append", "register"]),
+    help="What reads of nil in Jepsen's files mean.",
 )
 @click.option(
     "--level",
@@ -122,6 +136,7 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 def command(
     files: tuple[Path, ...],
     format_: str,
+    workload: str | None,
     names: tuple[str, ...],
     derivations: str,
     predicates: str,
@@ -136,23 +151,27 @@ def command(
     """Judge which isolation levels transaction histories keep, derivations included.
 
     Exit status 0: all requested levels hold; 1: one is violated; 3: one is unknown; 2: something could not be
-    read. A file of - is standard input. Folders of Delta tables are read as one history: their commits.
+    read. A file of - is standard input. Folders of Delta tables are read as one history: their commits. Files
+    of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     requested = tuple(BY_NAME[name] for name in names) or (Level.PL_3,)
     _require_different(html, sarif_out, junit)
     reports = Reports(requested, html, sarif_out, junit)
-    for source, item in histories(files, format_):
+    for source, item in uncollected(histories(files, format_, workload)):
         if isinstance(item, Refused):
             where = "" if item.error.line is None else f":{item.error.line}:{item.error.column}"
             message = f"{source}{where}: {item.error.fact}"
             reports.refused.append(message)
             click.echo(f"error: {message}", err=True)
             continue
-        with uncollected():
-            checked = check(item.history, reading, steps=steps)
-        if item.unread:
-            checked = with_unread(checked, item.unread)
+        try:
+            checked = judged(item, reading, steps)
+        except HistoryError as error:
+            message = f"{source}: {error.fact}"
+            reports.refused.append(message)
+            click.echo(f"error: {message}", err=True)
+            continue
         printed = sum(reports.counts.values())
         reports.add(source, item.line, checked)
         if as_json:
@@ -168,12 +187,17 @@ def command(
     return reports.code
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Stops the search for unreachable cycles of objects: it walks millions of edges and finds nothing."""
+def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
+    """Yields items and keeps Python from searching for unreachable cycles while one is read and judged.
+
+    The search would walk millions of operations and edges again and again. It runs between large histories.
+    """
     gc.disable()
     try:
-        yield
+        for number, item in enumerate(items):
+            if number % COLLECTED == COLLECTED - 1:
+                gc.collect()
+            yield item
     finally:
         gc.enable()
 
@@ -186,7 +210,15 @@ def _require_different(*reports: Path | None) -> None:
             raise CampaignError(f"two reports would be written to {path}; give each its own file")
 
 
-def histories(files: Sequence[Path], format_: str) -> Iterator[tuple[str, Item]]:
+def judged(item: Parsed | Viewed, reading: Reading, steps: int) -> Checked:
+    """Returns the verdicts on a history. Raises HistoryError: values are not unique."""
+    if isinstance(item, Viewed):
+        return judge(item.observed, reading, steps=steps)
+    checked = check(item.history, reading, steps=steps)
+    return with_unread(checked, item.unread) if item.unread else checked
+
+
+def histories(files: Sequence[Path], format_: str, workload: str | None = None) -> Iterator[tuple[str, Item]]:
     """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened."""
     tables = [path for path in files if _is_delta(path, format_)]
     if tables:
@@ -195,9 +227,17 @@ def histories(files: Sequence[Path], format_: str) -> Iterator[tuple[str, Item]]
         yield name, delta.read(tables, name)
     for path in (path for path in files if path not in tables):
         name = "stdin" if str(path) == "-" else str(path)
-        with opened(path) as file:
-            format_read = recognised(path.name, file.peek(64)) if format_ == "auto" else FORMATS[format_]
-            for item in format_read.read(file, name):
+        inside = folder(path, format_, name)
+        if inside is not None and not isinstance(inside, Path):
+            for item in inside:
+                yield name, item
+            continue
+        with opened(inside or path) as file:
+            by_name = (inside or path).name
+            known = recognised(by_name, file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
+            if known is None:
+                raise CampaignError(f"{path} is no folder; {format_} reads folders")
+            for item in known.read(file, name if inside is None else str(inside), workload):
                 yield name, item
 
 

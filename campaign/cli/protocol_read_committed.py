@@ -67,9 +67,9 @@ def read_committed(
 
 
 def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
+    from dvs_model.anomalies import anomalies
     from dvs_model.check import check
     from dvs_model.notation import render
-    from protocols.read_committed.anomalies import anomalies
     from protocols.read_committed.evaluate.duck import DuckEvaluator
     from protocols.read_committed.run import run
 

@@ -10,10 +10,10 @@ from enum import Enum
 from random import Random
 
 from campaign.protocols.read_committed import Judged, add_levels
+from dvs_model.anomalies import anomalies
 from dvs_model.check import check
 from dvs_model.history import Commit
 from dvs_model.names import Level
-from protocols.read_committed.anomalies import anomalies
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
 from protocols.read_committed.run import Run, run

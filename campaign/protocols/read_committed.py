@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
+from dvs_model.anomalies import anomalies
 from dvs_model.check import Checked, Holds, Violated, check
 from dvs_model.names import Level
 from dvs_model.notation import render
-from protocols.read_committed.anomalies import anomalies
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.machine import RULES, Rules
 from protocols.read_committed.run import Run, interleavings

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import MAX_BYTES, Item, Parsed, Refused, decoded, too_long
+from dvs_model.formats.reader import Item, Parsed, Refused, decoded
 from dvs_model.history import History
 from dvs_model.notation import parse
 from dvs_model.notation.scan import Scanner
@@ -25,20 +25,16 @@ _NAME = re.compile(r"[^()\[\]:;,|\s](?:[^()\[\]:;,|]*[^()\[\]:;,|\s])?")
 KEYS = ("name", "text", "events", "orders", "matches", "sessions", "precedes")
 
 
-def read(file: BinaryIO, name: str) -> Iterator[Item]:
+def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the histories of a file in its order; after a refused line the next one is read."""
     number, any_line = 0, False
-    while data := file.readline(MAX_BYTES + 1):
+    while data := file.readline():
         number += 1
         if not data.strip():
             continue
         any_line = True
         label = f"{name}:{number}"
         try:
-            if len(data) > MAX_BYTES:
-                while data and not data.endswith(b"\n"):
-                    data = file.readline(MAX_BYTES)
-                raise too_long(number)
             yield Parsed(line(decoded(data, number), label, number), number)
         except HistoryError as error:
             yield Refused(label, error)
@@ -65,7 +61,9 @@ def line(text: str, name: str, number: int) -> History:
 def loaded(text: str, number: int) -> dict[str, Any]:
     """Returns the JSON object of a line. Raises HistoryError: it is none, or has an unknown key."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except _Wrong as error:
+        raise HistoryError(str(error), number, 1) from None
     except json.JSONDecodeError as error:
         raise HistoryError(f"no JSON: {error.msg}", number, error.colno) from None
     except (RecursionError, ValueError) as error:
@@ -80,6 +78,23 @@ def loaded(text: str, number: int) -> dict[str, Any]:
     if unknown:
         raise HistoryError(f"unknown key {unknown[0]!r}; known are {', '.join(KEYS)}", number, 1)
     return value
+
+
+class _Wrong(Exception):
+    """JSON that some readers take and this one does not."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Wrong(f"the key {_shown(twice)} is there twice in one object")
+    return found
+
+
+def _no_number(text: str) -> None:
+    raise _Wrong(f"{text} is no JSON")
 
 
 def _history(value: dict[str, Any], name: str) -> History:

@@ -1,16 +1,12 @@
-"""What readers of history formats share: their results and their limits."""
+"""What readers of history formats share: their results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.history import History
-
-MAX_BYTES = 64 * 1024 * 1024
-"""The longest text of one history. A longer one would need more memory than most machines have."""
+from dvs_model.observed.seen import Observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +29,15 @@ class Parsed:
     unread: str = ""
 
 
-Item = Parsed | Refused
-Read = Callable[[BinaryIO, str], Iterator[Item]]
-"""From an open file, and a name for histories without one, to the histories in it."""
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """A history as clients saw it, and the line of the file at which it begins."""
+
+    observed: Observed
+    line: int
+
+
+Item = Parsed | Viewed | Refused
 
 
 def decoded(data: bytes, line: int = 1) -> str:
@@ -48,8 +50,3 @@ def decoded(data: bytes, line: int = 1) -> str:
         column = error.start - (before.rfind(b"\n") + 1) + 1
         fact = f"byte {data[error.start]:#04x} is not UTF-8; a history is text"
         raise HistoryError(fact, where, column) from None
-
-
-def too_long(line: int) -> HistoryError:
-    """Returns the error about a text longer than MAX_BYTES."""
-    return HistoryError(f"more than {MAX_BYTES >> 20} MB in one history; split it into several", line, 1)

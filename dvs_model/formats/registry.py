@@ -1,34 +1,93 @@
-"""Every history format by the name that `--format` takes."""
+"""Every history format by the name that `--format` takes, and how a file of it is recognised."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
-from dvs_model.formats import adya, jsonl
-from dvs_model.formats.reader import Read
+from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, plume, timekiller
+from dvs_model.formats.reader import Item
+
+Read = Callable[[BinaryIO, str, str | None], Iterator[Item]]
+"""From an open file, a name for histories without one, and the workload, to the histories in it."""
+
+HEAD = 4096
+"""Bytes of a file by which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: its reader, its file name suffixes, and the first byte by which it is recognised."""
+    """A format: its reader, its file name suffixes, and the beginning by which it is recognised.
+
+    `head`: matched against the first bytes without white space, as text.
+    """
 
     read: Read
-    suffixes: tuple[str, ...]
-    first: bytes = b""
+    suffixes: tuple[str, ...] = ()
+    head: re.Pattern[str] | None = None
+
+
+def _dbcop(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of any of dbcop's three formats."""
+    if name.endswith(".hist"):
+        return dbcop.read_hist(file, name, workload)
+    data = file.peek(64)[:64] if hasattr(file, "peek") else b""
+    first = data.lstrip()[:1]
+    if name.endswith(".bincode") or (b"\0" in data and first not in (b"{", b"[")):
+        return dbcop.read_bincode(file, name, workload)
+    text = first in (b"{", b"[") and not re.match(rb"\[\s*\w+\s*(:=|==)", data.lstrip())
+    return (dbcop.read_json if text else dbcop.read_hist)(file, name, workload)
+
+
+def _elle(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of Jepsen's EDN or elle-cli's JSON."""
+    data = file.peek(HEAD)[:HEAD] if hasattr(file, "peek") else b""
+    json = name.endswith(".json") or re.match(rb"\s*\[\s*\{\s*\"", data) is not None
+    return (elle.read_json if json else elle.read_edn)(file, name, workload)
 
 
 FORMATS: Mapping[str, Format] = {
-    "jsonl": Format(jsonl.read, (".jsonl", ".ndjson", ".json"), b"{"),
-    "adya": Format(adya.read, (".adya", ".txt")),
+    "jsonl": Format(jsonl.read, (".jsonl", ".ndjson"), re.compile(r"\{\s*\"(?:name|text|events)\"")),
+    "adya": Format(adya.read, (".adya",)),
+    "elle": Format(
+        _elle,
+        (".edn",),
+        re.compile(r"(?:;[^\n]*\s*)*[\[(]?\s*(?:#jepsen\S*)?\{\s*:|\[\s*\{[^}\]]*\"type\"|\S+\t:\w+\t"),
+    ),
+    "plume": Format(plume.read, (), re.compile(r"[rw]\(\d+,\d+,\d+,-?\d+\)")),
+    "timekiller": Format(timekiller.read, (), re.compile(r"\[\s*\{(?s:.)*?\"sts\"")),
+    "dbcop": Format(
+        _dbcop,
+        (".hist", ".bincode"),
+        re.compile(r"\{\s*\"(?:params|info|data|start|end)\"|\[\s*\[\s*[\[{\]]|\[\s*\w+(?::=|==)|//"),
+    ),
+    "awdit": Format(awdit.read, (), re.compile(r"(?:[=-]+\s*)*[rw][ \t]+\d+[ \t]+\d+\s")),
 }
-"""The formats. A file that none of them recognises is read as adya."""
+"""The formats. A file that none of them recognises is read as adya; folders of logs are read as cobra."""
 
 
 def recognised(name: str, head: bytes) -> Format:
-    """Returns the format of a file by its name, else by its first byte."""
+    """Returns the format of a file by its name, else by its first bytes."""
     for known in FORMATS.values():
-        if name.endswith(known.suffixes):
+        if known.suffixes and name.endswith(known.suffixes):
             return known
-    begin = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return next((f for f in FORMATS.values() if f.first and f.first == begin), FORMATS["adya"])
+    begin = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
+    for known in FORMATS.values():
+        if known.head is not None and known.head.match(begin):
+            return known
+    return FORMATS["jsonl"] if begin.startswith("{") else FORMATS["adya"]
+
+
+def folder(path: Path, format_: str, name: str) -> Iterator[Item] | Path | None:
+    """Returns the histories of a folder of logs, or the one file in a folder that is read; None: neither."""
+    if not path.is_dir() or (path / "_delta_log").is_dir():
+        return None
+    for inner in ("history.edn", "history.bincode"):
+        if format_ != "cobra" and (path / inner).is_file():
+            return path / inner
+    if format_ == "cobra" or (format_ == "auto" and next(path.glob("*.log"), None) is not None):
+        return cobra.read(path, name)
+    return None

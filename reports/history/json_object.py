@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dvs_model.check import Checked
+from dvs_model.check import Checked, Seen
 from dvs_model.explain import because, lines, status
 from dvs_model.names import Phenomenon
 from dvs_model.verdict import Evidence, PhenomenonVerdict, Present, Unknown
@@ -27,11 +27,29 @@ def as_object(checked: Checked) -> dict[str, object]:
         },
         "strongest": [level.value for level in checked.strongest],
         "stats": stats(checked),
+        **({} if checked.seen is None else _seen(checked.seen)),
+    }
+
+
+def _seen(seen: Seen) -> dict[str, object]:
+    """Returns what was found in a history of clients besides."""
+    return {
+        "anomalies": [
+            {"name": name, "transactions": list(txns), "text": text} for name, txns, text in seen.anomalies
+        ],
+        "client_levels": {
+            level: {"verdict": verdict, "because": reason} for level, (verdict, reason) in seen.client.items()
+        },
+        "notes": list(seen.notes),
+        "keys": dict(seen.names),
+        "places": {f"T{txn}": place for txn, place in seen.places.items()},
     }
 
 
 def stats(checked: Checked) -> Mapping[str, int]:
     """Returns how many transactions, events, objects and derivations a history has."""
+    if checked.seen is not None:
+        return checked.seen.size
     facts = checked.analysis.facts
     return {
         "transactions": len(facts.commits) + len(facts.aborts),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from dvs_model.check import Checked, Undecided
+from dvs_model.check import Checked, Seen, Undecided
 from dvs_model.definitions import DEFINITIONS
 from dvs_model.explain import Explanation, Status, because, explanations, lines, overall, status
 from dvs_model.history import History
@@ -51,6 +52,8 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
     yield headline(checked, requested)
     yield f"  {', '.join(f'{count} {name}' for name, count in stats(checked).items())}; {checked.reading}"
     yield f"  strongest that hold: {strongest_text(checked)}"
+    if checked.seen is not None:
+        yield from _seen(checked.seen)
     for explanation in explanations(checked, minimised=True):
         yield from _explanation(explanation)
     for level in requested:
@@ -58,6 +61,21 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
             yield f"  {level.value} is unknown: {because(checked.levels[level])}"
     if explain:
         yield from _everything(checked)
+
+
+def _seen(seen: Seen) -> Iterator[str]:
+    """Yields what was found in a history of clients besides: names that people know come first."""
+    for verdict in ("holds", "violated", "unknown"):
+        levels = [level for level, (found, _) in seen.client.items() if found == verdict]
+        if levels:
+            yield f"  for clients {verdict}: {', '.join(levels)}"
+    reasons = dict.fromkeys(reason for found, reason in seen.client.values() if found != "holds")
+    yield from (f"    {reason}" for reason in reasons if reason)
+    counts = Counter(name for name, _, _ in seen.anomalies)
+    first = {name: text for name, _, text in reversed(seen.anomalies)}
+    for name, count in counts.items():
+        yield f"  {name}{f' ({count} times)' if count > 1 else ''}: {first[name]}"
+    yield from (f"  note: {note}" for note in seen.notes)
 
 
 def _explanation(explanation: Explanation) -> Iterator[str]:

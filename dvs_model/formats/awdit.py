@@ -1,0 +1,53 @@
+"""The text of AWDIT's own tests: `r KEY VALUE` and `w KEY VALUE`; `=` parts sessions, `-` transactions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+
+PART = re.compile(r"=+|-+|\n|[^=\-\n]+")
+OPERATION = re.compile(r"([rw])[ \t]+(\d+)[ \t]+(\d+)")
+
+
+def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a file. A read needs a write in the file: nothing stands for "before the run"."""
+    try:
+        transactions = list(_transactions(decoded(file.read())))
+        if not transactions:
+            raise HistoryError("there is no operation in it; one is written r 5 0 or w 5 0", 1, 1)
+        yield Viewed(Observed(name, transactions, Records(aborts=False, initial=frozenset())), 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+def _transactions(text: str) -> Iterator[Transaction]:
+    session = number = 0
+    line, begun = 1, 1
+    ops: list[Op] = []
+    for found in PART.finditer(text.replace("\r\n", "\n") + "-"):
+        part = found[0]
+        if part == "\n":
+            line += 1
+        elif part[0] in "=-":
+            if ops:
+                number += 1
+                yield Transaction(
+                    number, str(session), Status.COMMITTED, ops, f"session {session}, line {begun}"
+                )
+                ops = []
+            session += part[0] == "="
+        elif part.strip():
+            operation = OPERATION.fullmatch(part.strip())
+            if operation is None:
+                raise HistoryError(
+                    f"a line is r KEY VALUE or w KEY VALUE, not {part.strip()[:60]!r}", line, 1
+                )
+            if not ops:
+                begun = line
+            kind = Kind.READ if operation[1] == "r" else Kind.WRITE
+            ops.append(Op(kind, operation[2], int(operation[3])))

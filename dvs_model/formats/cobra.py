@@ -1,0 +1,98 @@
+"""Folders of Cobra's logs: one binary file for each session, which names the writer of each read."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+
+LOADED, MISSING = 0xBEBEEBEE, 0xDEADBEEF
+"""Instead of the writer: the key was there before the run; there was no such key."""
+DELETE = 0xABCDEFAB
+COLLECTION = (0x23332333, 0x66666666)
+"""Write ids of reads for the recorder's garbage collection."""
+SIZES = {b"S": 8, b"C": 8, b"A": 8, b"W": 24, b"R": 32}
+
+
+def read(folder: Path, name: str) -> Iterator[Item]:
+    """Yields the history of a folder."""
+    try:
+        yield Viewed(_history(folder, name), 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+    except OSError as error:
+        yield Refused(name, HistoryError(f"cannot read it: {error.strerror or error}"))
+
+
+def _history(folder: Path, name: str) -> Observed:
+    files = sorted(folder.glob("*.log"), key=lambda path: (int(re.sub(r"\D", "", path.stem) or 0), path.name))
+    transactions: list[Transaction] = []
+    owner: dict[int, str] = {}
+    for path in files:
+        for transaction in _session(path):
+            if transaction.number in owner:
+                fact = f"{path.name}: transaction {transaction.number} is in {owner[transaction.number]} too"
+                raise HistoryError(fact)
+            owner[transaction.number] = path.name
+            transactions.append(transaction)
+    if not transactions:
+        raise HistoryError("there is no transaction in its *.log files")
+    return Observed(name, transactions, Records(aborts=False))
+
+
+def _session(path: Path) -> Iterator[Transaction]:
+    data, at = path.read_bytes(), 0
+    current: Transaction | None = None
+    ops: list[Op] = []
+    stamped = len(data) > 17 and data[9:10] not in SIZES and data[17:18] in SIZES
+    while at < len(data):
+        tag, begin = data[at : at + 1], at
+        if tag not in SIZES:
+            raise _error(path, begin, f"byte {tag[0]:#04x} is no record; S, C, A, W or R was expected")
+        size = SIZES[tag] + (8 if stamped and tag in (b"S", b"C") else 0)
+        body = data[at + 1 : at + 1 + size]
+        if len(body) < size:
+            raise _error(path, begin, f"a record {tag.decode()} of {size} bytes is cut off after {len(body)}")
+        fields = struct.unpack(f">{size // 8}q", body)
+        at += 1 + size
+        if tag == b"S":
+            if current is not None:
+                raise _error(path, begin, f"transaction {fields[0]} begins inside {current.number}")
+            ops = []
+            place = f"session {path.stem}, {path.name} byte {begin}"
+            current = Transaction(fields[0], path.stem, Status.COMMITTED, ops, place)
+        elif current is None:
+            raise _error(path, begin, f"a record {tag.decode()} outside of a transaction")
+        elif tag in (b"C", b"A"):
+            if fields[0] != current.number:
+                raise _error(path, begin, f"transaction {fields[0]} ends inside {current.number}")
+            current.status = Status.COMMITTED if tag == b"C" else Status.ABORTED
+            yield current
+            current = None
+        elif (op := _op(tag, fields, path, begin)) is not None:
+            ops.append(op)
+    if current is not None:
+        raise _error(path, at, f"the file ends inside of transaction {current.number}")
+
+
+def _op(tag: bytes, fields: tuple[int, ...], path: Path, at: int) -> Op | None:
+    if tag == b"W":
+        write, key, value = fields
+        if write == DELETE:
+            raise _error(path, at, "a delete: all deletes share one write id, so reads of them are ambiguous")
+        return Op(Kind.WRITE, str(key), write, (0, value))
+    txn, write, key, value = fields
+    if txn == LOADED and write in COLLECTION:
+        return None
+    if txn in (LOADED, MISSING) and write == txn:
+        return Op(Kind.READ, str(key), None)
+    return Op(Kind.READ, str(key), write, (txn, value))
+
+
+def _error(path: Path, at: int, fact: str) -> HistoryError:
+    return HistoryError(f"{path.name} byte {at}: {fact}")

@@ -1,0 +1,206 @@
+"""The three formats of dbcop: `history.bincode` (2019), JSON, and `.hist` text."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+
+RECORDS = Records(aborts=True, initial=frozenset({None, 0}))
+
+
+def read_bincode(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a `history.bincode`."""
+    try:
+        yield Viewed(_Bincode(file.read()).history(name), 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+class _Bincode:
+    """Bytes that are read: integers of 8 bytes, little-endian; booleans of one."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def number(self) -> int:
+        if self.at + 8 > len(self.data):
+            raise HistoryError(f"byte {self.at}: the file ends inside of a number")
+        (found,) = struct.unpack_from("<Q", self.data, self.at)
+        self.at += 8
+        return int(found)
+
+    def length(self, least: int) -> int:
+        """Returns the length of a vector whose elements have at least some bytes."""
+        at, found = self.at, self.number()
+        if found * least > len(self.data) - self.at:
+            raise HistoryError(f"byte {at}: {found} elements do not fit into the rest of the file")
+        return found
+
+    def boolean(self) -> bool:
+        value = self.data[self.at : self.at + 1]
+        if value not in (b"\0", b"\1"):
+            found = f"{value[0]:#04x}" if value else "the end"
+            raise HistoryError(f"byte {self.at}: a boolean is 0 or 1, not {found}")
+        self.at += 1
+        return value == b"\1"
+
+    def text(self) -> str:
+        length = self.length(1)
+        self.at += length
+        return self.data[self.at - length : self.at].decode("utf-8", "replace")
+
+    def history(self, name: str) -> Observed:
+        for _ in range(5):
+            self.number()
+        info, start, end = self.text(), self.text(), self.text()
+        transactions: list[Transaction] = []
+        for session in range(self.length(8)):
+            for _ in range(self.length(9)):
+                place = f"session {session}, byte {self.at}"
+                events = [self.event() for _ in range(self.length(18))]
+                committed = self.boolean()
+                ops = [op for op, success in events if success]
+                status = Status.COMMITTED if committed else Status.ABORTED
+                if not committed:
+                    ops = [op for op, _ in events if op.kind is Kind.WRITE]
+                number = len(transactions) + 1
+                transactions.append(Transaction(number, str(session), status, ops, place))
+                failed = [op for op, success in events if committed and not success and op.kind is Kind.WRITE]
+                if failed:
+                    number += 1
+                    transactions.append(
+                        Transaction(number, f"{session} failed", Status.ABORTED, failed, place)
+                    )
+        if self.at != len(self.data):
+            raise HistoryError(
+                f"byte {self.at}: the history ends here, and {len(self.data) - self.at} bytes follow"
+            )
+        if not transactions:
+            raise HistoryError("there is no transaction in it")
+        observed = Observed(name, transactions, Records(aborts=True, initial=frozenset({0})))
+        observed.notes.append(f"recorded from {info}, {start} to {end}")
+        return observed
+
+    def event(self) -> tuple[Op, bool]:
+        write, key, value = self.boolean(), self.number(), self.number()
+        return Op(Kind.WRITE if write else Kind.READ, str(key), value), self.boolean()
+
+
+def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a JSON file, whole or a bare list of sessions."""
+    try:
+        text = decoded(file.read())
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            at = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+            raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", *at) from None
+        sessions = found.get("data") if isinstance(found, dict) else found
+        if not isinstance(sessions, list):
+            raise HistoryError('a history is a list of sessions, or an object with "data"', 1, 1)
+        yield Viewed(Observed(name, list(_transactions(sessions)), RECORDS), 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+def _transactions(sessions: list[object]) -> Iterator[Transaction]:
+    number = 0
+    for session, transactions in enumerate(sessions):
+        if not isinstance(transactions, list):
+            raise HistoryError(f"session {session} is no list of transactions")
+        for at, transaction in enumerate(transactions):
+            where = f"session {session}, transaction {at}"
+            if not isinstance(transaction, dict) or not isinstance(transaction.get("events"), list):
+                raise HistoryError(f'{where}: a transaction is {{"events": [...], "committed": true}}')
+            committed = transaction.get("committed", transaction.get("success"))
+            if not isinstance(committed, bool):
+                raise HistoryError(f"{where}: committed is true or false, not {committed!r}")
+            number += 1
+            ops = [_event(event, f"{where}, event {n}") for n, event in enumerate(transaction["events"])]
+            status = Status.COMMITTED if committed else Status.ABORTED
+            yield Transaction(number, str(session), status, ops, where)
+    if not number:
+        raise HistoryError("there is no transaction in it")
+
+
+def _event(event: object, where: str) -> Op:
+    kind: object
+    key: object
+    value: object
+    match event:
+        case [("w" | "r") as kind, key, value]:
+            pass
+        case {"Write": {"variable": key, "version": value}}:
+            kind = "w"
+        case {"Read": {"variable": key, "version": value}}:
+            kind = "r"
+        case {"write": bool() as write, "variable": key, "value": value}:
+            kind = "w" if write else "r"
+        case _:
+            raise HistoryError(
+                f'{where}: an event is ["w", 3, 9] or {{"Write": {{"variable": 3, "version": 9}}}}'
+            )
+    whole = [isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in (key, value)]
+    if not whole[0] or not (whole[1] or (value is None and kind == "r")):
+        raise HistoryError(f"{where}: variable and version are numbers from 0, not {key!r} and {value!r}")
+    return Op(Kind.WRITE if kind == "w" else Kind.READ, str(key), value)
+
+
+GROUP = re.compile(r"\[([^\[\]]*)\](!?)")
+EVENT = re.compile(r"(\w+)(?::=(\d+)|==(\d+|\?))", re.ASCII)
+
+
+def read_hist(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a `.hist` text."""
+    try:
+        transactions = list(_grouped(decoded(file.read())))
+        if not transactions:
+            raise HistoryError("there is no transaction in it; one is written [x:=1 y==2]", 1, 1)
+        yield Viewed(Observed(name, transactions, RECORDS), 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+def _grouped(text: str) -> Iterator[Transaction]:
+    session = number = 0
+    for line_number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if bare.startswith("//") or not bare:
+            continue
+        if not bare.strip("-"):
+            session += 1
+            continue
+        at = 0
+        while at < len(line):
+            if line[at] in " \t":
+                at += 1
+                continue
+            found = GROUP.match(line, at)
+            if found is None:
+                raise HistoryError(
+                    f"a transaction is [x:=1 y==2], not {line[at : at + 40]!r}", line_number, at + 1
+                )
+            number += 1
+            status = Status.ABORTED if found[2] else Status.COMMITTED
+            ops = [_written(word, line_number, found.start(1) + 1) for word in found[1].split()]
+            if not ops or found[1] != found[1].strip():
+                fact = "a transaction has an event, and no blanks beside its brackets"
+                raise HistoryError(fact, line_number, at + 1)
+            yield Transaction(number, str(session), status, ops, f"session {session}, line {line_number}")
+            at = found.end()
+
+
+def _written(word: str, line: int, column: int) -> Op:
+    found = EVENT.fullmatch(word)
+    if found is None:
+        raise HistoryError(f"an event is x:=1, x==1 or x==?, not {word[:40]!r}", line, column)
+    if found[2] is not None:
+        return Op(Kind.WRITE, found[1], int(found[2]))
+    return Op(Kind.READ, found[1], None if found[3] == "?" else int(found[3]))

@@ -1,0 +1,404 @@
+"""Histories of Jepsen and Elle: EDN, elle-cli's JSON and `history.txt`, list-append and rw-register.
+
+Operations are paired by process: `:invoke` opens, `:ok`, `:fail` or `:info` closes. What is a transaction is
+decided by the shape of `:value`, as a vector of `[:append k v]`, `[:w k v]` and `[:r k ...]`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import BinaryIO
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.edn import SIMPLE, Members, Pairs, Symbol, Tagged, Text, forms, shown, simple_lines
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+
+TYPES = {":invoke": None, ":ok": Status.COMMITTED, ":fail": Status.ABORTED, ":info": Status.UNKNOWN}
+OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
+"""Operations of other workloads of Jepsen."""
+
+BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation map. `at`: its place in the order of events."""
+
+    type: str
+    process: object
+    f: object
+    value: object
+    time: object
+    line: int
+    at: int = 0
+
+
+@dataclass(slots=True)
+class Reading:
+    """A history that is put together. `lists`: whether a read shows a list or an append was seen.
+
+    `kinds`: by key whether it is written or appended to, and the first line that does."""
+
+    name: str
+    workload: str | None
+    lists: bool = False
+    transactions: list[Transaction] = field(default_factory=list)
+    kinds: dict[str, tuple[Kind, int]] = field(default_factory=dict)
+
+
+def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of an EDN file, or those of its independent keys."""
+    yield from _read(file, name, workload, _edn)
+
+
+def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a file of elle-cli: one JSON array of operations."""
+    yield from _read(file, name, workload, _json)
+
+
+def _read(file: BinaryIO, name: str, workload: str | None, parse: object) -> Iterator[Item]:
+    try:
+        data = file.read()
+        if data.startswith(BINARY[0]) or (data[:1] in BINARY[1:] and not _is_text(data[:64])):
+            raise HistoryError("a binary file of Jepsen; check the history.edn beside it", 1, 1)
+        text = decoded(data)
+        if not text.strip():
+            raise HistoryError("an empty file; a history has operations", 1, 1)
+        operations = _json(text) if parse is _json else _edn(text)
+        yield from (Viewed(observed, 1) for observed in _histories(operations, name, workload))
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# Operations
+
+
+def _edn(text: str) -> list[Operation]:
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if "\t" in first and first.split("\t")[1:2] and first.split("\t")[1].startswith(":"):
+        return [_tabbed(line, number) for number, line in enumerate(lines, 1) if line.strip()]
+    maps = _by_line(lines)
+    if maps is None:
+        maps = list(forms(text))
+        if len(maps) == 1 and isinstance(maps[0][0], list) and not isinstance(maps[0][0], Pairs):
+            maps = [(item, maps[0][1]) for item in maps[0][0]]
+    return _numbered([_operation(form, line) for form, line in maps])
+
+
+def _by_line(lines: list[str]) -> list[tuple[object, int]] | None:
+    """Returns the maps of a file with one map a line; None: it is laid out otherwise."""
+    full = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    if not all(line[0] in "{#" and line[-1] == "}" for _, line in full):
+        return None
+    simple = [(number, line) for number, line in full if SIMPLE.fullmatch(line)]
+    quick = simple_lines([line for _, line in simple])
+    if quick is None:
+        return None
+    found: dict[int, object] = {number: form for (number, _), form in zip(simple, quick, strict=True)}
+    for number, line in full:
+        if number not in found:
+            try:
+                inner = list(forms(line))
+            except HistoryError:
+                # A form may go over several lines.
+                return None
+            if len(inner) != 1:
+                return None
+            found[number] = inner[0][0]
+    return [(found[number], number) for number, _ in full]
+
+
+def _operation(form: object, line: int) -> Operation:
+    if not isinstance(form, Pairs | dict):
+        raise HistoryError(
+            f"an operation is a map such as {{:type :ok, ...}}, not {shown(form)[:60]}", line, 1
+        )
+    known = form if isinstance(form, dict) else {n: value for n, value in form if isinstance(n, str)}
+    kind = known.get(":type")
+    if kind not in TYPES:
+        raise HistoryError(f":type is :invoke, :ok, :fail or :info, not {shown(kind)}", line, 1)
+    at = known.get(":index")
+    number = at if isinstance(at, int) and not isinstance(at, bool) else -1
+    if at is not None and number < 0:
+        raise HistoryError(f":index is a number from 0, not {shown(at)}", line, 1)
+    process = known.get(":process", _NO_PROCESS)
+    values = known.get(":f"), known.get(":value"), known.get(":time")
+    return Operation(str(kind), process, *values, line, number)
+
+
+_NO_PROCESS = object()
+
+
+def _tabbed(line: str, number: int) -> Operation:
+    """Returns an operation of `history.txt`: process, type, f, value and error, parted by tabs."""
+    fields = line.split("\t")
+    if len(fields) < 4:
+        raise HistoryError("a line has process, type, f and value, parted by tabs", number, 1)
+    parsed = []
+    for text in fields[:4]:
+        inner = [form for form, _ in forms(text)]
+        if len(inner) != 1:
+            raise HistoryError(f"{text[:60]!r} is not one value", number, 1)
+        parsed.append(inner[0])
+    if parsed[1] not in TYPES:
+        raise HistoryError(f"a type is :invoke, :ok, :fail or :info, not {shown(parsed[1])}", number, 1)
+    return Operation(str(parsed[1]), parsed[0], parsed[2], parsed[3], None, number, number - 1)
+
+
+def _numbered(operations: list[Operation]) -> list[Operation]:
+    """Checks the indexes, or numbers operations without any."""
+    given = [operation.at >= 0 for operation in operations]
+    if any(given) and not all(given):
+        line = operations[given.index(False)].line
+        raise HistoryError("an operation without :index, and others have one", line, 1)
+    if not any(given):
+        for number, operation in enumerate(operations):
+            operation.at = number
+    for before, after in pairwise(operations):
+        if after.at <= before.at:
+            fact = f":index {after.at} comes after {before.at}; the order of the file and :index must agree"
+            raise HistoryError(fact, after.line, 1)
+    return operations
+
+
+def _json(text: str) -> list[Operation]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+        raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", line, column) from None
+    if not isinstance(found, list):
+        raise HistoryError("elle's JSON is one array of operations", 1, 1)
+    return _numbered([_of_json(item, number) for number, item in enumerate(found)])
+
+
+def _of_json(item: object, number: int) -> Operation:
+    if not isinstance(item, dict):
+        raise HistoryError(f"operation {number}: an operation is an object")
+    kind = f":{str(item.get('type')).removeprefix(':')}"
+    if kind not in TYPES:
+        raise HistoryError(f"operation {number}: type is invoke, ok, fail or info, not {item.get('type')!r}")
+    value = item.get("value")
+    if isinstance(value, list) and all(isinstance(part, list) and part for part in value):
+        value = [
+            [f":{part[0].removeprefix(':')}" if isinstance(part[0], str) else part[0], *map(_plain, part[1:])]
+            for part in value
+        ]
+    at = item.get("index", -1)
+    if not isinstance(at, int) or isinstance(at, bool):
+        raise HistoryError(f"operation {number}: index is a number, not {at!r}")
+    f = f":{item['f']}" if isinstance(item.get("f"), str) else None
+    return Operation(kind, item.get("process", _NO_PROCESS), f, value, item.get("time"), 1, at)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        return Text(value)
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+# Histories
+
+
+def _histories(operations: list[Operation], name: str, workload: str | None) -> Iterator[Observed]:
+    if not operations:
+        raise HistoryError("there is no operation in it", 1, 1)
+    apart: dict[str, list[Operation]] = {}
+    for operation in operations:
+        value = operation.value
+        if type(value) is list and len(value) == 2 and _is_independent(value):
+            apart.setdefault(shown(value[0]), []).append(
+                Operation(
+                    operation.type,
+                    operation.process,
+                    operation.f,
+                    value[1],
+                    operation.time,
+                    operation.line,
+                    operation.at,
+                )
+            )
+    if not apart:
+        yield _history(operations, name, workload)
+    for key, part in apart.items():
+        yield _history(part, f"{name} key {key}", workload)
+
+
+def _is_independent(value: Sequence[object]) -> bool:
+    key, inner = value
+    return (
+        not isinstance(key, list | Pairs)
+        and type(inner) is list
+        and bool(inner)
+        and all(type(part) is list and part and isinstance(part[0], str) for part in inner)
+    )
+
+
+def _history(operations: list[Operation], name: str, workload: str | None) -> Observed:
+    reading = Reading(name, workload)
+    has_process = any(operation.process is not _NO_PROCESS for operation in operations)
+    client = [o for o in operations if not has_process or _is_client(o.process)]
+    if not client:
+        raise HistoryError(
+            "no operation is of a client: every :process is something else than a number", 1, 1
+        )
+    invoked = any(o.type == ":invoke" for o in client)
+    if not has_process or not invoked:
+        ends: list[tuple[Operation | None, Operation]] = [(None, o) for o in client if o.type != ":invoke"]
+    else:
+        ends = _paired(client)
+    for number, (begin, end) in enumerate(ends, 1):
+        _add(reading, number, begin, end, alone=not has_process)
+    lists = reading.lists or workload == "list-append"
+    if lists:
+        for transaction in reading.transactions:
+            transaction.ops = [_as_list(reading, op) for op in transaction.ops]
+    timed = has_process and invoked
+    records = Records(aborts=True, sessions=has_process, real_time=timed, lists=lists)
+    observed = Observed(name, reading.transactions, records)
+    if timed:
+        _times(observed, ends)
+    if not has_process:
+        observed.notes.append("no operation has a :process, so sessions and real time are not known")
+    return observed
+
+
+def _is_client(process: object) -> bool:
+    return isinstance(process, int) and not isinstance(process, bool)
+
+
+def _paired(client: list[Operation]) -> list[tuple[Operation | None, Operation]]:
+    """Returns each transaction's invocation and completion, in the order of invocations."""
+    slots: dict[object, Operation] = {}
+    ends: dict[int, Operation] = {}
+    begins: list[Operation] = []
+    for operation in client:
+        before = slots.get(operation.process)
+        if operation.type == ":invoke":
+            if before is not None:
+                fact = f"process {operation.process} invokes again before line {before.line} has ended"
+                raise HistoryError(fact, operation.line, 1)
+            slots[operation.process] = operation
+            begins.append(operation)
+        elif before is None:
+            fact = f"process {operation.process} ends what it has not invoked"
+            raise HistoryError(fact, operation.line, 1)
+        else:
+            ends[before.at] = operation
+            del slots[operation.process]
+    open_end = Operation(":info", None, None, None, None, 0, -1)
+    return [(begin, ends.get(begin.at, open_end)) for begin in begins]
+
+
+def _add(reading: Reading, number: int, begin: Operation | None, end: Operation, *, alone: bool) -> None:
+    status = TYPES[end.type]
+    assert status is not None
+    line = end.line or (begin.line if begin else 0)
+    source, reads = end, True
+    if status is not Status.COMMITTED:
+        # What a failed or unanswered transaction read is no answer, unless there is a value.
+        if not _is_transaction(end.value) and begin is not None:
+            source = begin
+        elif status is Status.UNKNOWN and begin is not None and _is_transaction(begin.value):
+            source = begin if end.value is None or not _is_transaction(end.value) else end
+        reads = False
+    if not _is_transaction(source.value):
+        if _unknown_value(source, status):
+            return
+        f = shown(source.f) if source.f is not None else "without :f"
+        fact = f"operation {f} is no transaction: :value is a vector such as [[:append 1 2] [:r 1 nil]]"
+        raise HistoryError(f"{fact}, not {shown(source.value)[:60]}", source.line or line, 1)
+    assert isinstance(source.value, list)
+    ops = [op for part in source.value if (op := _op(reading, part, source.line, reads)) is not None]
+    process = end.process if begin is None else begin.process
+    session = f"{number}" if alone else f"{process}"
+    where = f"line {begin.line}" if begin and not end.line else f"line {line}"
+    place = where if alone else f"process {session}, {where}"
+    window = None
+    if begin is not None:
+        window = Window(begin.at, end.at if end.at >= 0 and status is Status.COMMITTED else float("inf"))
+    reading.transactions.append(Transaction(number, session, status, ops, place, window))
+
+
+def _unknown_value(source: Operation, status: Status) -> bool:
+    """Whether an operation without a value took no effect that could be seen."""
+    return status is not Status.COMMITTED and source.value is None and source.f not in OTHER
+
+
+def _is_transaction(value: object) -> bool:
+    return type(value) is list and all(
+        type(part) is list and len(part) in (2, 3) and part[0] in _MICRO for part in value
+    )
+
+
+_MICRO = {":append", ":r", ":w", ":read", ":write"}
+
+
+def _op(reading: Reading, part: Sequence[object], line: int, reads: bool) -> Op | None:
+    f, key = part[0], shown(part[1]) if type(part[1]) is not int else str(part[1])
+    value = part[2] if len(part) == 3 else None
+    if f in (":r", ":read"):
+        if type(value) is list:
+            reading.lists = True
+            plain = set(map(type, value)) <= {int}
+            return Op(Kind.READ_LIST, key, tuple(value if plain else map(_hashed, value))) if reads else None
+        if not reads:
+            return None
+        return Op(Kind.READ, key, _hashed(value))
+    kind = Kind.APPEND if f == ":append" else Kind.WRITE
+    if kind is Kind.APPEND:
+        reading.lists = True
+    other, at = reading.kinds.setdefault(key, (kind, line))
+    if other is not kind:
+        raise HistoryError(f"key {key} is written here and appended to in line {at}, or the reverse", line, 1)
+    return Op(kind, key, _hashed(value))
+
+
+def _as_list(reading: Reading, op: Op) -> Op:
+    """Returns a read of nil as one of the empty list, where the key holds a list."""
+    written = reading.kinds.get(op.key, (Kind.APPEND, 0))[0]
+    empty = op.kind is Kind.READ and op.value is None and written is Kind.APPEND
+    return Op(Kind.READ_LIST, op.key, ()) if empty else op
+
+
+def _hashed(value: object) -> object:
+    """Returns a value that can be compared and hashed; what is neither number nor text is its EDN."""
+    if value is None or type(value) is int or isinstance(value, int | str | Text | Symbol):
+        return value
+    return shown(value) if isinstance(value, list | Pairs | Members | Tagged) else str(value)
+
+
+def _times(observed: Observed, ends: Sequence[tuple[Operation | None, Operation]]) -> None:
+    """Adds windows by `:time` where times go back, and says how often."""
+    events = [o for begin, end in ends for o in (begin, end) if o is not None and o.at >= 0]
+    if not events or not all(isinstance(o.time, int) for o in events):
+        return
+    in_order = sorted(events, key=lambda o: o.at)
+    back = sum(int(b.time) < int(a.time) for a, b in pairwise(in_order))  # type: ignore[call-overload]
+    if not back:
+        return
+    observed.notes.append(
+        f":time goes back {back:,} times; real time is what the order of the file and :time agree on"
+    )
+    by_number: Mapping[int, tuple[Operation | None, Operation]] = dict(enumerate(ends, 1))
+    for transaction in observed.transactions:
+        begin, end = by_number[transaction.number]
+        if begin is not None and transaction.window is not None:
+            answered = transaction.window.end != float("inf")
+            transaction.timed = Window(
+                float(begin.time),  # type: ignore[arg-type]
+                float(end.time) if answered else float("inf"),  # type: ignore[arg-type]
+            )

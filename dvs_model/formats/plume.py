@@ -1,0 +1,78 @@
+"""The text of Plume, PolySI and IsoVista: lines `r(key,value,session,txn)` and `w(...)`; txn -1: aborted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+
+LINE = re.compile(r"([rw])\((\d{1,19}),(\d{1,19}),(\d{1,19}),(-1|\d{1,19})\)")
+FOLLOWS = re.compile(r"\s*(\d+)\s*->\s*(\d+)\s*")
+
+
+def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a file; a companion `NAME_ww` adds the write dependencies that it lists."""
+    try:
+        observed = _history(decoded(file.read()), name)
+        companion = Path(f"{name}_ww")
+        if companion.is_file():
+            observed.follows = _follows(companion)
+        yield Viewed(observed, 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+def _history(text: str, name: str) -> Observed:
+    ops: dict[int, list[Op]] = {}
+    sessions: dict[int, str] = {}
+    places: dict[int, int] = {}
+    aborted: list[Transaction] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        found = LINE.fullmatch(line.strip())
+        if found is None:
+            raise HistoryError(f"a line is r(key,value,session,txn) or w(...), not {line[:60]!r}", number, 1)
+        kind = Kind.READ if found[1] == "r" else Kind.WRITE
+        op, session, txn = Op(kind, found[2], int(found[3])), found[4], int(found[5])
+        if txn == -1:
+            if kind is Kind.WRITE:
+                # Which transaction it belonged to is lost.
+                aborted.append(Transaction(-1, session, Status.ABORTED, [op], f"line {number}"))
+            continue
+        if sessions.setdefault(txn, session) != session:
+            other = f"of {sessions[txn]} in line {places[txn]}"
+            fact = f"transaction {txn} is of session {session} here, and {other}"
+            raise HistoryError(fact, number, 1)
+        places.setdefault(txn, number)
+        ops.setdefault(txn, []).append(op)
+    if not ops and not aborted:
+        raise HistoryError("there is no operation in it", 1, 1)
+    transactions = [
+        Transaction(
+            txn, sessions[txn], Status.COMMITTED, each, f"session {sessions[txn]}, line {places[txn]}"
+        )
+        for txn, each in ops.items()
+    ]
+    highest = max(ops, default=0)
+    for number, transaction in enumerate(aborted, highest + 1):
+        transaction.number = number
+    records = Records(aborts=True, initial=frozenset({0}))
+    return Observed(name, [*transactions, *aborted], records)
+
+
+def _follows(path: Path) -> list[tuple[int, int]]:
+    """Returns the pairs a -> b of a companion file of IsoVista. Raises HistoryError."""
+    pairs = []
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+        if line.strip():
+            found = FOLLOWS.fullmatch(line)
+            if found is None:
+                raise HistoryError(f"{path.name}:{number}: a line is a -> b, not {line[:40]!r}")
+            pairs.append((int(found[1]), int(found[2])))
+    return pairs

@@ -1,0 +1,104 @@
+"""TimeKiller's JSON: committed transactions with the start and commit timestamps of the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+
+KINDS = {
+    "w": Kind.WRITE,
+    "write": Kind.WRITE,
+    "r": Kind.READ,
+    "read": Kind.READ,
+    "a": Kind.APPEND,
+    "append": Kind.APPEND,
+}
+
+
+def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a file: one array of transactions."""
+    try:
+        text = decoded(file.read())
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            at = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+            raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", *at) from None
+        if not isinstance(found, list) or not found:
+            raise HistoryError("a history is one array of transactions, with at least one", 1, 1)
+        yield Viewed(_history(found, name), 1)
+    except HistoryError as error:
+        yield Refused(name, error)
+
+
+def _history(found: list[object], name: str) -> Observed:
+    transactions: list[Transaction] = []
+    numbers: dict[object, int] = {}
+    lists = any(_has_lists(item) for item in found)
+    for at, item in enumerate(found):
+        where = f"transaction {at}"
+        if not isinstance(item, dict) or not isinstance(item.get("ops"), list):
+            raise HistoryError(
+                f'{where}: a transaction is {{"tid": 4, "sid": 1, "sts": ..., "cts": ..., "ops": [..]}}'
+            )
+        tid = item.get("tid")
+        if not isinstance(tid, int | str) or isinstance(tid, bool):
+            raise HistoryError(f"{where}: tid is a number or text, not {tid!r}")
+        if tid in numbers:
+            raise HistoryError(f"{where}: tid {tid} is that of transaction {numbers[tid]} too")
+        numbers[tid] = at
+        ops = [_op(op, lists, f"{where} (tid {tid})") for op in item["ops"]]
+        start, commit = (_stamp(item.get(key), f"{where} (tid {tid}): {key}") for key in ("sts", "cts"))
+        if commit < start:
+            raise HistoryError(f"{where} (tid {tid}): cts {commit} is before sts {start}")
+        place = f"session {item.get('sid')}, tid {tid}"
+        number = tid if isinstance(tid, int) and 0 < tid < 10**17 else 10**17 + at
+        made = Transaction(number, str(item.get("sid")), Status.COMMITTED, ops, place)
+        made.start, made.commit = start, commit
+        transactions.append(made)
+    return Observed(name, transactions, Records(aborts=False, lists=lists, stamps=True))
+
+
+def _has_lists(item: object) -> bool:
+    ops = item.get("ops") if isinstance(item, dict) else None
+    return isinstance(ops, list) and any(
+        isinstance(op, dict)
+        and (isinstance(op.get("v"), list) or str(op.get("t")).lower() in ("a", "append"))
+        for op in ops
+    )
+
+
+def _op(op: object, lists: bool, where: str) -> Op:
+    if not isinstance(op, dict) or str(op.get("t")).lower() not in KINDS:
+        raise HistoryError(
+            f'{where}: an operation is {{"t": "w", "k": 7, "v": 3}}, not {json.dumps(op)[:60]}'
+        )
+    kind, key, value = KINDS[str(op["t"]).lower()], op.get("k"), op.get("v")
+    if not isinstance(key, int) or isinstance(key, bool) or key < 0:
+        raise HistoryError(f"{where}: k is a number from 0, not {key!r}")
+    if kind is Kind.READ and lists:
+        if value is not None and not isinstance(value, list):
+            raise HistoryError(f"{where}: a read of a list shows a list, not {value!r}")
+        return Op(Kind.READ_LIST, str(key), tuple(value or ()))
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise HistoryError(f"{where}: v is a number or null, not {value!r}")
+    if value is None and kind is not Kind.READ:
+        raise HistoryError(f"{where}: a write has a value v")
+    return Op(kind, str(key), value)
+
+
+def _stamp(value: object, what: str) -> tuple[int, int]:
+    if isinstance(value, dict):
+        parts = [value.get("p"), value.get("l")]
+        whole = [
+            int(part) if isinstance(part, int) or (isinstance(part, str) and part.isdecimal()) else None
+            for part in parts
+        ]
+        if whole[0] is not None and whole[1] is not None:
+            return whole[0], whole[1]
+    raise HistoryError(f'{what} is {{"p": 90, "l": 0}}, not {json.dumps(value)[:60]}')

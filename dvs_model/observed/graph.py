@@ -1,0 +1,170 @@
+"""The dependencies of an observed history as arrays, and the transactions on their cycles.
+
+A transaction outside every cycle takes part in no phenomenon that is a cycle. So arrays decide for the whole
+history, and only what lies on cycles is handed to the readable definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dvs_model.graph import strong_labels
+from dvs_model.observed.recover import INITIAL, Recovered
+from dvs_model.observed.seen import Transaction, Window
+
+Pair = tuple[int, int]
+
+
+@dataclass(slots=True)
+class Orders:
+    """Version orders, as far as they are known.
+
+    `known`: by key the writers in order. `tails`: by key the writers after them, in an order that nobody
+    saw. `unknown`: by key why nothing is known of the order.
+    """
+
+    known: dict[str, list[int]] = field(default_factory=dict)
+    tails: dict[str, list[int]] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+
+
+def orders(found: Recovered) -> Orders:
+    """Returns the version orders that lists, commit timestamps or single writers give."""
+    made = Orders()
+    records = found.observed.records
+    for key, writers in found.installed.items():
+        shown = found.lists.get(key)
+        if key in found.broken:
+            made.unknown[key] = found.broken[key]
+        elif len(writers) <= 1 and shown is None:
+            made.known[key] = list(writers)
+        elif records.stamps:
+            _by_stamps(found, key, writers, made)
+        elif shown is not None or records.lists:
+            place = {value: at for at, value in enumerate(shown or ())}
+            read = sorted((place[v], index) for index, v in writers.items() if v in place)
+            made.known[key] = [index for _, index in read]
+            made.tails[key] = [index for index, value in writers.items() if value not in place]
+            if len(made.tails[key]) == 1:
+                made.known[key] += made.tails.pop(key)
+        else:
+            made.unknown[key] = "the order of its versions is not recorded"
+    return made
+
+
+def _by_stamps(found: Recovered, key: str, writers: Mapping[int, object], made: Orders) -> None:
+    stamps = {index: found.observed.transactions[index].commit for index in writers}
+    if len(set(stamps.values())) < len(stamps):
+        made.unknown[key] = "two of its writers have the same commit timestamp"
+        return
+    made.known[key] = sorted(writers, key=lambda index: stamps[index] or (0, 0))
+
+
+@dataclass(slots=True)
+class Edges:
+    """Certain dependencies between transactions, by index, and the order of sessions."""
+
+    ww: list[Pair] = field(default_factory=list)
+    wr: list[Pair] = field(default_factory=list)
+    rw: list[Pair] = field(default_factory=list)
+    session: list[Pair] = field(default_factory=list)
+
+
+def edges(found: Recovered, made: Orders) -> Edges:
+    """Returns the dependencies that are certain whatever the file leaves open."""
+    result = Edges()
+    following: dict[tuple[str, int], list[int]] = {}
+    for key, order in made.known.items():
+        tail = made.tails.get(key, [])
+        first = order[:1] or tail
+        following[key, INITIAL] = first
+        for before, after in pairwise(order):
+            result.ww.append((before, after))
+            following[key, before] = [after]
+        if order and tail:
+            result.ww += [(order[-1], after) for after in tail]
+            following[key, order[-1]] = tail
+    for key in made.unknown:
+        following[key, INITIAL] = list(found.installed[key])
+    for read in found.reads:
+        if read.writer != INITIAL and read.writer in found.taken:
+            result.wr.append((read.writer, read.reader))
+        for after in following.get((read.key, read.writer), ()):
+            if after != read.reader:
+                result.rw.append((read.reader, after))
+    result.ww += [pair for pair in _stated(found) if pair[0] != pair[1]]
+    if found.observed.records.sessions:
+        result.session = sessions(found)
+    return result
+
+
+def _stated(found: Recovered) -> Iterable[Pair]:
+    index = {each.number: at for at, each in enumerate(found.observed.transactions) if at in found.taken}
+    return [(index[a], index[b]) for a, b in found.observed.follows if a in index and b in index]
+
+
+def sessions(found: Recovered) -> list[Pair]:
+    """Returns the pairs of consecutive transactions of one session, of those that count as committed."""
+    last: dict[str, int] = {}
+    pairs = []
+    for index, transaction in enumerate(found.observed.transactions):
+        if index in found.taken:
+            if transaction.session in last:
+                pairs.append((last[transaction.session], index))
+            last[transaction.session] = index
+    return pairs
+
+
+def on_cycles(
+    count: int, pairs: Sequence[Pair], windows: Sequence[Window | None] | None = None
+) -> NDArray[np.bool_]:
+    """Returns which of `count` transactions lie on a cycle of some edges.
+
+    `windows`: adds "ended before the other one began" between transactions that have a window.
+    """
+    tails, heads = [a for a, _ in pairs], [b for _, b in pairs]
+    vertices = count
+    if windows is not None:
+        moments = sorted(
+            (at, kind, index)
+            for index, window in enumerate(windows)
+            if window is not None
+            # Of two at the same time, nobody came first.
+            for at, kind in ((window.begin, 0), (window.end, 1))
+            if at != float("inf")
+        )
+        # A chain of moments: an end leads to the next moment, a moment to the transactions that begin at it.
+        current = vertices
+        vertices += 1
+        dirty = False
+        for _, kind, index in moments:
+            if kind == 1:
+                if not dirty:
+                    tails.append(current)
+                    heads.append(vertices)
+                    current = vertices
+                    vertices += 1
+                    dirty = True
+                tails.append(index)
+                heads.append(current)
+            else:
+                tails.append(current)
+                heads.append(index)
+                dirty = False
+    labels = np.array(strong_labels(tails, heads, vertices), np.int64)
+    sizes = np.bincount(labels[:count], minlength=labels.max(initial=-1) + 1)
+    return np.asarray(sizes[labels[:count]] > 1, np.bool_)
+
+
+def windows(found: Recovered, *, timed: bool) -> list[Window | None]:
+    """Returns the windows of the transactions that count as committed; `timed`: by the times of the file."""
+
+    def window(index: int, each: Transaction) -> Window | None:
+        return (each.timed if timed else each.window) if index in found.taken else None
+
+    return [window(index, each) for index, each in enumerate(found.observed.transactions)]

@@ -1,0 +1,143 @@
+"""The part of an observed history that lies on cycles, as a history of the notation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from dvs_model.history import Commit, Event, History, Read, Start, Version, Write, unborn
+from dvs_model.observed.graph import Orders
+from dvs_model.observed.recover import INITIAL, Recovered, Seen as Observation
+from dvs_model.observed.seen import Window, value_text
+
+
+@dataclass(slots=True)
+class Names:
+    """Objects of the notation for keys. `keys`: the key of an object."""
+
+    keys: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, str] = field(default_factory=dict)
+
+    def of(self, key: str, copy: int | None = None) -> str:
+        """Returns the object of a key; `copy`: one of a single writer, where no order is known."""
+        inner = key if copy is None else f"{key} of T{copy}"
+        if inner not in self.objects:
+            plain = re.sub(r"\W", "", key, flags=re.ASCII) or "key"
+            name = plain if plain[0].isalpha() else f"k{plain.lstrip('_')}"
+            name = name if copy is None else f"{name}_of_T{copy}"
+            while name in self.keys:
+                name += "x"
+            self.objects[inner], self.keys[name] = name, key
+        return self.objects[inner]
+
+
+@dataclass(slots=True)
+class Part:
+    """Builds the history of some transactions, with those whose versions they read."""
+
+    found: Recovered
+    orders: Orders
+    members: set[int]
+    names: Names = field(default_factory=Names)
+    writes: dict[int, dict[str, object]] = field(default_factory=dict)
+    reads: dict[int, list[tuple[int, Version, object]]] = field(default_factory=dict)
+    chains: dict[str, list[Version]] = field(default_factory=dict)
+
+    def version(self, index: int, obj: str) -> Version:
+        """Returns a version of an object."""
+        return unborn(obj) if index == INITIAL else Version(obj, self.found.number(index), 1)
+
+    def history(self, name: str, windows: list[Window | None] | None) -> History:
+        """Returns the history; with `windows` each transaction starts and commits in their order."""
+        reads: dict[str, list[Observation]] = {}
+        for read in self.found.reads:
+            if read.reader in self.members and (read.writer == INITIAL or read.writer in self.found.taken):
+                reads.setdefault(read.key, []).append(read)
+        keys = dict.fromkeys(reads)
+        for key, writers in self.found.installed.items():
+            if not self.members.isdisjoint(writers):
+                keys[key] = None
+        for key in keys:
+            self.key(key, reads.get(key, []))
+        txns = sorted({*self.members, *self.writes})
+        events = tuple(self.events(txns, windows))
+        return History(
+            name=name,
+            events=events,
+            orders={obj: tuple(chain) for obj, chain in self.chains.items() if chain},
+            sessions=self.sessions(txns),
+        )
+
+    def key(self, key: str, reads: list[Observation]) -> None:
+        """Adds the versions of a key and the reads of it."""
+        installed = self.found.installed.get(key, {})
+        read = {each.writer for each in reads} - {INITIAL}
+        wanted = {index for index in installed if index in self.members or index in read}
+        if key in self.orders.known:
+            order = [index for index in self.orders.known[key] if index in wanted]
+            self.chain(self.names.of(key), key, order, reads, order)
+            last = self.orders.known[key][-1:]
+            for index in self.orders.tails.get(key, ()):
+                if index in wanted:
+                    obj = self.names.of(key, self.found.number(index))
+                    self.chain(obj, key, [*last, index], reads, last or [INITIAL])
+        else:
+            for index in sorted(wanted):
+                obj = self.names.of(key, self.found.number(index))
+                self.chain(obj, key, [index], reads, [INITIAL, index])
+
+    def chain(
+        self, obj: str, key: str, order: list[int], reads: list[Observation], shown: Iterable[int]
+    ) -> None:
+        """Adds an object with its version order, and the reads of the versions of some writers."""
+        known = {*shown, *([INITIAL] if shown is order else [])}
+        self.chains[obj] = [self.version(index, obj) for index in order]
+        for index in order:
+            self.writes.setdefault(index, {})[obj] = self.found.installed[key][index]
+        for read in reads:
+            if read.writer in known:
+                version = self.version(read.writer, obj)
+                self.reads.setdefault(read.reader, []).append((read.place, version, read.value))
+
+    def events(self, txns: list[int], windows: list[Window | None] | None) -> Iterable[Event]:
+        """Yields the events of each transaction at its end, and its start where windows are given."""
+        parts: list[tuple[float, int, list[Event]]] = []
+        for index in txns:
+            number = self.found.number(index)
+            ops: list[tuple[int, Event]] = [
+                (place, Read(number, version, _plain(value)))
+                for place, version, value in self.reads.get(index, ())
+            ]
+            last = len(self.found.observed.transactions[index].ops)
+            ops += [
+                (last, Write(number, Version(obj, number, 1), _plain(value)))
+                for obj, value in self.writes.get(index, {}).items()
+            ]
+            body: list[Event] = [event for _, event in sorted(ops, key=lambda op: op[0])]
+            window = windows[index] if windows is not None else None
+            begin, end = (float(index), float(index)) if window is None else window
+            if windows is not None:
+                parts.append((begin, 0, [Start(number)]))
+            parts.append((end, 1, [*body, Commit(number)]))
+        for _, _, events in sorted(parts, key=lambda part: part[:2]):
+            yield from events
+
+    def sessions(self, txns: list[int]) -> dict[str, tuple[int, ...]]:
+        """Returns the transactions of each session; none where the file does not know sessions."""
+        if not self.found.observed.records.sessions:
+            return {}
+        sessions: dict[str, list[int]] = {}
+        for index in txns:
+            transaction = self.found.observed.transactions[index]
+            sessions.setdefault(transaction.session, []).append(transaction.number)
+        return {_session(name): tuple(numbers) for name, numbers in sessions.items()}
+
+
+def _session(name: str) -> str:
+    return re.sub(r"[()\[\]:;,|]", " ", name).strip() or "session"
+
+
+def _plain(value: object) -> str | None:
+    """Returns a value as the notation can hold it."""
+    return None if value is None else re.sub(r"[()\[\]:;,|]", " ", value_text(value)).strip() or None

@@ -1,0 +1,373 @@
+"""A history of clients judged: what the file proves is said, what the file leaves open is unknown.
+
+A level is violated if its phenomenon appears whatever the file leaves open (version orders, the fate of
+transactions without an answer, starts and commits), and holds if it appears under no completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dvs_model.analysis import STEPS, Analysis
+from dvs_model.anomalies import anomalies
+from dvs_model.check import Checked, Holds, Seen as Extras, Undecided, Violated, check, level_verdict
+from dvs_model.edges import Edge
+from dvs_model.graph import Kind as Dependency
+from dvs_model.names import Level, Phenomenon
+from dvs_model.observed.client import Answer, Client, decide, problem
+from dvs_model.observed.graph import Edges, Orders, edges, on_cycles, orders, windows
+from dvs_model.observed.history import Part
+from dvs_model.observed.layers import layered_cycle
+from dvs_model.observed.recover import Recovered, recover
+from dvs_model.observed.search import order_exists
+from dvs_model.observed.seen import Observed, Status, Window
+from dvs_model.phenomena.registry import DETECTORS
+from dvs_model.reading import DEFAULT, Reading
+from dvs_model.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Told, Unknown
+
+P = Phenomenon
+ORDERED = (P.G0, P.G1C, P.G_SINGLE, P.G2_ITEM, P.G2, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)
+SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
+REALTIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME, P.G2_REALTIME)
+STARTS = (P.G_SIA, P.G_SIB, P.G_MSRA, P.G_MSRB)
+PREDICATES = (P.G1_PREDA, P.G1_PREDB)
+NAMED_OF = 400
+"""Transactions on cycles up to which anomalies are looked for by name."""
+
+SEARCH_STEPS = 200_000
+"""Steps of the search for an order that explains a history."""
+
+EVERY_LEVEL = ("incompatible orders",)
+FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
+"""Findings that no level from PL-2 up allows; of the first, not even PL-1."""
+
+
+def judge(observed: Observed, reading: Reading = DEFAULT, *, steps: int = STEPS) -> Checked:
+    """Returns the verdicts on a history as clients saw it.
+
+    Raises HistoryError: two writes of one value to one key, so that no read tells what it has read.
+    """
+    found = recover(observed)
+    known = orders(found)
+    judgement = _Judgement(found, known, edges(found, known), reading, steps)
+    return judgement.checked()
+
+
+@dataclass(slots=True)
+class _Judgement:
+    """A history that is judged. `phenomena`: the verdicts so far."""
+
+    found: Recovered
+    orders: Orders
+    edges: Edges
+    reading: Reading
+    steps: int
+    phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
+
+    def checked(self) -> Checked:
+        observed, records = self.found.observed, self.found.observed.records
+        pairs = [*self.edges.ww, *self.edges.wr, *self.edges.rw, *self.edges.session]
+        file_windows = windows(self.found, timed=False) if records.real_time else None
+        count = len(observed.transactions)
+        on = on_cycles(count, pairs, file_windows)
+        acyclic = not on.any() or not on_cycles(count, pairs).any()
+        if records.stamps:
+            on |= on_cycles(count, pairs, self.stamps())
+        part = Part(self.found, self.orders, {int(index) for index in np.flatnonzero(on)})
+        history = part.history(observed.name, None)
+        plain = check(history, self.reading, steps=self.steps)
+        self.dirty()
+        self.ordered(plain)
+        self.real_time(part.members, file_windows)
+        self.starts(part.members)
+        self.phenomena.update(
+            {
+                p: Unknown("the format has no predicate operations, so only items are judged")
+                for p in PREDICATES
+            }
+        )
+        ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
+        client = self.client(acyclic)
+        levels = {level: self.level(level, ordered, client) for level in Level}
+        named = [(each.name, each.txns, each.text) for each in self.found.findings]
+        if len(part.members) <= NAMED_OF:
+            named += [(name, txns, _sentence(name, txns)) for name, txns in anomalies(history).items()]
+        extras = Extras(
+            anomalies=tuple(dict.fromkeys(named)),
+            client={level.value: _words(answer) for level, answer in client.items()},
+            notes=tuple(self.notes()),
+            size=self.size(),
+            names=part.names.keys,
+            places={self.found.number(index): observed.transactions[index].place for index in part.members},
+        )
+        return replace(plain, phenomena=ordered, levels=levels, seen=extras)
+
+    # Phenomena
+
+    def dirty(self) -> None:
+        """Judges G1a and G1b, which need no version order."""
+        for phenomenon, name in ((P.G1A, "aborted read"), (P.G1B, "intermediate read")):
+            told = [Told(f.text, f"T{f.txns[0]}") for f in self.found.findings if f.name == name]
+            if told:
+                self.phenomena[phenomenon] = Present(tuple(told))
+            elif self.found.missing:
+                reason = f"{self.found.missing} reads show values whose writer is not in the file"
+                self.phenomena[phenomenon] = Unknown(reason)
+            else:
+                self.phenomena[phenomenon] = ABSENT
+
+    def ordered(self, plain: Checked) -> None:
+        """Judges what depends on version orders and sessions."""
+        for phenomenon in (*ORDERED, *SESSIONS):
+            verdict = plain.phenomena[phenomenon]
+            sessions = self.found.observed.records.sessions
+            if phenomenon in SESSIONS and not isinstance(verdict, Present) and not sessions:
+                verdict = Unknown("the file does not say which transactions are of one session")
+            elif phenomenon in SESSIONS and isinstance(verdict, Unknown) and not plain.history.sessions:
+                verdict = ABSENT
+            self.phenomena[phenomenon] = self.opened(verdict)
+
+    def opened(self, verdict: PhenomenonVerdict) -> PhenomenonVerdict:
+        """Returns Unknown instead of Absent where a version order is not known."""
+        if not self.orders.unknown or verdict != ABSENT:
+            return verdict
+        key, reason = next(iter(self.orders.unknown.items()))
+        more = len(self.orders.unknown) - 1
+        return Unknown(f"key {key}{f' and {more} more' if more else ''}: {reason}")
+
+    def real_time(self, members: set[int], by_file: list[Window | None] | None) -> None:
+        """Judges the phenomena of real time, by the order of the file and by its times where these differ."""
+        if by_file is None:
+            for phenomenon, base in zip(REALTIME, (P.G1C, P.G_SINGLE, P.G2), strict=True):
+                implied = self.phenomena[base]
+                here = Unknown("the file does not say when transactions began and ended")
+                self.phenomena[phenomenon] = implied if isinstance(implied, Present) else here
+            return
+        verdicts = self.in_time(members, by_file)
+        timed = windows(self.found, timed=True)
+        if any(window is not None for window in timed):
+            both = self.in_time(members, timed)
+            for phenomenon in REALTIME:
+                first, second = verdicts[phenomenon], both[phenomenon]
+                if isinstance(second, Present) and isinstance(first, Present):
+                    verdicts[phenomenon] = self.agreed(first, timed)
+                elif not isinstance(second, Present):
+                    verdicts[phenomenon] = second if isinstance(first, Present) else first
+        for phenomenon in REALTIME:
+            self.phenomena[phenomenon] = self.opened(verdicts[phenomenon])
+
+    def in_time(self, members: set[int], of: list[Window | None]) -> dict[Phenomenon, PhenomenonVerdict]:
+        history = Part(self.found, self.orders, members).history("", of)
+        if not members:
+            return dict.fromkeys(REALTIME, ABSENT)
+        analysis = Analysis(history, self.reading, steps=self.steps)
+        return {phenomenon: self.told(analysis, phenomenon) for phenomenon in REALTIME}
+
+    def told(self, analysis: Analysis, phenomenon: Phenomenon) -> PhenomenonVerdict:
+        """Returns a verdict on a history other than the one that is shown, so with its evidence in words."""
+        from dvs_model.sentences import Sentences
+
+        verdict = analysis.once(DETECTORS[phenomenon])
+        if not isinstance(verdict, Present):
+            return verdict
+        sentences = Sentences(analysis)
+        return Present(
+            tuple(
+                _Timed("; ".join(sentences.evidence(item)), item.subject, item)
+                for item in verdict.evidence[:1]
+            )
+        )
+
+    def agreed(self, present: Present, timed: list[Window | None]) -> PhenomenonVerdict:
+        """Returns Unknown unless the times agree with every edge of time of the cycle that was found."""
+        at = {self.found.number(index): window for index, window in enumerate(timed)}
+        item = present.evidence[0]
+        cycle = item.cycle if isinstance(item, _Timed) else item
+        if isinstance(cycle, Cycle) and all(_in_time(edge, at) for edge in cycle.edges):
+            return present
+        return Unknown("the order of the file and :time do not agree on when transactions began and ended")
+
+    def starts(self, members: set[int]) -> None:
+        """Judges what depends on when the database started and committed transactions."""
+        implied = {P.G_SIB: P.G_SINGLE, P.G_MSRB: P.G_MONOTONIC}
+        reason = Unknown("the file does not say when the database started and committed transactions")
+        for phenomenon in STARTS:
+            base = self.phenomena[implied[phenomenon]] if phenomenon in implied else reason
+            self.phenomena[phenomenon] = base if isinstance(base, Present) else reason
+        if not self.found.observed.records.stamps:
+            return
+        self.phenomena[P.G_SIA] = self.opened(self.interference())
+        stamps = self.stamps()
+        history = Part(self.found, self.orders, members).history("", stamps)
+        analysis = Analysis(history, self.reading, steps=self.steps)
+        self.phenomena[P.G_SIB] = self.opened(self.told(analysis, P.G_SIB) if members else ABSENT)
+
+    def interference(self) -> PhenomenonVerdict:
+        """Judges G-SIa by timestamps: a dependency on a transaction that commits after the other's start."""
+        transactions = self.found.observed.transactions
+        for tail, head in (*self.edges.wr, *self.edges.ww):
+            commit, start = transactions[tail].commit, transactions[head].start
+            if commit is not None and start is not None and commit > start:
+                a, b = transactions[tail], transactions[head]
+                late = f"which committed at {commit}, after T{b.number} started at {start}"
+                text = f"T{b.number} depends on T{a.number}, {late}"
+                return Present((Told(text),))
+        return ABSENT
+
+    def stamps(self) -> list[Window | None]:
+        """Returns the windows by the timestamps of the database; a commit at a start is before it."""
+        points = sorted(
+            {
+                p
+                for each in self.found.observed.transactions
+                for p in (each.start, each.commit)
+                if p is not None
+            }
+        )
+        place = {point: number for number, point in enumerate(points)}
+        return [
+            None
+            if each.start is None or each.commit is None or index not in self.found.taken
+            else Window(place[each.start] + 0.5, max(place[each.commit], place[each.start] + 0.75))
+            for index, each in enumerate(self.found.observed.transactions)
+        ]
+
+    # Levels
+
+    def client(self, acyclic: bool) -> dict[Client, Answer]:
+        """Returns the verdicts on the client-side levels."""
+        if self.found.missing:
+            reason = f"{self.found.missing} reads show values whose writer is not in the file"
+            return dict.fromkeys(Client, Answer(None, reason))
+        wrong = [f for f in self.found.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
+        dirty = [f for f in self.found.findings if f.name in ("aborted read", "intermediate read")]
+        if wrong or dirty:
+            return dict.fromkeys(Client, Answer(False, (wrong or dirty)[0].text))
+        if not self.found.observed.records.sessions:
+            return dict.fromkeys(
+                Client, Answer(None, "the file does not say which transactions are of one session")
+            )
+        if acyclic and not self.orders.unknown:
+            # A serial order that keeps sessions and version orders: every weaker level holds too.
+            return dict.fromkeys(Client, Answer(True))
+        made = problem(self.found, self.orders, sessions=True)
+        answers: dict[Client, Answer] = {}
+        weaker = Answer(True)
+        for level in Client:
+            if weaker.holds is False:
+                answers[level] = Answer(
+                    False, f"{_last(answers)} is violated: {weaker.because}".split(": ", 1)[-1]
+                )
+                continue
+            if level in (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE):
+                answers[level] = self.searched(made, level)
+            else:
+                answers[level] = decide(made, level)
+            if answers[level].holds is False and level is not Client.SNAPSHOT:
+                weaker = answers[level]
+        return answers
+
+    def searched(self, made: object, level: Client) -> Answer:
+        """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
+        if not self.orders.unknown:
+            cycle = layered_cycle(self.found, self.edges, level)
+            return Answer(True) if cycle is None else Answer(False, cycle)
+        from dvs_model.observed.client import Problem
+
+        assert isinstance(made, Problem)
+        exists = order_exists(made, level, SEARCH_STEPS)
+        if exists is None:
+            return Answer(None, f"no order was found in {SEARCH_STEPS:,} steps, and none was excluded")
+        return (
+            Answer(True) if exists else Answer(False, "no order of the transactions explains what was read")
+        )
+
+    def level(
+        self, level: Level, phenomena: Mapping[Phenomenon, PhenomenonVerdict], client: Mapping[Client, Answer]
+    ) -> Holds | Violated | Undecided:
+        """Returns the verdict on a level of Adya's."""
+        names = EVERY_LEVEL if level is Level.PL_1 else (*EVERY_LEVEL, *FROM_PL_2)
+        for finding in self.found.findings:
+            if finding.name in names:
+                return Violated((), f"{finding.name}: {finding.text}")
+        verdict = level_verdict(level, phenomena)
+        strong = (Level.PL_3, Level.PL_SS, Level.SESSION_3)
+        if not isinstance(verdict, Violated) and level in strong and self.refuted():
+            return Violated(
+                (), "no order of the transactions explains what was read, whatever the version orders"
+            )
+        if isinstance(verdict, Holds) and self.found.missing and level is not Level.PL_1:
+            reason = f"{self.found.missing} reads show values whose writer is not in the file"
+            return Undecided(P.G1A, reason)
+        return verdict
+
+    def refuted(self) -> bool:
+        """Whether no serial order explains the reads, sessions left aside (PL-3 knows none)."""
+        if not self.orders.unknown or self.found.missing or self.found.findings:
+            return False
+        if len(self.found.taken) > NAMED_OF:
+            return False
+        made = problem(self.found, self.orders, sessions=False)
+        return order_exists(made, Client.SERIALIZABLE, SEARCH_STEPS // 10) is False
+
+    # What is said besides
+
+    def notes(self) -> list[str]:
+        notes = list(self.found.observed.notes)
+        open_ended = sum(len(tail) > 1 for tail in self.orders.tails.values())
+        if open_ended:
+            notes.append(
+                f"{open_ended} keys end in several appends that no read shows; their order is taken to be "
+                "one that closes no cycle"
+            )
+        unanswered = sum(
+            each.status is Status.UNKNOWN and index not in self.found.taken
+            for index, each in enumerate(self.found.observed.transactions)
+        )
+        if unanswered:
+            notes.append(
+                f"{unanswered} transactions got no answer, and nobody read from them; they are left out"
+            )
+        if self.found.observed.records.lists and not self.found.observed.records.aborts:
+            notes.append("the format does not record aborted transactions")
+        return notes
+
+    def size(self) -> dict[str, int]:
+        transactions = self.found.observed.transactions
+        return {
+            "transactions": len(transactions),
+            "committed": sum(each.status is Status.COMMITTED for each in transactions),
+            "events": sum(len(each.ops) for each in transactions),
+            "objects": len({op.key for each in transactions for op in each.ops}),
+            "derivations": 0,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed(Told):
+    """A cycle in words. `cycle`: of another history than the one that is shown."""
+
+    cycle: object = None
+
+
+def _in_time(edge: Edge, at: Mapping[int, Window | None]) -> bool:
+    if edge.kind is not Dependency.TIME:
+        return True
+    first, second = at[edge.source], at[edge.target]
+    return first is not None and second is not None and first.end < second.begin
+
+
+def _sentence(name: str, txns: tuple[int, ...]) -> str:
+    return f"{name} of {', '.join(f'T{txn}' for txn in txns)}"
+
+
+def _words(answer: Answer) -> tuple[str, str]:
+    words = {True: "holds", False: "violated", None: "unknown"}
+    return words[answer.holds], answer.because
+
+
+def _last(answers: Mapping[Client, Answer]) -> str:
+    return [level.value for level in answers][-1]

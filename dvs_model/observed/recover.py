@@ -1,0 +1,286 @@
+"""Who wrote what each transaction read, found by the values; and what cannot be explained, by name.
+
+A version is a (key, value), so that every write must be unique. A read of an own write is no dependency; one
+that contradicts it is `internal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dvs_model.errors import HistoryError
+from dvs_model.observed.seen import Kind, Observed, Op, Status, value_text
+
+INITIAL = -1
+"""Instead of the index of a writer: the version before the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that no correct database shows. `txns`: by number; `name`: as in docs/observed.md."""
+
+    name: str
+    txns: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A read of a version of another transaction.
+
+    `reader`, `writer`: indexes of transactions; INITIAL: nobody wrote it. `value`: the value, or the last
+    element of a list. `place`: the read's place among the operations of its transaction.
+    """
+
+    reader: int
+    writer: int
+    key: str
+    value: object
+    place: int
+
+
+@dataclass(slots=True)
+class Recovered:
+    """A history with its reads matched to writes.
+
+    `installed`: by key the last value that each committed transaction wrote of it. `lists`: by key the
+    longest list that was read; `bad`: its elements that nobody committed, with their places. `broken`: by key
+    why its version order is not known although lists were read.
+    `missing`: reads of values that nobody wrote. `taken`: the indexes of the transactions that count as
+    committed: those that did, and unanswered ones that somebody read from.
+    """
+
+    observed: Observed
+    taken: set[int] = field(default_factory=set)
+    reads: list[Seen] = field(default_factory=list)
+    installed: dict[str, dict[int, object]] = field(default_factory=dict)
+    lists: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    bad: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    missing: int = 0
+
+    def number(self, index: int) -> int:
+        """Returns the number of a transaction."""
+        return self.observed.transactions[index].number
+
+
+Writers = Mapping[tuple[str, object], tuple[int, int]]
+"""By key and value the transaction that wrote it, and the place of the write."""
+
+
+def recover(observed: Observed) -> Recovered:
+    """Matches reads to writes. Raises HistoryError: two writes of one value to one key."""
+    writers = _writers(observed)
+    found = Recovered(observed)
+    final = _final(observed)
+    _longest(found, observed)
+    _take(found, observed, writers)
+    for index in sorted(found.taken):
+        if observed.transactions[index].status is Status.COMMITTED:
+            for op in _Transaction(found, index, writers, final).read():
+                found.reads.append(op)
+    for key, of_key in final.items():
+        found.installed[key] = {index: value for index, value in of_key.items() if index in found.taken}
+    return found
+
+
+def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
+    writers: dict[tuple[str, object], tuple[int, int]] = {}
+    for index, transaction in enumerate(observed.transactions):
+        for place, op in enumerate(transaction.ops):
+            if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
+                known = writers.setdefault((op.key, op.value), (index, place))
+                if known != (index, place):
+                    other = observed.transactions[known[0]]
+                    fact = (
+                        f"{value_text(op.value)} is written twice to key {op.key}: in {other.place} and in "
+                        f"{transaction.place}; values must be unique, or no read tells what it has read"
+                    )
+                    raise HistoryError(fact)
+    return writers
+
+
+def _final(observed: Observed) -> dict[str, dict[int, object]]:
+    """Returns by key and transaction the last value written."""
+    final: dict[str, dict[int, object]] = {}
+    for index, transaction in enumerate(observed.transactions):
+        for op in transaction.ops:
+            if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
+                final.setdefault(op.key, {})[index] = op.value
+    return final
+
+
+def _committed(observed: Observed) -> Iterator[tuple[int, Op]]:
+    """Yields the operations of committed transactions, each with the index of its transaction."""
+    for index, transaction in enumerate(observed.transactions):
+        if transaction.status is Status.COMMITTED:
+            for op in transaction.ops:
+                yield index, op
+
+
+def _longest(found: Recovered, observed: Observed) -> None:
+    """Finds by key the longest list that was read; each other one must be a prefix of it."""
+    longest: dict[str, tuple[tuple[object, ...], int]] = {}
+    for index, op in _committed(observed):
+        if op.kind is Kind.READ_LIST:
+            assert isinstance(op.value, tuple)
+            known = longest.get(op.key)
+            if known is None or len(op.value) > len(known[0]):
+                longest[op.key] = op.value, index
+    found.lists = {key: value for key, (value, _) in longest.items()}
+    for key, (value, index) in longest.items():
+        if len(set(value)) < len(value):
+            twice = next(item for place, item in enumerate(value) if item in value[:place])
+            text = f"a read of key {key} shows {value_text(twice)} twice: {value_text(value)}"
+            found.findings.append(Finding("duplicate elements", (found.number(index),), text))
+            found.broken[key] = "a read shows an element twice"
+    for index, op in _committed(observed):
+        if op.kind is Kind.READ_LIST and op.key not in found.broken:
+            whole, other = longest[op.key]
+            assert isinstance(op.value, tuple)
+            if op.value != whole[: len(op.value)]:
+                both = f"{value_text(op.value)} and as {value_text(whole)}"
+                text = f"key {op.key} was read as {both}; neither is the beginning of the other"
+                txns = found.number(index), found.number(other)
+                found.findings.append(Finding("incompatible orders", txns, text))
+                found.broken[op.key] = "two reads show incompatible orders"
+
+
+def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
+    """Finds the transactions that count as committed, and what lists show that nobody committed."""
+    statuses = [transaction.status for transaction in observed.transactions]
+    found.taken = {index for index, status in enumerate(statuses) if status is Status.COMMITTED}
+    for key, whole in found.lists.items():
+        for place, value in enumerate(whole):
+            writer = writers.get((key, value))
+            if writer is None or statuses[writer[0]] is Status.ABORTED:
+                found.bad.setdefault(key, []).append((place, value))
+            else:
+                found.taken.add(writer[0])
+    if Status.UNKNOWN in statuses:
+        for _, op in _committed(observed):
+            shown = op.value if op.kind is Kind.READ_LIST else (op.value,)
+            if op.kind is Kind.READ or (op.kind is Kind.READ_LIST and op.key in found.broken):
+                assert isinstance(shown, tuple)
+                known = (writers.get((op.key, value)) for value in shown)
+                found.taken |= {w[0] for w in known if w and statuses[w[0]] is Status.UNKNOWN}
+
+
+class _Transaction:
+    """Matches the reads of one committed transaction. `own`: by key what it has written so far."""
+
+    def __init__(
+        self, found: Recovered, index: int, writers: Writers, final: Mapping[str, Mapping[int, object]]
+    ) -> None:
+        self.found, self.index, self.writers, self.final = found, index, writers, final
+        self.transaction = found.observed.transactions[index]
+        self.own: dict[str, list[object]] = {}
+        self.first: dict[str, object] = {}
+
+    def read(self) -> Iterator[Seen]:
+        for place, op in enumerate(self.transaction.ops):
+            if op.kind is Kind.WRITE:
+                self.own[op.key] = [op.value]
+            elif op.kind is Kind.APPEND:
+                self.own.setdefault(op.key, []).append(op.value)
+            elif op.kind is Kind.READ_LIST:
+                yield from self.read_list(place, op)
+            else:
+                yield from self.read_value(place, op)
+
+    def add(self, name: str, text: str, *others: int) -> None:
+        number = self.transaction.number
+        text = f"T{number} ({self.transaction.place}) {text}"
+        self.found.findings.append(Finding(name, (number, *others), text))
+
+    def read_list(self, place: int, op: Op) -> Iterator[Seen]:
+        assert isinstance(op.value, tuple)
+        mine, value = self.own.get(op.key, []), op.value
+        if mine:
+            if list(value[-len(mine) :]) != mine:
+                wrote = value_text(mine[-1])
+                self.add("internal", f"appended {wrote} to key {op.key} and then read {value_text(value)}")
+                return
+            value = value[: -len(mine)]
+        if not self.same(op, value):
+            return
+        yield from self.version(place, op, value[-1] if value else None, initial=not value)
+        # Every element that is shown was read, also those before the last one.
+        last = len(value) - 1
+        known = self.found.bad.get(op.key, ())
+        inner = enumerate(value[:-1]) if op.key in self.found.broken else known
+        for element in (item for at, item in inner if at < last):
+            writer = self.writers.get((op.key, element))
+            if writer is None:
+                self.unwritten(op, element)
+            else:
+                self.aborted(op, element, writer[0])
+
+    def read_value(self, place: int, op: Op) -> Iterator[Seen]:
+        mine = self.own.get(op.key)
+        if mine:
+            if op.value != mine[-1] and not (op.writer and op.writer[0] == self.transaction.number):
+                wrote = value_text(mine[-1])
+                self.add("internal", f"wrote {wrote} to key {op.key} and then read {value_text(op.value)}")
+            return
+        if not self.same(op, op.value):
+            return
+        initial = op.value is None or (
+            op.value in self.found.observed.records.initial and (op.key, op.value) not in self.writers
+        )
+        yield from self.version(place, op, op.value, initial=initial)
+
+    def same(self, op: Op, value: object) -> bool:
+        """Notes a second value of one key; returns whether the read says something new."""
+        if op.key in self.first:
+            before = self.first[op.key]
+            if before == value:
+                return False
+            text = f"read key {op.key} as {value_text(before)} and then as {value_text(value)}"
+            self.add("non-repeatable read", text)
+        self.first[op.key] = value
+        return True
+
+    def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Seen]:
+        if initial:
+            yield Seen(self.index, INITIAL, op.key, None, place)
+            return
+        writer = self.writers.get((op.key, value))
+        if writer is None:
+            self.unwritten(op, value)
+            return
+        index = writer[0]
+        if index == self.index:
+            self.add("future read", f"read {value_text(value)} of key {op.key} before writing it")
+            return
+        if op.writer is not None and self.found.number(index) != op.writer[0]:
+            stated = f"which the log ascribes to transaction {op.writer[0]}"
+            self.add(
+                "wrong writer",
+                f"read {value_text(value)} of key {op.key}, {stated}",
+                self.found.number(index),
+            )
+        if not self.aborted(op, value, index):
+            if self.final[op.key][index] != value:
+                other = self.found.observed.transactions[index]
+                text = (
+                    f"read {value_text(value)} of key {op.key}, which T{other.number} ({other.place}) then "
+                    f"replaced by {value_text(self.final[op.key][index])}"
+                )
+                self.add("intermediate read", text, other.number)
+            yield Seen(self.index, index, op.key, value, place)
+
+    def aborted(self, op: Op, value: object, index: int) -> bool:
+        other = self.found.observed.transactions[index]
+        if other.status is not Status.ABORTED:
+            return False
+        wrote = f"which T{other.number} ({other.place}) wrote and aborted"
+        text = f"read {value_text(value)} of key {op.key}, {wrote}"
+        self.add("aborted read", text, other.number)
+        return True
+
+    def unwritten(self, op: Op, value: object) -> None:
+        self.found.missing += 1
+        self.add("unwritten value read", f"read {value_text(value)} of key {op.key}, which nobody wrote")

@@ -1,0 +1,116 @@
+"""What clients of a database saw: sessions of transactions that read and wrote values of keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class Status(Enum):
+    """How a transaction ended. UNKNOWN: the client got no answer."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    UNKNOWN = "indeterminate"
+
+
+class Kind(Enum):
+    """What an operation does. READ shows a value, READ_LIST a whole list, APPEND adds one element to it."""
+
+    WRITE = "w"
+    APPEND = "append"
+    READ = "r"
+    READ_LIST = "r list"
+
+
+class Op(NamedTuple):
+    """One operation.
+
+    `key`: the key as the file shows it. `value`: what was written or read; of a list a tuple; None: the
+    version before the run. `writer`: of a read the writing transaction and its number of the write, where a
+    file names them.
+    """
+
+    kind: Kind
+    key: str
+    value: object
+    writer: tuple[int, int] | None = None
+
+
+class Window(NamedTuple):
+    """When a client began and ended a transaction: positions in one order of events."""
+
+    begin: float
+    end: float
+
+
+@dataclass(slots=True)
+class Transaction:
+    """One transaction. `number`: as it is called, T5. `place`: where it stands in the file.
+
+    `window`: by the order of the file, `timed`: by its times; None: the file does not say. `commit`: the
+    commit timestamp of the database, `start`: its start timestamp.
+    """
+
+    number: int
+    session: str
+    status: Status
+    ops: Sequence[Op]
+    place: str
+    window: Window | None = None
+    timed: Window | None = None
+    start: tuple[int, int] | None = None
+    commit: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """What a format can record. What it cannot is unknown, never absent (history_formats, "unknown").
+
+    `aborts`: aborted transactions; `sessions`, `real_time`: the order of transactions for one client, for
+    all. `lists`: reads show whole lists, and with them the order of versions; `stamps`: commit timestamps do.
+    `initial`: the values that mean "before the run" where nobody wrote them.
+    """
+
+    aborts: bool
+    sessions: bool = True
+    real_time: bool = False
+    lists: bool = False
+    stamps: bool = False
+    initial: frozenset[object] = frozenset({None})
+
+
+@dataclass(slots=True)
+class Observed:
+    """A history as clients saw it. Transactions of one session are in its order.
+
+    `notes`: what a reader had to say about the file. `follows`: pairs (a, b) of transactions whose write of
+    some key b's write replaced, where the file says so.
+    """
+
+    name: str
+    transactions: list[Transaction]
+    records: Records
+    notes: list[str] = field(default_factory=list)
+    follows: list[tuple[int, int]] = field(default_factory=list)
+
+    def by_session(self) -> Mapping[str, list[Transaction]]:
+        """Returns the transactions of each session, in its order."""
+        sessions: dict[str, list[Transaction]] = {}
+        for transaction in self.transactions:
+            sessions.setdefault(transaction.session, []).append(transaction)
+        return sessions
+
+
+LONG = 8
+"""Elements of a list that are shown; of a longer one the last ones."""
+
+
+def value_text(value: object) -> str:
+    """Returns a value as people read it."""
+    if isinstance(value, tuple):
+        left_out = f"... {len(value) - LONG} more ... " if len(value) > LONG else ""
+        return f"[{left_out}{' '.join(map(value_text, value[-LONG:]))}]"
+    return "nothing" if value is None else str(getattr(value, "text", value))

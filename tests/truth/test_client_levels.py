@@ -1,0 +1,224 @@
+"""Client-side levels against their axioms, in every order of transactions (Biswas and Enea 2019, figure 2).
+
+`DVS_HISTORIES=20000 python -m pytest tests/truth/test_client_levels.py` compares more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import permutations, product
+from random import Random
+
+import pytest
+
+from dvs_model.check import Holds, Violated, check
+from dvs_model.names import Level, Phenomenon
+from dvs_model.observed.client import Client, decide, problem
+from dvs_model.observed.graph import orders
+from dvs_model.observed.history import Part
+from dvs_model.observed.judge import ORDERED, judge
+from dvs_model.observed.recover import recover
+from dvs_model.observed.search import order_exists
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.verdict import Absent, Present, Unknown
+
+COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
+INIT = -1
+REGISTERS = Records(aborts=True)
+LISTS = Records(aborts=True, lists=True, real_time=True)
+
+
+def registers(random: Random) -> Observed:
+    """Two or three sessions of up to four transactions that write unique values and read any of them."""
+    count = random.randint(2, 4)
+    keys = "xy"[: random.randint(1, 2)]
+    value, shapes = 0, []
+    written: dict[str, list[int]] = {key: [] for key in keys}
+    for _ in range(count):
+        shape = []
+        for _ in range(random.randint(1, 3)):
+            key = random.choice(keys)
+            if random.random() < 0.5 and not any(kind is Kind.WRITE and k == key for kind, k, _ in shape):
+                value += 1
+                written[key].append(value)
+                shape.append((Kind.WRITE, key, value))
+            elif not any(k == key for _, k, _ in shape):
+                shape.append((Kind.READ, key, 0))
+        shapes.append(shape)
+    transactions = []
+    for number, shape in enumerate(shapes, 1):
+        mine = {v for kind, _, v in shape if kind is Kind.WRITE}
+        ops = []
+        for kind, key, v in shape:
+            others = [None, *(w for w in written[key] if w not in mine)]
+            ops.append(Op(kind, key, v if kind is Kind.WRITE else random.choice(others)))
+        session = str(random.randint(1, 3))
+        transactions.append(Transaction(number, session, Status.COMMITTED, ops, f"line {number}"))
+    return Observed("", transactions, REGISTERS)
+
+
+class Axioms:
+    """The axioms, by their words."""
+
+    def __init__(self, observed: Observed) -> None:
+        txns = observed.transactions
+        self.count = len(txns)
+        self.writes = [{op.key for op in t.ops if op.kind is Kind.WRITE} for t in txns]
+        writer = {(op.key, op.value): i for i, t in enumerate(txns) for op in t.ops if op.kind is Kind.WRITE}
+        # Of each transaction its reads: key and writer.
+        self.reads = [
+            [(op.key, writer.get((op.key, op.value), INIT)) for op in t.ops if op.kind is Kind.READ]
+            for t in txns
+        ]
+        self.so = {
+            (i, j)
+            for i, j in product(range(self.count), repeat=2)
+            if i < j and txns[i].session == txns[j].session
+        }
+        self.wr = {(w, i) for i, reads in enumerate(self.reads) for _, w in reads if w != INIT}
+        self.before = self.so | self.wr
+
+    def orders(self) -> Iterator[list[int]]:
+        for order in permutations(range(self.count)):
+            place = {txn: at for at, txn in enumerate(order)}
+            if all(place[a] < place[b] for a, b in self.before):
+                yield list(order)
+
+    def closure(self) -> set[tuple[int, int]]:
+        reached = set(self.before)
+        while more := {(a, d) for a, b in reached for c, d in self.before if b == c} - reached:
+            reached |= more
+        return reached
+
+    def holds(self, level: Client) -> bool:
+        return any(self.allowed(level, order) for order in self.orders())
+
+    def allowed(self, level: Client, order: list[int]) -> bool:
+        place = {INIT: -1, **{txn: at for at, txn in enumerate(order)}}
+        closure = self.closure()
+        for t3, reads in enumerate(self.reads):
+            for number, (key, t1) in enumerate(reads):
+                for t2 in range(self.count):
+                    if t2 in (t1, t3) or key not in self.writes[t2]:
+                        continue
+                    match level:
+                        case Client.READ_COMMITTED:
+                            seen = any(w == t2 for _, w in reads[:number])
+                        case Client.READ_ATOMIC:
+                            seen = (t2, t3) in self.before
+                        case Client.CAUSAL:
+                            seen = (t2, t3) in closure
+                        case Client.SERIALIZABLE:
+                            seen = place[t2] < place[t3]
+                        case _:
+                            seen = self.in_snapshot(level, place, t2, t3)
+                    if seen and not place[t2] < place[t1]:
+                        return False
+        return True
+
+    def in_snapshot(self, level: Client, place: dict[int, int], t2: int, t3: int) -> bool:
+        """Prefix: before something that t3 has seen. Snapshot isolation: or before a conflicting writer."""
+        if any(place[t2] <= place[t4] for t4 in range(self.count) if (t4, t3) in self.before):
+            return True
+        return level is Client.SNAPSHOT and any(
+            place[t2] <= place[t4] < place[t3] and self.writes[t4] & self.writes[t3]
+            for t4 in range(self.count)
+        )
+
+
+def test_levels_agree_with_their_axioms() -> None:
+    random = Random(31)
+    violated = dict.fromkeys(Client, 0)
+    for _ in range(COUNT):
+        observed = registers(random)
+        axioms = Axioms(observed)
+        found = recover(observed)
+        made = problem(found, orders(found), sessions=True)
+        for level in Client:
+            if level in (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE):
+                answer = order_exists(made, level, 100_000)
+            else:
+                answer = decide(made, level).holds
+            due = axioms.holds(level)
+            assert answer == due, f"{level.value}: {observed}"
+            violated[level] += not due
+    assert all(20 < count < COUNT for count in violated.values()), violated
+
+
+@pytest.mark.parametrize("level", [Level.PL_2, Level.PL_2_PLUS, Level.PL_3])
+def test_a_register_history_is_violated_only_if_every_version_order_violates_it(level: Level) -> None:
+    random = Random(37)
+    seen = {Holds: 0, Violated: 0}
+    for _ in range(COUNT // 3):
+        observed = registers(random)
+        verdict = judge(observed).levels[level]
+        if type(verdict) not in seen:
+            continue
+        seen[type(verdict)] += 1
+        for history in completions(observed):
+            assert type(check(history).levels[level]) is type(verdict), f"{observed}"
+    assert seen[Violated] > 5
+
+
+def completions(observed: Observed) -> Iterator[object]:
+    """The history under every version order."""
+    found = recover(observed)
+    known = orders(found)
+    choices = [permutations(found.installed[key]) for key in known.unknown]
+    for chosen in product(*choices):
+        every = orders(found)
+        every.known |= dict(zip(known.unknown, map(list, chosen), strict=True))
+        every.unknown = {}
+        yield Part(found, every, set(found.taken)).history("", None)
+
+
+def lists(random: Random) -> Observed:
+    """Transactions that append and read lists in a serial order, some of which then read something older."""
+    state: dict[str, list[int]] = {"x": [], "y": []}
+    old: dict[str, list[tuple[int, ...]]] = {"x": [()], "y": [()]}
+    transactions, value = [], 0
+    for number in range(1, random.randint(3, 8)):
+        ops = []
+        touched: set[str] = set()
+        for _ in range(random.randint(1, 3)):
+            key = random.choice("xy")
+            if random.random() < 0.5:
+                value += 1
+                state[key].append(value)
+                ops.append(Op(Kind.APPEND, key, value))
+                touched.add(key)
+            elif key not in touched:
+                shown = random.choice(old[key]) if random.random() < 0.3 else tuple(state[key])
+                ops.append(Op(Kind.READ_LIST, key, shown))
+        for key in state:
+            old[key].append(tuple(state[key]))
+        begin = number * 2 - random.randint(0, 5)
+        window = Window(begin, number * 2 + 1 + random.random())
+        session = str(random.randint(1, 9))
+        transactions.append(Transaction(number, session, Status.COMMITTED, ops, f"line {number}", window))
+    return Observed("", transactions, LISTS)
+
+
+def test_what_lies_on_cycles_decides_as_the_whole_history_does() -> None:
+    random = Random(41)
+    present = dict.fromkeys(ORDERED, 0)
+    for _ in range(COUNT // 2):
+        observed = lists(random)
+        found = recover(observed)
+        known = orders(found)
+        whole = check(Part(found, known, set(found.taken)).history("", None))
+        judged = judge(observed)
+        for phenomenon in (*ORDERED, Phenomenon.G_SINGLE_SESSION, Phenomenon.G2_SESSION):
+            due, verdict = whole.phenomena[phenomenon], judged.phenomena[phenomenon]
+            same = type(due) is type(verdict) or (isinstance(due, Unknown) and isinstance(verdict, Absent))
+            assert same, f"{phenomenon.value}: {observed}"
+            if phenomenon in present:
+                present[phenomenon] += isinstance(verdict, Present)
+        windows = [transaction.window for transaction in observed.transactions]
+        timed = check(Part(found, known, set(found.taken)).history("", windows))
+        for phenomenon in (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME, Phenomenon.G2_REALTIME):
+            verdict = judged.phenomena[phenomenon]
+            assert type(timed.phenomena[phenomenon]) is type(verdict), f"{phenomenon.value}: {observed}"
+    assert present[Phenomenon.G_SINGLE] > 20
+    assert present[Phenomenon.G2] > 40
