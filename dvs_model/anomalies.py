@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise, permutations
 
+from dvs_model.check import Checked
 from dvs_model.history import Abort, Commit, History, PredicateRead, Read, Version, Write
 
 
@@ -22,6 +23,41 @@ class Seen:
     bases: dict[str, list[Version]] = field(default_factory=dict)
     sets: dict[str, list[tuple[frozenset[Version], frozenset[Version]]]] = field(default_factory=dict)
     writes: dict[str, Version] = field(default_factory=dict)
+
+
+MOST = 200
+"""Transactions up to which anomalies are looked for by name: every pair of transactions is compared."""
+
+
+def named(checked: Checked) -> tuple[tuple[str, tuple[int, ...], str], ...]:
+    """Returns the anomalies of a checked history by the names that people know, each with a sentence."""
+    if checked.seen is not None:
+        return checked.seen.anomalies
+    if len(checked.history.transactions()) > MOST:
+        return ()
+    found = anomalies(checked.history)
+    return tuple((name, txns, sentence(name, txns)) for name, txns in found.items())
+
+
+def sentence(name: str, txns: tuple[int, ...]) -> str:
+    """Returns what happened, in words that need no theory."""
+    names = [f"T{txn}" for txn in txns]
+    first, rest = names[0], " and ".join(names[1:]) or "itself"
+    match name:
+        case "dirty read":
+            return f"{first} read what {rest} wrote and did not leave so"
+        case "non-repeatable read":
+            return f"{first} read one row twice, before and after {rest} changed it"
+        case "lost update":
+            return f"{first} overwrote what {rest} had written since {first} read it"
+        case "phantom":
+            return f"{first} searched twice and found other rows, because of {rest}"
+        case "read skew":
+            return f"{first} read one row as it was before {rest}, and another one as it was after"
+        case "write skew":
+            return f"{first} and {rest} each read what the other one then changed"
+        case _:
+            return f"{name} of {', '.join(names)}"
 
 
 def anomalies(history: History) -> Mapping[str, tuple[int, ...]]:

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         "compare": "Compare two configurations or versions.",
         "runs": "List past runs and how their speed changed.",
         "check": "Tell which isolation levels histories satisfy.",
+        "convert": "Write histories as notation, JSON or Parquet.",
         "audit": "Compare a deployed account with its queries.",
         "verify": "Check theorems, rules, protocols on small cases.",
         "soak": "Run a busy account for simulated hours.",

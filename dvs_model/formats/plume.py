@@ -60,7 +60,9 @@ def _history(text: str, name: str) -> Observed:
         for txn, each in ops.items()
     ]
     highest = max(ops, default=0)
-    for number, transaction in enumerate(aborted, highest + 1):
+    # T0 is what was there before the run.
+    again = [*(each for each in transactions if each.number == 0), *aborted]
+    for number, transaction in enumerate(again, highest + 1):
         transaction.number = number
     records = Records(aborts=True, initial=frozenset({0}))
     return Observed(name, [*transactions, *aborted], records)

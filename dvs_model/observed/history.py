@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dvs_model.history import Commit, Event, History, Read, Start, Version, Write, unborn
+from dvs_model.history import Commit, Event, History, Read, Start, Version, Write
+from dvs_model.inventory import T0
 from dvs_model.observed.graph import Orders
 from dvs_model.observed.recover import INITIAL, Recovered, Seen as Observation
 from dvs_model.observed.seen import Window, value_text
@@ -46,7 +47,7 @@ class Part:
 
     def version(self, index: int, obj: str) -> Version:
         """Returns a version of an object."""
-        return unborn(obj) if index == INITIAL else Version(obj, self.found.number(index), 1)
+        return Version(obj, T0 if index == INITIAL else self.found.number(index), 1)
 
     def history(self, name: str, windows: list[Window | None] | None) -> History:
         """Returns the history; with `windows` each transaction starts and commits in their order."""
@@ -61,12 +62,17 @@ class Part:
         for key in keys:
             self.key(key, reads.get(key, []))
         txns = sorted({*self.members, *self.writes})
-        events = tuple(self.events(txns, windows))
+        # What was there before the run was written by a T0 that comes before everything.
+        before = sorted(obj for obj, chain in self.chains.items() if chain and chain[0].txn == T0)
+        first: list[Event] = [Write(T0, Version(obj, T0, 1)) for obj in before]
+        if first:
+            first.append(Commit(T0))
         return History(
             name=name,
-            events=events,
+            events=(*first, *self.events(txns, windows)),
             orders={obj: tuple(chain) for obj, chain in self.chains.items() if chain},
             sessions=self.sessions(txns),
+            implicit_initial=bool(before),
         )
 
     def key(self, key: str, reads: list[Observation]) -> None:
@@ -92,7 +98,8 @@ class Part:
     ) -> None:
         """Adds an object with its version order, and the reads of the versions of some writers."""
         known = {*shown, *([INITIAL] if shown is order else [])}
-        self.chains[obj] = [self.version(index, obj) for index in order]
+        initial = INITIAL in known and any(read.writer == INITIAL for read in reads)
+        self.chains[obj] = [self.version(index, obj) for index in (*([INITIAL] if initial else []), *order)]
         for index in order:
             self.writes.setdefault(index, {})[obj] = self.found.installed[key][index]
         for read in reads:
@@ -106,12 +113,12 @@ class Part:
         for index in txns:
             number = self.found.number(index)
             ops: list[tuple[int, Event]] = [
-                (place, Read(number, version, _plain(value)))
+                (place, Read(number, version, plain_value(value)))
                 for place, version, value in self.reads.get(index, ())
             ]
             last = len(self.found.observed.transactions[index].ops)
             ops += [
-                (last, Write(number, Version(obj, number, 1), _plain(value)))
+                (last, Write(number, Version(obj, number, 1), plain_value(value)))
                 for obj, value in self.writes.get(index, {}).items()
             ]
             body: list[Event] = [event for _, event in sorted(ops, key=lambda op: op[0])]
@@ -131,13 +138,14 @@ class Part:
         for index in txns:
             transaction = self.found.observed.transactions[index]
             sessions.setdefault(transaction.session, []).append(transaction.number)
-        return {_session(name): tuple(numbers) for name, numbers in sessions.items()}
+        several = {name: numbers for name, numbers in sessions.items() if len(numbers) > 1}
+        return {session_name(name): tuple(numbers) for name, numbers in several.items()}
 
 
-def _session(name: str) -> str:
+def session_name(name: str) -> str:
     return re.sub(r"[()\[\]:;,|]", " ", name).strip() or "session"
 
 
-def _plain(value: object) -> str | None:
+def plain_value(value: object) -> str | None:
     """Returns a value as the notation can hold it."""
     return None if value is None else re.sub(r"[()\[\]:;,|]", " ", value_text(value)).strip() or None

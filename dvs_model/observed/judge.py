@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dvs_model.analysis import STEPS, Analysis
-from dvs_model.anomalies import anomalies
+from dvs_model.anomalies import anomalies, sentence
 from dvs_model.check import Checked, Holds, Seen as Extras, Undecided, Violated, check, level_verdict
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
@@ -94,7 +94,7 @@ class _Judgement:
         levels = {level: self.level(level, ordered, client) for level in Level}
         named = [(each.name, each.txns, each.text) for each in self.found.findings]
         if len(part.members) <= NAMED_OF:
-            named += [(name, txns, _sentence(name, txns)) for name, txns in anomalies(history).items()]
+            named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
         extras = Extras(
             anomalies=tuple(dict.fromkeys(named)),
             client={level.value: _words(answer) for level, answer in client.items()},
@@ -114,7 +114,7 @@ class _Judgement:
             if told:
                 self.phenomena[phenomenon] = Present(tuple(told))
             elif self.found.missing:
-                reason = f"{self.found.missing} reads show values whose writer is not in the file"
+                reason = self.missing()
                 self.phenomena[phenomenon] = Unknown(reason)
             else:
                 self.phenomena[phenomenon] = ABSENT
@@ -240,7 +240,7 @@ class _Judgement:
     def client(self, acyclic: bool) -> dict[Client, Answer]:
         """Returns the verdicts on the client-side levels."""
         if self.found.missing:
-            reason = f"{self.found.missing} reads show values whose writer is not in the file"
+            reason = self.missing()
             return dict.fromkeys(Client, Answer(None, reason))
         wrong = [f for f in self.found.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
         dirty = [f for f in self.found.findings if f.name in ("aborted read", "intermediate read")]
@@ -300,7 +300,7 @@ class _Judgement:
                 (), "no order of the transactions explains what was read, whatever the version orders"
             )
         if isinstance(verdict, Holds) and self.found.missing and level is not Level.PL_1:
-            reason = f"{self.found.missing} reads show values whose writer is not in the file"
+            reason = self.missing()
             return Undecided(P.G1A, reason)
         return verdict
 
@@ -314,6 +314,12 @@ class _Judgement:
         return order_exists(made, Client.SERIALIZABLE, SEARCH_STEPS // 10) is False
 
     # What is said besides
+
+    def missing(self) -> str:
+        """Returns why reads of values that nobody wrote leave levels open."""
+        count = self.found.missing
+        reads = "a read shows a value" if count == 1 else f"{count:,} reads show values"
+        return f"{reads} whose writer is not in the file"
 
     def notes(self) -> list[str]:
         notes = list(self.found.observed.notes)
@@ -358,10 +364,6 @@ def _in_time(edge: Edge, at: Mapping[int, Window | None]) -> bool:
         return True
     first, second = at[edge.source], at[edge.target]
     return first is not None and second is not None and first.end < second.begin
-
-
-def _sentence(name: str, txns: tuple[int, ...]) -> str:
-    return f"{name} of {', '.join(f'T{txn}' for txn in txns)}"
 
 
 def _words(answer: Answer) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dvs_model.anomalies import named
 from dvs_model.check import Checked, Seen
 from dvs_model.explain import because, lines, status
 from dvs_model.names import Phenomenon
@@ -20,6 +21,9 @@ def as_object(checked: Checked) -> dict[str, object]:
             "predicates": reading.predicates.value,
             "derived_writes": reading.derived_writes.value,
         },
+        "anomalies": [
+            {"name": name, "transactions": list(txns), "text": text} for name, txns, text in named(checked)
+        ],
         "phenomena": {phenomenon.value: _verdict(checked, phenomenon) for phenomenon in checked.phenomena},
         "levels": {
             level.value: {"verdict": status(verdict).value, "because": because(verdict)}
@@ -34,9 +38,6 @@ def as_object(checked: Checked) -> dict[str, object]:
 def _seen(seen: Seen) -> dict[str, object]:
     """Returns what was found in a history of clients besides."""
     return {
-        "anomalies": [
-            {"name": name, "transactions": list(txns), "text": text} for name, txns, text in seen.anomalies
-        ],
         "client_levels": {
             level: {"verdict": verdict, "because": reason} for level, (verdict, reason) in seen.client.items()
         },

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from dvs_model.anomalies import named
 from dvs_model.check import Checked, Seen, Undecided
 from dvs_model.definitions import DEFINITIONS
 from dvs_model.explain import Explanation, Status, because, explanations, lines, overall, status
@@ -52,10 +53,17 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
     yield headline(checked, requested)
     yield f"  {', '.join(f'{count} {name}' for name, count in stats(checked).items())}; {checked.reading}"
     yield f"  strongest that hold: {strongest_text(checked)}"
+    anomalies = named(checked)
+    counts = Counter(name for name, _, _ in anomalies)
+    first = {name: text for name, _, text in reversed(anomalies)}
+    for name, count in counts.items():
+        yield f"  {name}{f' ({count} times)' if count > 1 else ''}: {first[name]}"
     if checked.seen is not None:
         yield from _seen(checked.seen)
     for explanation in explanations(checked, minimised=True):
         yield from _explanation(explanation)
+        if checked.seen is not None:
+            yield from _places(explanation, checked.seen)
     for level in requested:
         if isinstance(checked.levels[level], Undecided):
             yield f"  {level.value} is unknown: {because(checked.levels[level])}"
@@ -64,17 +72,13 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
 
 
 def _seen(seen: Seen) -> Iterator[str]:
-    """Yields what was found in a history of clients besides: names that people know come first."""
+    """Yields what was found in a history of clients besides."""
     for verdict in ("holds", "violated", "unknown"):
         levels = [level for level, (found, _) in seen.client.items() if found == verdict]
         if levels:
             yield f"  for clients {verdict}: {', '.join(levels)}"
     reasons = dict.fromkeys(reason for found, reason in seen.client.values() if found != "holds")
     yield from (f"    {reason}" for reason in reasons if reason)
-    counts = Counter(name for name, _, _ in seen.anomalies)
-    first = {name: text for name, _, text in reversed(seen.anomalies)}
-    for name, count in counts.items():
-        yield f"  {name}{f' ({count} times)' if count > 1 else ''}: {first[name]}"
     yield from (f"  note: {note}" for note in seen.notes)
 
 
@@ -87,6 +91,17 @@ def _explanation(explanation: Explanation) -> Iterator[str]:
     if explanation.minimised is not None:
         yield "  the smallest history found that shows it:"
         yield indented(explanation.minimised)
+
+
+def _places(explanation: Explanation, seen: Seen) -> Iterator[str]:
+    """Yields where the transactions of an explanation stand in the file, and which keys its objects are."""
+    edges = [line.edge for line in explanation.lines if line.edge is not None]
+    txns = dict.fromkeys(txn for edge in edges for txn in (edge.source, edge.target) if txn in seen.places)
+    places = [f"T{txn}: {seen.places[txn]}" for txn in txns]
+    objects = dict.fromkeys(edge.obj for edge in edges if edge.obj in seen.names)
+    places += [f"{obj}: key {seen.names[obj]}" for obj in objects if obj != seen.names[obj]]
+    if places:
+        yield f"  in the file: {'; '.join(places)}"
 
 
 def _everything(checked: Checked) -> Iterator[str]:

@@ -31,7 +31,7 @@ def shortest(reference: Reference, phenomenon: Phenomenon) -> int:
         anti = [(e.source, e.target) for e in edges if e.kind == "rw"]
         graph.add_nodes_from(txn for pair in anti for txn in pair)
         ways = [nx.shortest_path_length(graph, v, u) + 1 for u, v in anti if nx.has_path(graph, v, u)]
-        return min(ways)
+        return int(min(ways))
     return min(len(cycle) for cycle in nx.simple_cycles(graph))
 
 

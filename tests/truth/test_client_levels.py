@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 from dvs_model.check import Holds, Violated, check
+from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.client import Client, decide, problem
 from dvs_model.observed.graph import orders
@@ -36,7 +37,7 @@ def registers(random: Random) -> Observed:
     value, shapes = 0, []
     written: dict[str, list[int]] = {key: [] for key in keys}
     for _ in range(count):
-        shape = []
+        shape: list[tuple[Kind, str, int]] = []
         for _ in range(random.randint(1, 3)):
             key = random.choice(keys)
             if random.random() < 0.5 and not any(kind is Kind.WRITE and k == key for kind, k, _ in shape):
@@ -161,7 +162,7 @@ def test_a_register_history_is_violated_only_if_every_version_order_violates_it(
     assert seen[Violated] > 5
 
 
-def completions(observed: Observed) -> Iterator[object]:
+def completions(observed: Observed) -> Iterator[History]:
     """The history under every version order."""
     found = recover(observed)
     known = orders(found)

@@ -1,0 +1,150 @@
+"""A whole history of clients in the notation, and what the notation cannot hold of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import networkx as nx
+
+from dvs_model.history import Abort, Commit, Event, History, Read, Version, Write
+from dvs_model.inventory import T0
+from dvs_model.observed.graph import Orders, orders
+from dvs_model.observed.history import Names, plain_value, session_name
+from dvs_model.observed.recover import recover
+from dvs_model.observed.seen import Kind, Observed, Op, Status
+
+
+def whole(observed: Observed) -> tuple[History, tuple[str, ...]]:
+    """Returns a history with all transactions, and what it leaves out or states beyond the file, in words.
+
+    Raises HistoryError: two writes of one value to one key.
+    """
+    return _Whole(observed).history()
+
+
+@dataclass(slots=True)
+class _Whole:
+    """A history that is put together. `made`: by key and value the version."""
+
+    observed: Observed
+    names: Names = field(default_factory=Names)
+    made: dict[tuple[str, object], Version] = field(default_factory=dict)
+    initial: dict[str, None] = field(default_factory=dict)
+    lost: dict[str, int] = field(default_factory=dict)
+
+    def history(self) -> tuple[History, tuple[str, ...]]:
+        found = recover(self.observed)
+        known = orders(found)
+        counts: dict[tuple[str, int], int] = {}
+        for transaction in self.observed.transactions:
+            for op in transaction.ops:
+                if op.kind in (Kind.WRITE, Kind.APPEND):
+                    key = op.key, transaction.number
+                    counts[key] = counts.get(key, 0) + 1
+                    self.made[op.key, op.value] = Version(
+                        self.names.of(op.key), transaction.number, counts[key]
+                    )
+        body = {index: list(self.body(index, index in found.taken)) for index in self.placed()}
+        first: list[Event] = [Write(T0, Version(obj, T0, 1)) for obj in sorted(self.initial)]
+        if first:
+            first.append(Commit(T0))
+        events = (*first, *(event for index in body for event in body[index]))
+        history = History(
+            name=self.observed.name,
+            events=events,
+            orders=dict(self.version_orders(known, counts)),
+            sessions=self.sessions(),
+            implicit_initial=bool(first),
+        )
+        return history, (*self.observed.notes, *(f"{text} ({n} times)" for text, n in self.lost.items()))
+
+    def lose(self, text: str) -> None:
+        self.lost[text] = self.lost.get(text, 0) + 1
+
+    def placed(self) -> list[int]:
+        """Returns the transactions so that each comes after those it has read from, else in file order."""
+        writer = {
+            (op.key, op.value): index
+            for index, transaction in enumerate(self.observed.transactions)
+            for op in transaction.ops
+            if op.kind in (Kind.WRITE, Kind.APPEND)
+        }
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.observed.transactions)))
+        for index, transaction in enumerate(self.observed.transactions):
+            for op in transaction.ops:
+                value = op.value[-1:] if isinstance(op.value, tuple) else (op.value,)
+                source = writer.get((op.key, value[0])) if value else None
+                if source is not None and source != index:
+                    graph.add_edge(source, index)
+        if not nx.is_directed_acyclic_graph(graph):
+            return list(graph)
+        return list(nx.lexicographical_topological_sort(graph))
+
+    def body(self, index: int, taken: bool) -> Iterator[Event]:
+        transaction = self.observed.transactions[index]
+        number, own = transaction.number, dict[str, Version]()
+        if transaction.window is not None or transaction.start is not None:
+            self.lose("when transactions began is left out: only reads and writes are placed")
+        for op in transaction.ops:
+            if op.kind in (Kind.WRITE, Kind.APPEND):
+                version = own[op.key] = self.made[op.key, op.value]
+                yield Write(number, version, plain_value(op.value))
+            elif transaction.status is Status.COMMITTED and (seen := self.seen(op, own)) is not None:
+                yield Read(number, seen, plain_value(op.value))
+        if transaction.status is Status.UNKNOWN:
+            fate = "committed, as somebody read from them" if taken else "aborted, as nobody read from them"
+            self.lose(f"transactions without an answer count as {fate}")
+        yield Commit(number) if taken else Abort(number)
+
+    def seen(self, op: Op, own: dict[str, Version]) -> Version | None:
+        """Returns the version that a read shows; None: the notation cannot hold it."""
+        if isinstance(op.value, tuple):
+            known = (self.made.get((op.key, op.value[-1])) if op.value else None, not op.value)
+        else:
+            initial = op.value is None or op.value in self.observed.records.initial
+            version = self.made.get((op.key, op.value))
+            known = (version, initial and version is None)
+        version = known[0]
+        if known[1]:
+            obj = self.names.of(op.key)
+            self.initial[obj] = None
+            version = Version(obj, T0, 1)
+        if version is None:
+            self.lose("a read of a value that nobody wrote is left out")
+        elif op.key in own and own[op.key] != version:
+            self.lose("a read that does not show the transaction's own write is left out")
+            return None
+        return version
+
+    def version_orders(
+        self, known: Orders, counts: dict[tuple[str, int], int]
+    ) -> Iterator[tuple[str, tuple[Version, ...]]]:
+        keys = [*known.known, *(key for key in known.unknown if key not in known.known)]
+        found = recover(self.observed)
+        for key in keys:
+            obj = self.names.of(key)
+            order = [*known.known.get(key, ()), *known.tails.get(key, ())]
+            if key in known.unknown:
+                order = sorted(found.installed[key])
+                self.lose("the order of a key's versions is not recorded; that of the file is stated instead")
+            elif known.tails.get(key):
+                self.lose(
+                    "the order of appends that no read shows is not recorded; that of the file is stated"
+                )
+            numbers = [self.observed.transactions[index].number for index in order]
+            versions = [Version(obj, number, counts[key, number]) for number in numbers]
+            first = [Version(obj, T0, 1)] if obj in self.initial else []
+            yield obj, (*first, *versions)
+        for obj in self.initial:
+            if self.names.keys[obj] not in keys:
+                yield obj, (Version(obj, T0, 1),)
+
+    def sessions(self) -> dict[str, tuple[int, ...]]:
+        if not self.observed.records.sessions:
+            return {}
+        return {
+            session_name(name): tuple(each.number for each in txns)
+            for name, txns in self.observed.by_session().items()
+        }
