@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from dvs.packages import require_packages
@@ -19,7 +20,11 @@ def main() -> None:
         sys.exit(MISUSE)
     from campaign.cli import main as command
 
-    command()
+    try:
+        command()
+    finally:
+        # What is left is freed with the process; to search it for cycles first takes seconds.
+        gc.freeze()
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ class Seen:
     `anomalies`: by the names that people know, each with a sentence. `client`: by client-side level the
     verdict ("holds", "violated", "unknown") and the reason. `notes`: what a reader should know. `size`:
     counts by name. `names`: by object of the shown history the key; `places`: by transaction where it stands
-    in the file.
+    in the file. `wanted`: the client-side levels that a user requested.
     """
 
     anomalies: tuple[tuple[str, tuple[int, ...], str], ...]
@@ -59,6 +59,7 @@ class Seen:
     size: Mapping[str, int]
     names: Mapping[str, str]
     places: Mapping[int, str]
+    wanted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,8 +43,24 @@ def worst(statuses: Sequence[Status]) -> Status:
 
 
 def overall(checked: Checked, requested: Sequence[Level]) -> Status:
-    """Returns the worst status of the requested levels."""
-    return worst([status(checked.levels[level]) for level in requested])
+    """Returns the worst status of the requested levels, client-side ones included."""
+    statuses = [status(checked.levels[level]) for level in requested]
+    if checked.seen is not None:
+        statuses += [Status(checked.seen.client[name][0]) for name in checked.seen.wanted]
+    return worst(statuses)
+
+
+def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status) -> list[tuple[str, str]]:
+    """Returns the requested levels that have a verdict, by name, each with the reason."""
+    found = [
+        (level.value, because(checked.levels[level]))
+        for level in requested
+        if status(checked.levels[level]) is verdict
+    ]
+    if checked.seen is not None:
+        client = checked.seen.client
+        found += [(n, client[n][1]) for n in checked.seen.wanted if Status(client[n][0]) is verdict]
+    return found
 
 
 def because(verdict: LevelVerdict) -> str:

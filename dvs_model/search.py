@@ -33,12 +33,14 @@ class Web:
     """Transactions and moments, and the ways between them.
 
     `ways[v]`: the heads of arcs out of vertex v with their edges (None: an arc along the chain of moments).
-    `number`: the vertex of a transaction. `owner`: the transaction of a vertex.
+    `number`: the vertex of a transaction. `owner`: the transaction of a vertex. `moments`: whether it has
+    moments.
     """
 
     ways: list[list[tuple[int, Edge | None]]] = field(default_factory=list)
     number: dict[int, int] = field(default_factory=dict)
     owner: dict[int, int] = field(default_factory=dict)
+    moments: bool = False
 
     def vertex(self) -> int:
         """Adds a vertex and returns its number."""
@@ -66,6 +68,7 @@ def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] =
     for txn in also:
         made.node(txn)
     if clock is not None:
+        made.moments = True
         txns = list(made.number)
         starts, following = moments(clock, txns)
         slots = [made.vertex() for _ in starts]
@@ -147,6 +150,10 @@ def shortest(made: Web, start: int, goal: int, budget: Budget) -> tuple[Edge, ..
             if cost[vertex] + hop < cost.get(head, cost[vertex] + 2):
                 cost[head] = cost[vertex] + hop
                 parent[head] = vertex, edge
+                if head == goal and not made.moments:
+                    # Without moments nothing that is seen later is nearer.
+                    queue.clear()
+                    break
                 # The queue is ordered by cost: what costs nothing more comes first.
                 if hop:
                     queue.append(head)

@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -20,12 +20,13 @@ from campaign.files import write_text
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread
 from dvs_model.errors import HistoryError
-from dvs_model.explain import Status, because, explanations, overall, status, worst
+from dvs_model.explain import Status, explanations, overall, requested_with, worst
 from dvs_model.formats import delta
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level
+from dvs_model.observed.client import Client
 from dvs_model.observed.judge import judge
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
@@ -122,6 +123,14 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     metavar="LEVEL",
     help="Judge this level; may be repeated.  [PL-3]",
 )
+@click.option(
+    "--client-level",
+    "clients",
+    multiple=True,
+    type=click.Choice([level.value for level in Client], case_sensitive=False),
+    metavar="LEVEL",
+    help="Judge this client-side level, such as causal; may be repeated.",
+)
 @reading_option("--derivations", Derivations)
 @reading_option("--predicates", Predicates)
 @reading_option("--derived-writes", DerivedWrites)
@@ -138,6 +147,7 @@ def command(
     format_: str,
     workload: str | None,
     names: tuple[str, ...],
+    clients: tuple[str, ...],
     derivations: str,
     predicates: str,
     derived_writes: str,
@@ -155,7 +165,7 @@ def command(
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    requested = tuple(BY_NAME[name] for name in names) or (Level.PL_3,)
+    requested = tuple(BY_NAME[name] for name in names) or (() if clients else (Level.PL_3,))
     _require_different(html, sarif_out, junit)
     reports = Reports(requested, html, sarif_out, junit)
     for source, item in uncollected(histories(files, format_, workload)):
@@ -166,7 +176,7 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         try:
-            checked = judged(item, reading, steps)
+            checked = judged(item, reading, steps, clients)
         except HistoryError as error:
             message = f"{source}: {error.fact}"
             reports.refused.append(message)
@@ -210,10 +220,20 @@ def _require_different(*reports: Path | None) -> None:
             raise CampaignError(f"two reports would be written to {path}; give each its own file")
 
 
-def judged(item: Parsed | Viewed, reading: Reading, steps: int) -> Checked:
-    """Returns the verdicts on a history. Raises HistoryError: values are not unique."""
+def judged(item: Parsed | Viewed, reading: Reading, steps: int, clients: tuple[str, ...]) -> Checked:
+    """Returns the verdicts on a history.
+
+    Raises HistoryError: values are not unique; CampaignError: a history without clients has no such levels.
+    """
     if isinstance(item, Viewed):
-        return judge(item.observed, reading, steps=steps)
+        checked = judge(item.observed, reading, steps=steps)
+        assert checked.seen is not None
+        return replace(checked, seen=replace(checked.seen, wanted=clients))
+    if clients:
+        raise CampaignError(
+            f"{item.history.name} is a history in the notation or of a log, which clients did not record; "
+            "--client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
+        )
     checked = check(item.history, reading, steps=steps)
     return with_unread(checked, item.unread) if item.unread else checked
 
@@ -265,11 +285,7 @@ def case(checked: Checked, requested: Sequence[Level]) -> Case:
     name = checked.original.name or "history"
     if verdict is Status.HOLDS:
         return Case(name, 0.0, CaseVerdict.PASSED)
-    reasons = [
-        f"{level.value}: {because(checked.levels[level])}"
-        for level in requested
-        if status(checked.levels[level]) is verdict
-    ]
+    reasons = [f"{name}: {reason}" for name, reason in requested_with(checked, requested, verdict)]
     details = "\n".join(
         "\n".join([explanation.title, *(line.text for line in explanation.lines)])
         for explanation in explanations(checked, minimised=False)

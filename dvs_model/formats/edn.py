@@ -267,9 +267,6 @@ def simple_lines(lines: list[str]) -> list[dict[str, object]] | None:
         return None
     if len(found) != len(lines) or any(type(item) is not list or len(item) % 2 for item in found):
         return None
-    # What JSON reads otherwise than EDN, and numbers that it cannot hold.
-    if ".e" in plain.lower() or any(type(value) is float for item in found for value in item):
-        return None
     return [dict(zip(item[::2], item[1::2], strict=True)) for item in found]
 
 

@@ -30,6 +30,7 @@ class Client(Enum):
     READ_COMMITTED = "read committed"
     READ_ATOMIC = "read atomic"
     CAUSAL = "causal"
+    PARALLEL = "parallel snapshot"
     PREFIX = "prefix"
     SNAPSHOT = "snapshot isolation"
     SERIALIZABLE = "serializable"

@@ -21,7 +21,7 @@ from dvs_model.observed.client import Answer, Client, decide, problem
 from dvs_model.observed.graph import Edges, Orders, edges, on_cycles, orders, windows
 from dvs_model.observed.history import Part
 from dvs_model.observed.layers import layered_cycle
-from dvs_model.observed.recover import Recovered, recover
+from dvs_model.observed.recover import Finding, Recovered, recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Observed, Status, Window
 from dvs_model.phenomena.registry import DETECTORS
@@ -39,6 +39,12 @@ NAMED_OF = 400
 
 SEARCH_STEPS = 200_000
 """Steps of the search for an order that explains a history."""
+
+WITH_LOST_UPDATES = (Level.PL_1, Level.PL_2, Level.PL_2L, Level.PL_MSR)
+"""The levels that allow lost updates."""
+
+CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
+"""The client-side levels of which each one but SNAPSHOT is below the next ones."""
 
 EVERY_LEVEL = ("incompatible orders",)
 FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
@@ -66,6 +72,7 @@ class _Judgement:
     reading: Reading
     steps: int
     phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
+    lost: list[Finding] = field(default_factory=list)
 
     def checked(self) -> Checked:
         observed, records = self.found.observed, self.found.observed.records
@@ -83,6 +90,7 @@ class _Judgement:
         self.ordered(plain)
         self.real_time(part.members, file_windows)
         self.starts(part.members)
+        self.lost = self.lost_updates()
         self.phenomena.update(
             {
                 p: Unknown("the format has no predicate operations, so only items are judged")
@@ -92,7 +100,7 @@ class _Judgement:
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
         client = self.client(acyclic)
         levels = {level: self.level(level, ordered, client) for level in Level}
-        named = [(each.name, each.txns, each.text) for each in self.found.findings]
+        named = [(each.name, each.txns, each.text) for each in (*self.found.findings, *self.lost)]
         if len(part.members) <= NAMED_OF:
             named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
         extras = Extras(
@@ -256,19 +264,31 @@ class _Judgement:
         made = problem(self.found, self.orders, sessions=True)
         answers: dict[Client, Answer] = {}
         weaker = Answer(True)
-        for level in Client:
+        for level in CHAIN:
             if weaker.holds is False:
-                answers[level] = Answer(
-                    False, f"{_last(answers)} is violated: {weaker.because}".split(": ", 1)[-1]
-                )
-                continue
-            if level in (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE):
+                answers[level] = weaker
+            elif level in (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE):
                 answers[level] = self.searched(made, level)
             else:
                 answers[level] = decide(made, level)
+            # Snapshot isolation and serializability are apart: neither is below the other one.
             if answers[level].holds is False and level is not Client.SNAPSHOT:
                 weaker = answers[level]
-        return answers
+        answers[Client.PARALLEL] = self.parallel(answers)
+        return {level: answers[level] for level in Client}
+
+    def parallel(self, answers: Mapping[Client, Answer]) -> Answer:
+        """Returns the verdict on parallel snapshot isolation: so, wr and ww, then at most one rw."""
+        if answers[Client.CAUSAL].holds is False:
+            return answers[Client.CAUSAL]
+        if self.lost:
+            return Answer(False, self.lost[0].text)
+        for phenomenon in (P.G1C_SESSION, P.G_SINGLE_SESSION):
+            if isinstance(self.phenomena[phenomenon], Present):
+                return Answer(False, f"{phenomenon.value} is present")
+        if not self.orders.unknown or answers[Client.SNAPSHOT].holds:
+            return Answer(True)
+        return Answer(None, "the order of versions is not recorded, and no snapshots explain the history")
 
     def searched(self, made: object, level: Client) -> Answer:
         """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
@@ -294,11 +314,11 @@ class _Judgement:
             if finding.name in names:
                 return Violated((), f"{finding.name}: {finding.text}")
         verdict = level_verdict(level, phenomena)
+        if not isinstance(verdict, Violated) and self.lost and level not in WITH_LOST_UPDATES:
+            return Violated((), f"{self.lost[0].name}: {self.lost[0].text}")
         strong = (Level.PL_3, Level.PL_SS, Level.SESSION_3)
         if not isinstance(verdict, Violated) and level in strong and self.refuted():
-            return Violated(
-                (), "no order of the transactions explains what was read, whatever the version orders"
-            )
+            return Violated((), "no serial order explains what was read, whatever the version orders")
         if isinstance(verdict, Holds) and self.found.missing and level is not Level.PL_1:
             reason = self.missing()
             return Undecided(P.G1A, reason)
@@ -312,6 +332,23 @@ class _Judgement:
             return False
         made = problem(self.found, self.orders, sessions=False)
         return order_exists(made, Client.SERIALIZABLE, SEARCH_STEPS // 10) is False
+
+    def lost_updates(self) -> list[Finding]:
+        """Returns two writers of a key that read one version of it, where no version order is known.
+
+        Whichever wrote first, the other one overwrote what it had not read.
+        """
+        readers: dict[tuple[str, int], list[int]] = {}
+        for read in self.found.reads:
+            if read.key in self.orders.unknown and read.reader in self.found.installed[read.key]:
+                readers.setdefault((read.key, read.writer), []).append(read.reader)
+        found = []
+        for (key, _), indexes in readers.items():
+            both = [self.found.number(index) for index in dict.fromkeys(indexes)]
+            if len(both) > 1:
+                text = f"T{both[0]} and T{both[1]} read the same version of key {key}, and both overwrote it"
+                found.append(Finding("lost update", (both[0], both[1]), text))
+        return found
 
     # What is said besides
 
@@ -369,7 +406,3 @@ def _in_time(edge: Edge, at: Mapping[int, Window | None]) -> bool:
 def _words(answer: Answer) -> tuple[str, str]:
     words = {True: "holds", False: "violated", None: "unknown"}
     return words[answer.holds], answer.because
-
-
-def _last(answers: Mapping[Client, Answer]) -> str:
-    return [level.value for level in answers][-1]

@@ -24,13 +24,13 @@ from dvs_model.edges import Budget, Edge
 from dvs_model.graph import Kind
 from dvs_model.phenomena.overlaps import LateEdges
 from dvs_model.scope import Scope
-from dvs_model.search import CHEAP, Web, promising, reaches, web
+from dvs_model.search import CHEAP, Web, reaches, web
 from dvs_model.verdict import Cycle
 
 SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""
 
-SHORTEST = 100
+SHORTEST = 30
 """The transactions, from the first, for which a shortest cycle is searched; for others, any cycle."""
 
 
@@ -40,8 +40,7 @@ def unfolded_cycles(
     """Returns a cycle with exactly one anti-dependency for each transaction whose unfolded graph has one."""
     clock = analysis.text_clock if scope.clock is not None else None
     others = [edge for edge in edges if edge.kind is not Kind.RW]
-    ways = web(others, scope.clock, {txn for edge in edges for txn in (edge.source, edge.target)})
-    leaving = promising(ways, [edge for edge in edges if edge.kind is Kind.RW], scope.budget)
+    leaving = [edge for edge in edges if edge.kind is Kind.RW]
     candidates = _by_reader(analysis, clock, scope.budget, leaving, others)
     out: dict[int, list[Edge]] = {}
     into: dict[int, list[Edge]] = {}
@@ -180,6 +179,9 @@ def entry_node(analysis: Analysis, edge: Edge) -> int:
     return analysis.facts.created[edge.versions[-1]]
 
 
+_NOBODY: set[int] = set()
+
+
 class Steps:
     """The edges other than anti-dependencies between transactions, for searches that do not pass T itself.
 
@@ -200,11 +202,20 @@ class Steps:
         closing = unfolded.closing(leaving.event)
         levels = [{leaving.target}]
         known = {leaving.target, unfolded.reader}
-        while levels[-1] and not (ends := levels[-1] & closing.keys()):
-            levels.append(set().union(*(self.after.get(txn, ()) for txn in levels[-1])) - known)
-            known |= levels[-1]
-            self.budget.spend(len(levels[-1]))
-        if not levels[-1]:
+        if leaving.target in closing:
+            return leaving, closing[leaving.target]
+        goals, ends = set(closing), set[int]()
+        while levels[-1] and not ends:
+            following: set[int] = set()
+            for txn in levels[-1]:
+                after = self.after.get(txn, _NOBODY)
+                self.budget.spend()
+                if ends := after & goals:
+                    break
+                following |= after
+            levels.append(following - known)
+            known |= following
+        if not ends:
             return None
         way = [min(ends)]
         for level in reversed(levels[:-1]):

@@ -8,7 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dvs_model.anomalies import named
 from dvs_model.check import Checked, Seen, Undecided
 from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import Explanation, Status, because, explanations, lines, overall, status
+from dvs_model.explain import (
+    Explanation,
+    Status,
+    because,
+    explanations,
+    lines,
+    overall,
+    requested_with,
+    status,
+)
 from dvs_model.history import History
 from dvs_model.names import Level
 from dvs_model.notation import render
@@ -27,7 +36,7 @@ def history_text(checked: Checked, requested: Sequence[Level], *, explain: bool)
 def headline(checked: Checked, requested: Sequence[Level]) -> str:
     """Returns one line: the history and the verdict on the requested levels."""
     verdict = overall(checked, requested)
-    names = [level.value for level in requested if status(checked.levels[level]) is verdict]
+    names = [name for name, _ in requested_with(checked, requested, verdict)]
     return f"{checked.original.name or 'history'}: {', '.join(names)} {verdict.value}"
 
 

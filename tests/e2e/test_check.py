@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
@@ -10,11 +9,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
-from dvs_model.formats import jsonl, reader
 from dvs_model.names import Level, Phenomenon
 from dvs_model.notation import parse
 
@@ -83,7 +82,7 @@ def test_one_json_object_a_history(tmp_path: Path) -> None:
     result = dvs(str(file), "--json")
     assert result.exit_code == 1
     figure, plain, third = map(json.loads, result.stdout.splitlines())
-    assert set(figure) == {"history", "reading", "phenomena", "levels", "strongest", "stats"}
+    assert set(figure) == {"history", "reading", "phenomena", "levels", "anomalies", "strongest", "stats"}
     assert set(figure["phenomena"]) == {phenomenon.value for phenomenon in Phenomenon}
     assert set(figure["levels"]) == {level.value for level in Level}
     single = figure["phenomena"]["G-single"]
@@ -231,16 +230,74 @@ def test_bad_input_is_one_clear_line(given: bytes, where: str, message: str) -> 
     assert len(line) < 400
 
 
-def test_a_line_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MAX_BYTES", 1000)
-    monkeypatch.setattr(jsonl, "MAX_BYTES", 1000)
-    long = json.dumps({"text": "w1(x1) c1" + " " * 5000})
-    good = json.dumps({"text": "w1(x1) c1"})
-    first, second, third = jsonl.read(io.BytesIO(f"{good}\n{long}\n{good}\n".encode()), "big")
-    assert isinstance(second, reader.Refused)
-    assert (second.error.line, "in one history" in second.error.fact) == (2, True)
-    assert not isinstance(first, reader.Refused)
-    assert not isinstance(third, reader.Refused)
+@pytest.mark.parametrize(
+    ("line", "fact"),
+    [
+        ('{"text": "w1(x1) c1", "text": "a1"}', 'the key "text" is there twice'),
+        ('{"events": [["w", 1, "x1", NaN], ["c", 1]]}', "NaN is no JSON"),
+    ],
+)
+def test_json_that_some_readers_take_is_refused(line: str, fact: str) -> None:
+    result = dvs("-", given=line.encode())
+    assert result.exit_code == 2
+    assert fact in result.stderr
+
+
+APPENDS = """{:type :invoke, :process 0, :value [[:append 1 1]], :index 0, :time 0}
+{:type :ok, :process 0, :value [[:append 1 1]], :index 1, :time 1}
+{:type :invoke, :process 1, :value [[:r 1 nil] [:append 1 2]], :index 2, :time 2}
+{:type :invoke, :process 2, :value [[:r 1 nil] [:append 1 3]], :index 3, :time 3}
+{:type :ok, :process 1, :value [[:r 1 [1]] [:append 1 2]], :index 4, :time 4}
+{:type :ok, :process 2, :value [[:r 1 [1]] [:append 1 3]], :index 5, :time 5}
+{:type :invoke, :process 3, :value [[:r 1 nil]], :index 6, :time 6}
+{:type :ok, :process 3, :value [[:r 1 [1 2 3]]], :index 7, :time 7}
+"""
+
+
+def test_a_file_of_jepsen(tmp_path: Path) -> None:
+    file = tmp_path / "history.edn"
+    file.write_text(APPENDS, encoding="utf-8")
+    result = dvs(str(file))
+    assert result.exit_code == 1
+    assert "lost update: T3 overwrote what T2 had written since T3 read it" in result.stdout
+    assert "for clients violated: parallel snapshot, snapshot isolation, serializable" in result.stdout
+    assert "T3: process 2, line 6" in result.stdout
+    document = json.loads(dvs("--json", str(tmp_path)).stdout)
+    assert document["levels"]["PL-2"]["verdict"] == "holds"
+    assert document["client_levels"]["prefix"]["verdict"] == "holds"
+    assert document["keys"] == {"k1": "1"}
+    # The folder of a test of Jepsen is read by its history.edn.
+    assert document["history"] == str(file)
+    assert dvs("--client-level", "prefix", str(file)).exit_code == 0
+    assert dvs("--client-level", "serializable", str(file)).exit_code == 1
+
+
+def test_a_history_without_clients_has_no_client_levels(tmp_path: Path) -> None:
+    result = dvs("--client-level", "causal", "-", given=b"w1(x1) c1")
+    assert result.exit_code == 2
+    assert "notation" in result.stderr
+
+
+def test_converted_histories_are_judged_alike(tmp_path: Path) -> None:
+    file = tmp_path / "history.edn"
+    file.write_text(APPENDS, encoding="utf-8")
+    converted = CliRunner().invoke(main, ["convert", str(file)])
+    assert converted.exit_code == 0
+    assert "when transactions began is left out" in converted.stderr
+    again = dvs("--json", "-", given=converted.stdout.encode())
+    levels = [json.loads(text)["levels"] for text in (dvs("--json", str(file)).stdout, again.stdout)]
+    assert levels[0]["PL-3"] == levels[1]["PL-3"]
+    lines = CliRunner().invoke(main, ["convert", "--to", "jsonl", str(file), str(file)])
+    assert [json.loads(line)["text"] for line in lines.stdout.splitlines()] == [converted.stdout.strip()] * 2
+    table = tmp_path / "h.parquet"
+    assert (
+        CliRunner().invoke(main, ["convert", "--to", "parquet", "--out", str(table), str(file)]).exit_code
+        == 0
+    )
+    rows = pq.read_table(table).to_pylist()
+    assert [row["list"] for row in rows if row["kind"] == "r list"] == [["1"], ["1"], ["1", "2", "3"]]
+    assert CliRunner().invoke(main, ["convert", "--to", "parquet", str(file)]).exit_code == 2
+    assert CliRunner().invoke(main, ["convert", str(file), str(file)]).exit_code == 2
 
 
 def test_a_bad_line_does_not_hide_the_good_ones(tmp_path: Path) -> None:
@@ -255,7 +312,7 @@ def test_a_bad_line_does_not_hide_the_good_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("nowhere.adya",), ("-", "--level", "PL-9"), ("-", "--format", "elle"), ()]
+    "arguments", [("nowhere.adya",), ("-", "--level", "PL-9"), ("-", "--format", "xml"), ()]
 )
 def test_misuse(arguments: tuple[str, ...]) -> None:
     result = dvs(*arguments, given="")
