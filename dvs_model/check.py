@@ -104,8 +104,8 @@ def check(
 
     >>> from dvs_model.notation import parse
     >>> skew = check(parse("w1(x1) c1 d2(y2 | x1) c2 w3(x3) c3 r4(y2) r4(x3) c4"))
-    >>> skew.levels[Level.PL_3]
-    Violated(by=(<Phenomenon.G2: 'G2'>,))
+    >>> skew.levels[Level.PL_3].by
+    (<Phenomenon.G2: 'G2'>,)
     >>> [level.value for level in skew.strongest]
     ['PL-CS', 'PL-2L']
     """

@@ -17,6 +17,12 @@ from dvs_model.names import Level, Phenomenon
 from dvs_model.sentences import Sentences
 from dvs_model.verdict import Cycle, Evidence, Overlap, Present, Told
 
+LONG = 30
+"""Sentences of one piece of evidence that are shown."""
+
+LARGEST = 400
+"""Events of a smallest history that is shown."""
+
 
 class Status(Enum):
     """The three verdicts on a level."""
@@ -117,11 +123,20 @@ def explanations(checked: Checked, *, minimised: bool) -> tuple[Explanation, ...
         Explanation(
             ", ".join(_title(checked, phenomenon) for phenomenon in shown),
             tuple(levels[evidence]),
-            evidence,
+            folded(evidence),
             _minimised(checked, next(iter(shown))) if minimised else None,
         )
         for evidence, shown in phenomena.items()
     )
+
+
+def folded(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Returns the sentences of a cycle; of one with more than LONG without those in its middle."""
+    if len(lines) <= LONG:
+        return tuple(lines)
+    ends = LONG // 3
+    left_out = Line(None, f"... {len(lines) - 2 * ends} more ...")
+    return (*lines[:ends], left_out, *lines[-ends:])
 
 
 def first_evidence(checked: Checked, phenomenon: Phenomenon) -> Evidence:
@@ -139,7 +154,8 @@ def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
     if isinstance(evidence, Told):
         # It is one read, which stands in the words.
         return None
-    return minimise(checked, phenomenon, evidence)
+    least = minimise(checked, phenomenon, evidence)
+    return least if len(least.events) <= LARGEST else None
 
 
 def _title(checked: Checked, phenomenon: Phenomenon) -> str:

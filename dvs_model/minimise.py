@@ -35,6 +35,9 @@ from dvs_model.wellformed import well_formed
 ATTEMPTS = 600
 """The smaller histories that are tried."""
 
+WORK = 600_000
+"""Attempts times events: of evidence with thousands of transactions little is left out."""
+
 STEPS = 2_000_000
 """The budget of the detector on each of them."""
 
@@ -89,6 +92,8 @@ def minimise(
     others = set(range(len(history.events))) - involved - ends
     if not search.accept(without(history, Removal(events=others))):
         search.accept(without(history, Removal(txns=set(history.transactions()) - _makers(history, txns))))
+    # Each attempt costs as much as the history is long.
+    search.attempts = min(search.attempts, WORK // len(search.current.events))
     progress = True
     while progress and search.attempts > 0:
         progress = any(search.exhaust(removals) for removals in REMOVALS)

@@ -21,7 +21,7 @@ BLOCK = 2048
 CHEAP = 2_000
 """Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
 
-TRIES = 150
+TRIES = 10
 """Edges through which a shortest cycle is searched in a large web; the smallest of these cycles is shown."""
 
 SMALL = 500_000

@@ -24,6 +24,13 @@ MOST_CLOCKS = 60_000_000
 """Transactions times sessions up to which causal consistency is decided."""
 
 
+WORK = 400_000
+"""Edges through which a short cycle is searched, times the edges on cycles."""
+
+SHOWN = 5
+"""Steps at the beginning and at the end of a cycle that are said."""
+
+
 class Client(Enum):
     """The client-side levels, the weaker first."""
 
@@ -226,7 +233,7 @@ def _cycle(made: Problem, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]
     """Returns a short cycle in words."""
     graph = nx.DiGraph(inside)
     best: list[int] = []
-    for tail, head in inside[:200]:
+    for tail, head in inside[: max(5, WORK // len(inside))]:
         way = nx.shortest_path(graph, head, tail)
         if not best or len(way) < len(best):
             best = way
@@ -244,4 +251,11 @@ def _cycle(made: Problem, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]
             words.append(f"{a} comes before {b} in their session")
         else:
             words.append(f"{a} wrote key {key} before {b} ({rule}: a reader of {b}'s version had seen {a})")
+    return shortened(words)
+
+
+def shortened(words: Sequence[str]) -> str:
+    """Returns the steps of a cycle, of a long one without its middle."""
+    if len(words) > 2 * SHOWN:
+        words = [*words[:SHOWN], f"... {len(words) - 2 * SHOWN} more ...", *words[-SHOWN:]]
     return "; ".join(words)

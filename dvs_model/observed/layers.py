@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import networkx as nx
 
 from dvs_model.graph import strong_labels
-from dvs_model.observed.client import Client
+from dvs_model.observed.client import WORK, Client, shortened
 from dvs_model.observed.graph import Edges, Pair
 from dvs_model.observed.recover import Recovered
 
@@ -28,13 +28,16 @@ def layered_cycle(found: Recovered, edges: Edges, level: Client) -> str | None:
     for tail, head, kind in inside:
         graph.add_edge(tail, head, kind=kind)
     best: list[int] = []
-    for tail, head, _ in inside[:200]:
+    for tail, head, _ in inside[: max(5, WORK // len(inside))]:
         way: list[int] = nx.shortest_path(graph, head, tail)
         if not best or len(way) < len(best):
             best = way
-    steps = zip(best, [*best[1:], best[0]], strict=True)
-    return "; ".join(
-        f"T{found.number(a % count)} {graph.edges[a, b]['kind']} T{found.number(b % count)}" for a, b in steps
+    steps = list(zip(best, [*best[1:], best[0]], strict=True))
+    return shortened(
+        [
+            f"T{found.number(a % count)} {graph.edges[a, b]['kind']} T{found.number(b % count)}"
+            for a, b in steps
+        ]
     )
 
 

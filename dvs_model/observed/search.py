@@ -81,7 +81,10 @@ class _Search:
         waiting = [at for at in range(len(chains)) if done[at] < goal[at]]
         # A write that can be placed comes first: it is what the recorded order did.
         waiting.sort(key=lambda at: chains[at][done[at] // per])
-        yield from [at for at in waiting if self.allowed(at)]
+        # One at a time: most are never asked for. What was placed since is taken back before the next.
+        for at in waiting:
+            if self.allowed(at):
+                yield at
 
     def step(self, session: int) -> tuple[int, bool, bool]:
         """Returns the next transaction of a session, and whether the step reads and writes."""

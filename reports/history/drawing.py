@@ -26,14 +26,30 @@ SMALL = 14
 
 MOST_EDGES = 60
 
+MOST_NODES = 12
+"""Transactions in the picture of a large graph; more cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The part of a cycle that is not drawn: between two transactions, and how many others lie there."""
+
+    begin: int
+    end: int
+    count: int
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A picture with the edges in it. `whole`: whether it shows the whole graph."""
+    """A picture with the edges in it.
+
+    `whole`: whether it shows the whole graph. `folded`: whether it shows a long cycle without its middle.
+    """
 
     svg: str
     whole: bool
     edges: tuple[Edge, ...]
+    folded: bool = False
 
 
 def standalone(drawing: Drawing) -> str:
@@ -62,15 +78,42 @@ def draw(checked: Checked) -> Drawing:
     dirty = [item for item in evidence if isinstance(item, DirtyRead)]
     txns = list(checked.analysis.facts.committed)
     edges = _all_edges(checked) if len(txns) <= SMALL else None
+    fold: Fold | None = None
     if edges is None:
+        strong, fold = _readable([edges_of(item) for item in evidence])
+        dirty = dirty[: MOST_NODES // 4]
         involved = {txn for edge in strong for txn in (edge.source, edge.target)}
         involved |= {txn for item in dirty for txn in (item.reader, item.path[-1].txn)}
         txns = [txn for txn in txns if txn in involved]
+        if fold is not None:
+            # A long cycle is drawn in its own order.
+            first = dict.fromkeys(txn for edge in strong for txn in (edge.source, edge.target))
+            txns = [*first, *(txn for txn in txns if txn not in first)]
     for item in dirty:
         if item.path[-1].txn not in txns:
             txns.insert(txns.index(item.reader), item.path[-1].txn)
     shown = tuple(dict.fromkeys([*strong, *(edges or ())]))
-    return Drawing(_svg(checked, txns, shown, strong, dirty), edges is not None, shown)
+    return Drawing(
+        _svg(checked, txns, shown, strong, dirty, fold), edges is not None, shown, fold is not None
+    )
+
+
+def _readable(cycles: Sequence[Sequence[Edge]]) -> tuple[dict[Edge, None], Fold | None]:
+    """Returns edges of cycles with MOST_NODES transactions at most, the shortest cycles first.
+
+    Of a cycle that is longer by itself, its beginning and its end, and what was folded between them.
+    """
+    shown: dict[Edge, None] = {}
+    ordered = sorted((cycle for cycle in cycles if cycle), key=len)
+    for cycle in ordered:
+        both = {txn for edge in (*shown, *cycle) for txn in (edge.source, edge.target)}
+        if len(both) <= MOST_NODES:
+            shown |= dict.fromkeys(cycle)
+    if shown or not ordered:
+        return shown, None
+    cycle, ends = ordered[0], MOST_NODES // 2 - 1
+    fold = Fold(cycle[ends - 1].target, cycle[-ends].source, len(cycle) - 2 * ends - 1)
+    return dict.fromkeys((*cycle[:ends], *cycle[-ends:])), fold
 
 
 def _all_edges(checked: Checked) -> list[Edge] | None:
@@ -90,11 +133,14 @@ def _svg(
     edges: Sequence[Edge],
     strong: Collection[Edge],
     dirty: Sequence[DirtyRead],
+    fold: Fold | None = None,
 ) -> str:
     places = {txn: 60 + STEP * number for number, txn in enumerate(txns)}
     committed = set(checked.analysis.facts.committed)
     arcs = list(_arcs(checked, places, edges, strong))
     arcs += [_dirty_arc(item, places, aborted=item.path[-1].txn not in committed) for item in dirty]
+    if fold is not None:
+        arcs.append(_folded_arc(fold, places))
     above = max((arc.height for arc in arcs if arc.forward), default=0) * 0.75 + 56
     below = max((arc.height for arc in arcs if not arc.forward), default=0) * 0.75 + 56
     width = 120 + STEP * max(0, len(txns) - 1)
@@ -152,6 +198,15 @@ class Arc:
             f'{self.end} {finish}" marker-end="url(#{marker})"/>'
             f'<text x="{middle}" y="{level:.0f}">{escape(self.label)}</text></g>'
         )
+
+
+def _folded_arc(fold: Fold, places: Mapping[int, int]) -> Arc:
+    """Returns the arc that stands for the part of a cycle that is not drawn."""
+    start, end = places[fold.begin], places[fold.end]
+    label = f"... {fold.count} more ..."
+    title = f"{fold.count} more transactions of the cycle lie between T{fold.begin} and T{fold.end}"
+    height = LIFT * (abs(end - start) / STEP + 0.4)
+    return Arc(start, end, height, label, title, "edge fold strong", strong=True)
 
 
 def _dirty_arc(item: DirtyRead, places: Mapping[int, int], *, aborted: bool) -> Arc:

@@ -18,6 +18,7 @@ from dvs_model.sentences import Sentences
 from reports.history.drawing import Drawing, draw
 from reports.history.json_object import stats, verdict_word
 from reports.history.lattice import MARKS, lattice
+from reports.history.summary import in_short
 from reports.history.text import strongest_text
 
 DRAWN = 40
@@ -29,7 +30,10 @@ LONGEST = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryView:
-    """One history as its section shows it. `cut`: whether `text` is only the beginning."""
+    """One history as its section shows it.
+
+    `cut`: whether `text` is only the beginning. `in_short`: two sentences on what happened.
+    """
 
     checked: Checked
     anchor: str
@@ -40,6 +44,8 @@ class HistoryView:
     explanations: Sequence[Explanation]
     drawing: Drawing
     edges: Sequence[Line]
+    in_short: Sequence[str]
+    places: Sequence[tuple[int, str]]
 
 
 def history_page(
@@ -79,6 +85,8 @@ def view(checked: Checked, requested: Sequence[Level], number: int) -> HistoryVi
         explanations=explanations(checked, minimised=True),
         drawing=drawing,
         edges=[Line(edge, sentences.edge(edge)) for edge in drawing.edges],
+        in_short=in_short(checked, requested),
+        places=list(checked.seen.places.items())[:40] if checked.seen is not None else (),
     )
 
 

@@ -42,7 +42,10 @@ def headline(checked: Checked, requested: Sequence[Level]) -> str:
 
 def strongest_text(checked: Checked) -> str:
     """Returns the names of the strongest levels that hold."""
-    return ", ".join(level.value for level in checked.strongest) or "none, not even PL-1"
+    if checked.strongest:
+        return ", ".join(level.value for level in checked.strongest)
+    violated = status(checked.levels[Level.PL_1]) is Status.VIOLATED
+    return "none, not even PL-1" if violated else "none for certain"
 
 
 def indented(history: History) -> str:

@@ -1,0 +1,139 @@
+"""How fast `dvs check` is on files that clients recorded, each run in a process of its own.
+
+    python -m benchmarks.client_histories appends --transactions 100000 --stale 0.001
+    python -m benchmarks.client_histories registers --transactions 100000 --operations 10
+    python -m benchmarks.client_histories derivations --count 100000 --depth 50
+
+Prints seconds from start to end of the process, and its peak memory. Figures of other checkers for such
+files are in docs/results.md.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def main() -> None:
+    """Benchmarks of histories that clients recorded."""
+
+
+@main.command()
+@click.option("--transactions", default=100_000, show_default=True)
+@click.option("--stale", default=0.0, show_default=True, help="Share of transactions that read an old list.")
+def appends(transactions: int, stale: float) -> None:
+    """Jepsen's list-append as EDN: 20 processes, 1 to 4 operations, five keys at a time."""
+
+    def write(path: Path) -> None:
+        choose, lists, lines = random.Random(7), dict[int, list[int]](), list[str]()
+        for number in range(transactions):
+            asked, done = [], []
+            old = choose.random() < stale
+            for _ in range(choose.randint(1, 4)):
+                key = number // 400 * 5 + choose.randrange(5)
+                held = lists.setdefault(key, [])
+                if choose.random() < 0.5:
+                    held.append(len(held) + 1)
+                    asked.append(f"[:append {key} {len(held)}]")
+                    done.append(asked[-1])
+                else:
+                    shown = held[: len(held) // 2] if old else held
+                    asked.append(f"[:r {key} nil]")
+                    done.append(f"[:r {key} [{' '.join(map(str, shown))}]]")
+            for kind, ops in (("invoke", asked), ("ok", done)):
+                lines.append(
+                    f"{{:type :{kind}, :f :txn, :value [{' '.join(ops)}], :process {number % 20}, "
+                    f":index {len(lines)}, :time {len(lines)}}}"
+                )
+        path.write_text("\n".join(lines) + "\n")
+
+    _measure(f"{transactions:,} transactions of list-append, {stale:.2%} stale", "history.edn", write)
+
+
+@main.command()
+@click.option("--transactions", default=100_000, show_default=True)
+@click.option("--operations", default=10, show_default=True)
+def registers(transactions: int, operations: int) -> None:
+    """Plume's text: 20 sessions that read and write registers, serializable."""
+
+    def write(path: Path) -> None:
+        choose, state, value = random.Random(3), dict[int, int](), 0
+        with path.open("w") as file:
+            for number in range(1, transactions + 1):
+                mine: dict[int, int] = {}
+                for _ in range(operations):
+                    key = choose.randrange(max(1, transactions // 2))
+                    if key in mine:
+                        continue
+                    if choose.random() < 0.5:
+                        value += 1
+                        mine[key] = value
+                        file.write(f"w({key},{value},{number % 20},{number})\n")
+                    else:
+                        file.write(f"r({key},{state.get(key, 0)},{number % 20},{number})\n")
+                state |= mine
+
+    what = f"{transactions:,} transactions of {operations} operations on registers"
+    _measure(what, "history.txt", write)
+
+
+@main.command()
+@click.option("--count", default=100_000, show_default=True)
+@click.option("--depth", default=50, show_default=True)
+def derivations(count: int, depth: int) -> None:
+    """Refreshes of 20 chains of dynamic tables out of step with each other, and readers of two of them."""
+
+    def write(path: Path) -> None:
+        choose, newest, events = random.Random(5), dict[str, int](), list[str]()
+        for chain in range(20):
+            newest[f"b_{chain}"] = chain + 1
+            events.append(f"w{chain + 1}(b_{chain}_{chain + 1}) c{chain + 1}")
+        txn = 21
+        for _ in range(count):
+            chain, step = choose.randrange(20), choose.randrange(depth)
+            below = f"d_{chain}_{step - 1}" if step else f"b_{chain}"
+            below = below if below in newest else f"b_{chain}"
+            other = f"b_{choose.randrange(20)}"
+            sources = ", ".join(f"{obj}_{newest[obj]}" for obj in sorted({below, other}))
+            newest[f"d_{chain}_{step}"] = txn
+            events.append(f"d{txn}(d_{chain}_{step}_{txn} | {sources}) c{txn}")
+            txn += 1
+            if choose.random() < 0.1:
+                newest[other] = txn
+                events.append(f"w{txn}({other}_{txn}) c{txn}")
+                txn += 1
+            if choose.random() < 0.05:
+                read = choose.sample(sorted(newest), 2)
+                events.append(" ".join(f"r{txn}({obj}_{newest[obj]})" for obj in read) + f" c{txn}")
+                txn += 1
+        path.write_text(" ".join(events))
+
+    _measure(f"{count:,} derivations of depth {depth}", "history.adya", write)
+
+
+def _measure(what: str, name: str, write: Callable[[Path], None]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write(path)
+        command = [sys.executable, "-m", "dvs", "check", "--json", str(path)]
+        start = time.perf_counter()
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+        seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    size = len(done.stdout) / 2**20
+    click.echo(
+        f"{what}: {seconds:.1f} s, peak {peak:.1f} GiB, {size:.1f} MiB of JSON, exit {done.returncode}"
+    )
+
+
+if __name__ == "__main__":
+    main()
