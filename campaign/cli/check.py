@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
-import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
 import click
 
+from campaign.cli.history_files import histories
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -21,9 +20,8 @@ from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
-from dvs_model.formats import delta
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
-from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised
+from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level
 from dvs_model.observed.client import Client
@@ -53,6 +51,7 @@ class Reports:
     """
 
     requested: Sequence[Level]
+    clients: Sequence[str]
     html: Path | None
     sarif: Path | None
     junit: Path | None
@@ -63,8 +62,8 @@ class Reports:
     results: list[SarifResult] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
-    def add(self, file: str, line: int, checked: Checked) -> None:
-        """Adds a history that begins at a line of a file."""
+    def add(self, file: str, line: int, checked: Checked, seconds: float) -> None:
+        """Adds a history that begins at a line of a file, and how long it took."""
         verdict = overall(checked, self.requested)
         self.counts[verdict] += 1
         if self.html is not None and len(self.drawn) < DRAWN:
@@ -72,9 +71,9 @@ class Reports:
         elif self.html is not None:
             self.others.append((checked.original.name, verdict))
         if self.sarif is not None:
-            self.results.extend(results_of(file, line, checked, self.requested))
+            self.results.extend(results_of(_relative(file), line, checked, self.requested))
         if self.junit is not None:
-            self.cases.append(case(checked, self.requested))
+            self.cases.append(case(checked, self.requested, seconds))
 
     def write(self) -> None:
         """Writes the wanted files."""
@@ -82,7 +81,7 @@ class Reports:
             page = history_page(self.drawn, self.others, self.counts, self.requested, self.refused)
             write_text(self.html, page)
         if self.sarif is not None:
-            write_text(self.sarif, sarif(self.results, self.requested))
+            write_text(self.sarif, sarif(self.results, self.requested, self.clients))
         if self.junit is not None:
             unread = [Case("input", 0.0, CaseVerdict.ERROR, line) for line in self.refused]
             write_text(self.junit, junit_xml([Suite("dvs check", (*self.cases, *unread))]))
@@ -167,7 +166,8 @@ def command(
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     requested = tuple(BY_NAME[name] for name in names) or (() if clients else (Level.PL_3,))
     _require_different(html, sarif_out, junit)
-    reports = Reports(requested, html, sarif_out, junit)
+    reports = Reports(requested, clients, html, sarif_out, junit)
+    began = time.perf_counter()
     for source, item in uncollected(histories(files, format_, workload)):
         if isinstance(item, Refused):
             where = "" if item.error.line is None else f":{item.error.line}:{item.error.column}"
@@ -183,7 +183,9 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         printed = sum(reports.counts.values())
-        reports.add(source, item.line, checked)
+        done = time.perf_counter()
+        reports.add(source, item.line, checked, done - began)
+        began = done
         if as_json:
             click.echo(json.dumps(as_object(checked)))
         elif printed < IN_FULL or explain:
@@ -238,57 +240,24 @@ def judged(item: Parsed | Viewed, reading: Reading, steps: int, clients: tuple[s
     return with_unread(checked, item.unread) if item.unread else checked
 
 
-def histories(files: Sequence[Path], format_: str, workload: str | None = None) -> Iterator[tuple[str, Item]]:
-    """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened."""
-    tables = [path for path in files if _is_delta(path, format_)]
-    if tables:
-        # Transactions may write several tables: all of them are one history.
-        name = ", ".join(map(str, tables))
-        yield name, delta.read(tables, name)
-    for path in (path for path in files if path not in tables):
-        name = "stdin" if str(path) == "-" else str(path)
-        inside = folder(path, format_, name)
-        if inside is not None and not isinstance(inside, Path):
-            for item in inside:
-                yield name, item
-            continue
-        with opened(inside or path) as file:
-            by_name = (inside or path).name
-            known = recognised(by_name, file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
-            if known is None:
-                raise CampaignError(f"{path} is no folder; {format_} reads folders")
-            for item in known.read(file, name if inside is None else str(inside), workload):
-                yield name, item
-
-
-def _is_delta(path: Path, format_: str) -> bool:
-    return format_ == "delta" or (format_ == "auto" and (path / "_delta_log").is_dir())
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """Opens a file, or standard input for -. Raises CampaignError: the file cannot be read."""
-    if str(path) == "-":
-        given = sys.stdin.buffer
-        yield given if isinstance(given, io.BufferedReader) else io.BufferedReader(io.BytesIO(given.read()))
-        return
+def _relative(file: str) -> str:
+    """Returns a path from the working folder on, as code hosts want it; others stay as they are."""
     try:
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise CampaignError(f"cannot read {path}: {error.strerror or error}") from error
+        return Path(file).resolve().relative_to(Path.cwd()).as_posix() if Path(file).exists() else file
+    except ValueError:
+        return file
 
 
-def case(checked: Checked, requested: Sequence[Level]) -> Case:
+def case(checked: Checked, requested: Sequence[Level], seconds: float) -> Case:
     """Returns a history as a test case: a violated level fails it, an unknown one is an error."""
     verdict = overall(checked, requested)
     name = checked.original.name or "history"
     if verdict is Status.HOLDS:
-        return Case(name, 0.0, CaseVerdict.PASSED)
+        return Case(name, seconds, CaseVerdict.PASSED)
     reasons = [f"{name}: {reason}" for name, reason in requested_with(checked, requested, verdict)]
     details = "\n".join(
         "\n".join([explanation.title, *(line.text for line in explanation.lines)])
         for explanation in explanations(checked, minimised=False)
     )
     kind = CaseVerdict.FAILED if verdict is Status.VIOLATED else CaseVerdict.ERROR
-    return Case(name, 0.0, kind, "; ".join(reasons), details)
+    return Case(name, seconds, kind, "; ".join(reasons), details)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from campaign.cli.check import histories
+from campaign.cli.history_files import histories
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text

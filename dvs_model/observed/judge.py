@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,15 +17,15 @@ from dvs_model.check import Checked, Holds, Seen as Extras, Undecided, Violated,
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.client import Answer, Client, Problem, decide, problem
+from dvs_model.observed.answers import EVERY_LEVEL, FROM_PL_2, Answers
+from dvs_model.observed.client import Answer
 from dvs_model.observed.graph import Edges, Orders, edges, on_cycles, orders, windows
 from dvs_model.observed.history import Part
-from dvs_model.observed.layers import layered_cycle
-from dvs_model.observed.recover import Finding, Recovered, recover
-from dvs_model.observed.search import order_exists
+from dvs_model.observed.recover import Recovered, recover
 from dvs_model.observed.seen import Observed, Status, Window
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
+from dvs_model.sentences import Sentences
 from dvs_model.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Told, Unknown
 
 P = Phenomenon
@@ -38,18 +37,8 @@ PREDICATES = (P.G1_PREDA, P.G1_PREDB)
 NAMED_OF = 400
 """Transactions on cycles up to which anomalies are looked for by name."""
 
-SEARCH_STEPS = 200_000
-"""Steps of the search for an order that explains a history; four for each transaction of a large one."""
-
 WITH_LOST_UPDATES = (Level.PL_1, Level.PL_2, Level.PL_2L, Level.PL_MSR)
 """The levels that allow lost updates."""
-
-CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
-"""The client-side levels of which each one but SNAPSHOT is below the next ones."""
-
-EVERY_LEVEL = ("incompatible orders",)
-FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
-"""Findings that no level from PL-2 up allows; of the first, not even PL-1."""
 
 
 def judge(observed: Observed, reading: Reading = DEFAULT, *, steps: int = STEPS) -> Checked:
@@ -73,7 +62,10 @@ class _Judgement:
     reading: Reading
     steps: int
     phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
-    lost: list[Finding] = field(default_factory=list)
+    answers: Answers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.answers = Answers(self.found, self.orders, self.edges)
 
     def checked(self) -> Checked:
         observed, records = self.found.observed, self.found.observed.records
@@ -91,7 +83,6 @@ class _Judgement:
         self.ordered(plain)
         self.real_time(part.members, file_windows)
         self.starts(part.members)
-        self.lost = self.lost_updates()
         self.phenomena.update(
             {
                 p: Unknown("the format has no predicate operations, so only items are judged")
@@ -99,9 +90,10 @@ class _Judgement:
             }
         )
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
-        client = self.client(acyclic)
-        levels = {level: self.level(level, ordered, client) for level in Level}
-        named = [(each.name, each.txns, each.text) for each in (*self.found.findings, *self.lost)]
+        present = {p for p, verdict in ordered.items() if isinstance(verdict, Present)}
+        client = self.answers.client(present, acyclic=acyclic)
+        levels = {level: self.level(level, ordered) for level in Level}
+        named = [(each.name, each.txns, each.text) for each in (*self.found.findings, *self.answers.lost)]
         if len(part.members) <= NAMED_OF:
             named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
         extras = Extras(
@@ -123,7 +115,7 @@ class _Judgement:
             if told:
                 self.phenomena[phenomenon] = Present(tuple(told))
             elif self.found.missing:
-                reason = self.missing()
+                reason = self.answers.missing()
                 self.phenomena[phenomenon] = Unknown(reason)
             else:
                 self.phenomena[phenomenon] = ABSENT
@@ -177,8 +169,6 @@ class _Judgement:
 
     def told(self, analysis: Analysis, phenomenon: Phenomenon) -> PhenomenonVerdict:
         """Returns a verdict on a history other than the one that is shown, so with its evidence in words."""
-        from dvs_model.sentences import Sentences
-
         verdict = analysis.once(DETECTORS[phenomenon])
         if not isinstance(verdict, Present):
             return verdict
@@ -246,70 +236,8 @@ class _Judgement:
 
     # Levels
 
-    def client(self, acyclic: bool) -> dict[Client, Answer]:
-        """Returns the verdicts on the client-side levels."""
-        if self.found.missing:
-            reason = self.missing()
-            return dict.fromkeys(Client, Answer(None, reason))
-        wrong = [f for f in self.found.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
-        dirty = [f for f in self.found.findings if f.name in ("aborted read", "intermediate read")]
-        if wrong or dirty:
-            return dict.fromkeys(Client, Answer(False, (wrong or dirty)[0].text))
-        if not self.found.observed.records.sessions:
-            return dict.fromkeys(
-                Client, Answer(None, "the file does not say which transactions are of one session")
-            )
-        if acyclic and not self.orders.unknown:
-            # A serial order that keeps sessions and version orders: every weaker level holds too.
-            return dict.fromkeys(Client, Answer(True))
-        made = problem(self.found, self.orders, sessions=True)
-        serial = self.searched(made, Client.SERIALIZABLE)
-        if serial.holds:
-            return dict.fromkeys(Client, Answer(True))
-        answers = {Client.SERIALIZABLE: serial, Client.SNAPSHOT: self.searched(made, Client.SNAPSHOT)}
-        known = answers[Client.SNAPSHOT]
-        answers[Client.PREFIX] = known if known.holds else self.searched(made, Client.PREFIX)
-        for level in (Client.CAUSAL, Client.READ_ATOMIC, Client.READ_COMMITTED):
-            # Each level holds where the next stronger one does.
-            stronger = answers[CHAIN[CHAIN.index(level) + 1]]
-            answers[level] = stronger if stronger.holds else decide(made, level)
-        for level, other in pairwise(CHAIN):
-            # Snapshot isolation and serializability are apart: neither is below the other one.
-            if answers[level].holds is False and level is not Client.SNAPSHOT:
-                answers[other] = answers[level]
-        if answers[Client.PREFIX].holds is False:
-            answers[Client.SERIALIZABLE] = answers[Client.PREFIX]
-        answers[Client.PARALLEL] = self.parallel(answers)
-        return {level: answers[level] for level in Client}
-
-    def parallel(self, answers: Mapping[Client, Answer]) -> Answer:
-        """Returns the verdict on parallel snapshot isolation: so, wr and ww, then at most one rw."""
-        if answers[Client.CAUSAL].holds is False:
-            return answers[Client.CAUSAL]
-        if self.lost:
-            return Answer(False, self.lost[0].text)
-        for phenomenon in (P.G1C_SESSION, P.G_SINGLE_SESSION):
-            if isinstance(self.phenomena[phenomenon], Present):
-                return Answer(False, f"{phenomenon.value} is present")
-        if not self.orders.unknown or answers[Client.SNAPSHOT].holds:
-            return Answer(True)
-        return Answer(None, "the order of versions is not recorded, and no snapshots explain the history")
-
-    def searched(self, made: Problem, level: Client) -> Answer:
-        """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
-        if not self.orders.unknown:
-            cycle = layered_cycle(self.found, self.edges, level)
-            return Answer(True) if cycle is None else Answer(False, cycle)
-        steps = max(SEARCH_STEPS, 4 * made.count)
-        exists = order_exists(made, level, steps)
-        if exists is None:
-            return Answer(None, f"no order was found in {steps:,} steps, and none was excluded")
-        return (
-            Answer(True) if exists else Answer(False, "no order of the transactions explains what was read")
-        )
-
     def level(
-        self, level: Level, phenomena: Mapping[Phenomenon, PhenomenonVerdict], client: Mapping[Client, Answer]
+        self, level: Level, phenomena: Mapping[Phenomenon, PhenomenonVerdict]
     ) -> Holds | Violated | Undecided:
         """Returns the verdict on a level of Adya's."""
         names = EVERY_LEVEL if level is Level.PL_1 else (*EVERY_LEVEL, *FROM_PL_2)
@@ -317,49 +245,17 @@ class _Judgement:
             if finding.name in names:
                 return Violated((), f"{finding.name}: {finding.text}")
         verdict = level_verdict(level, phenomena)
-        if not isinstance(verdict, Violated) and self.lost and level not in WITH_LOST_UPDATES:
-            return Violated((), f"{self.lost[0].name}: {self.lost[0].text}")
+        if not isinstance(verdict, Violated) and self.answers.lost and level not in WITH_LOST_UPDATES:
+            return Violated((), f"{self.answers.lost[0].name}: {self.answers.lost[0].text}")
         strong = (Level.PL_3, Level.PL_SS, Level.SESSION_3)
-        if not isinstance(verdict, Violated) and level in strong and self.refuted():
+        if not isinstance(verdict, Violated) and level in strong and self.answers.refuted():
             return Violated((), "no serial order explains what was read, whatever the version orders")
         if isinstance(verdict, Holds) and self.found.missing and level is not Level.PL_1:
-            reason = self.missing()
+            reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
 
-    def refuted(self) -> bool:
-        """Whether no serial order explains the reads, sessions left aside (PL-3 knows none)."""
-        if not self.orders.unknown or self.found.missing or self.found.findings:
-            return False
-        if len(self.found.taken) > NAMED_OF:
-            return False
-        made = problem(self.found, self.orders, sessions=False)
-        return order_exists(made, Client.SERIALIZABLE, SEARCH_STEPS // 10) is False
-
-    def lost_updates(self) -> list[Finding]:
-        """Returns two writers of a key that read one version of it, where no version order is known.
-
-        Whichever wrote first, the other one overwrote what it had not read.
-        """
-        readers: dict[tuple[str, int], list[int]] = {}
-        for read in self.found.reads:
-            if read.key in self.orders.unknown and read.reader in self.found.installed[read.key]:
-                readers.setdefault((read.key, read.writer), []).append(read.reader)
-        found = []
-        for (key, _), indexes in readers.items():
-            both = [self.found.number(index) for index in dict.fromkeys(indexes)]
-            if len(both) > 1:
-                text = f"T{both[0]} and T{both[1]} read the same version of key {key}, and both overwrote it"
-                found.append(Finding("lost update", (both[0], both[1]), text))
-        return found
-
     # What is said besides
-
-    def missing(self) -> str:
-        """Returns why reads of values that nobody wrote leave levels open."""
-        count = self.found.missing
-        reads = "a read shows a value" if count == 1 else f"{count:,} reads show values"
-        return f"{reads} whose writer is not in the file"
 
     def notes(self) -> list[str]:
         notes = list(self.found.observed.notes)

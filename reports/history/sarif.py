@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from dvs_model.check import Checked, Undecided, Violated
 from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import because, first_evidence, lines
+from dvs_model.explain import because, first_evidence, folded, lines
 from dvs_model.levels import LEVELS
 from dvs_model.names import Level
 from reports.sarif import SarifResult, location, sarif_document
 
 
-def sarif(results: Sequence[SarifResult], requested: Sequence[Level]) -> str:
+def sarif(results: Sequence[SarifResult], requested: Sequence[Level], clients: Sequence[str] = ()) -> str:
     """Returns the SARIF document with some results; its rules are the requested levels."""
     rules = [
         {
@@ -22,6 +22,7 @@ def sarif(results: Sequence[SarifResult], requested: Sequence[Level]) -> str:
         }
         for level in dict.fromkeys(requested)
     ]
+    rules += [{"id": name, "shortDescription": {"text": f"{name}, for clients"}} for name in clients]
     return sarif_document("dvs check", rules, results)
 
 
@@ -31,22 +32,27 @@ def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level
     for level in requested:
         verdict = checked.levels[level]
         if isinstance(verdict, Violated):
-            phenomenon = verdict.by[0]
-            text = [
-                f"{checked.original.name}: {level.value} is violated: {because(verdict)}.",
-                f"{phenomenon.value}, {DEFINITIONS[phenomenon].text}:",
-                *(line.text for line in lines(checked, first_evidence(checked, phenomenon))),
-            ]
-            results.append(_result(file, line, level, "fail", "\n".join(text)))
+            text = [f"{checked.original.name}: {level.value} is violated: {because(verdict)}."]
+            for phenomenon in verdict.by[:1]:
+                text.append(f"{phenomenon.value}, {DEFINITIONS[phenomenon].text}:")
+                evidence = lines(checked, first_evidence(checked, phenomenon))
+                text += [line.text for line in folded(evidence)]
+            results.append(_result(file, line, level.value, "fail", "\n".join(text)))
         elif isinstance(verdict, Undecided):
             text_unknown = f"{checked.original.name}: {level.value} is unknown: {because(verdict)}"
-            results.append(_result(file, line, level, "open", text_unknown))
+            results.append(_result(file, line, level.value, "open", text_unknown))
+    if checked.seen is not None:
+        for name in checked.seen.wanted:
+            found, reason = checked.seen.client[name]
+            if found != "holds":
+                words = f"{checked.original.name}: {name} is {found}: {reason}"
+                results.append(_result(file, line, name, "fail" if found == "violated" else "open", words))
     return results
 
 
-def _result(file: str, line: int, level: Level, kind: str, text: str) -> SarifResult:
+def _result(file: str, line: int, rule: str, kind: str, text: str) -> SarifResult:
     return {
-        "ruleId": level.value,
+        "ruleId": rule,
         "level": "error" if kind == "fail" else "none",
         "kind": kind,
         "message": {"text": text},

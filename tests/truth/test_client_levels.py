@@ -15,10 +15,11 @@ import pytest
 from dvs_model.check import Holds, Violated, check
 from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
+from dvs_model.observed.answers import CHAIN
 from dvs_model.observed.client import Client, decide, problem
 from dvs_model.observed.graph import orders
 from dvs_model.observed.history import Part
-from dvs_model.observed.judge import CHAIN, ORDERED, judge
+from dvs_model.observed.judge import ORDERED, judge
 from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window

@@ -1,0 +1,77 @@
+"""The files that `dvs check` and `dvs convert` are given: opened, recognised and read."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from campaign.errors import CampaignError
+from dvs_model.formats import delta
+from dvs_model.formats.reader import Item
+from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised
+
+
+def histories(files: Sequence[Path], format_: str, workload: str | None = None) -> Iterator[tuple[str, Item]]:
+    """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened."""
+    tables = [path for path in files if _is_delta(path, format_)]
+    if tables:
+        # Transactions may write several tables: all of them are one history.
+        name = ", ".join(map(str, tables))
+        yield name, delta.read(tables, name)
+    for path in (path for path in files if path not in tables):
+        name = "stdin" if str(path) == "-" else str(path)
+        inside = folder(path, format_, name)
+        if inside is not None and not isinstance(inside, Path):
+            for item in inside:
+                yield name, item
+            continue
+        with opened(inside or path) as file:
+            by_name = (inside or path).name
+            known = recognised(by_name, file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
+            if known is None:
+                raise CampaignError(f"{path} is no folder; {format_} reads folders")
+            for item in known.read(file, name if inside is None else str(inside), workload):
+                yield name, item
+
+
+def _is_delta(path: Path, format_: str) -> bool:
+    return format_ == "delta" or (format_ == "auto" and (path / "_delta_log").is_dir())
+
+
+FIFO_WAIT_S = 5.0
+"""How long a FIFO is waited for that nobody has opened to write."""
+
+
+def _fifo(path: Path) -> io.BufferedReader:
+    """Returns what is written to a FIFO. Raises CampaignError: nobody writes."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb", buffering=0) as raw:
+        end = time.monotonic() + FIFO_WAIT_S
+        # Without a writer a FIFO is at its end; with one that has written nothing yet there is no answer.
+        while (first := raw.read(1)) == b"" and time.monotonic() < end:
+            time.sleep(0.02)
+        if first == b"":
+            raise CampaignError(
+                f"cannot read {path}: a FIFO to which nobody has written for {FIFO_WAIT_S:.0f} s"
+            )
+        os.set_blocking(descriptor, True)
+        return io.BufferedReader(io.BytesIO((first or b"") + raw.readall()))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[io.BufferedReader]:
+    """Opens a file, or standard input for -. Raises CampaignError: the file cannot be read."""
+    if str(path) == "-":
+        given = sys.stdin.buffer
+        yield given if isinstance(given, io.BufferedReader) else io.BufferedReader(io.BytesIO(given.read()))
+        return
+    try:
+        with _fifo(path) if path.is_fifo() else path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise CampaignError(f"cannot read {path}: {error.strerror or error}") from error

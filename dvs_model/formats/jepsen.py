@@ -1,0 +1,150 @@
+"""Operations of Jepsen's files: EDN in any layout, `history.txt`, and elle-cli's JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dvs_model.errors import HistoryError
+from dvs_model.formats.edn import SIMPLE, Pairs, Text, forms, shown, simple_lines
+from dvs_model.observed.seen import Status
+
+TYPES = {":invoke": None, ":ok": Status.COMMITTED, ":fail": Status.ABORTED, ":info": Status.UNKNOWN}
+NO_PROCESS = object()
+"""Instead of the process of an operation that names none."""
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation map. `at`: its place in the order of events."""
+
+    type: str
+    process: object
+    f: object
+    value: object
+    time: object
+    line: int
+    at: int = 0
+
+
+def edn_operations(text: str) -> list[Operation]:
+    lines = text.splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if "\t" in first and first.split("\t")[1:2] and first.split("\t")[1].startswith(":"):
+        return [_tabbed(line, number) for number, line in enumerate(lines, 1) if line.strip()]
+    maps = _by_line(lines)
+    if maps is None:
+        maps = list(forms(text))
+        if len(maps) == 1 and isinstance(maps[0][0], list) and not isinstance(maps[0][0], Pairs):
+            maps = [(item, maps[0][1]) for item in maps[0][0]]
+    return _numbered([_operation(form, line) for form, line in maps])
+
+
+def _by_line(lines: list[str]) -> list[tuple[object, int]] | None:
+    """Returns the maps of a file with one map a line; None: it is laid out otherwise."""
+    full = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+    if not all(line[0] in "{#" and line[-1] == "}" for _, line in full):
+        return None
+    simple = [(number, line) for number, line in full if SIMPLE.fullmatch(line)]
+    quick = simple_lines([line for _, line in simple])
+    if quick is None:
+        return None
+    found: dict[int, object] = {number: form for (number, _), form in zip(simple, quick, strict=True)}
+    for number, line in full:
+        if number not in found:
+            try:
+                inner = list(forms(line))
+            except HistoryError:
+                # A form may go over several lines.
+                return None
+            if len(inner) != 1:
+                return None
+            found[number] = inner[0][0]
+    return [(found[number], number) for number, _ in full]
+
+
+def _operation(form: object, line: int) -> Operation:
+    if not isinstance(form, Pairs | dict):
+        raise HistoryError(
+            f"an operation is a map such as {{:type :ok, ...}}, not {shown(form)[:60]}", line, 1
+        )
+    known = form if isinstance(form, dict) else {n: value for n, value in form if isinstance(n, str)}
+    kind = known.get(":type")
+    if kind not in TYPES:
+        raise HistoryError(f":type is :invoke, :ok, :fail or :info, not {shown(kind)}", line, 1)
+    at = known.get(":index")
+    number = at if isinstance(at, int) and not isinstance(at, bool) else -1
+    if at is not None and number < 0:
+        raise HistoryError(f":index is a number from 0, not {shown(at)}", line, 1)
+    process = known.get(":process", NO_PROCESS)
+    values = known.get(":f"), known.get(":value"), known.get(":time")
+    return Operation(str(kind), process, *values, line, number)
+
+
+def _tabbed(line: str, number: int) -> Operation:
+    """Returns an operation of `history.txt`: process, type, f, value and error, parted by tabs."""
+    fields = line.split("\t")
+    if len(fields) < 4:
+        raise HistoryError("a line has process, type, f and value, parted by tabs", number, 1)
+    parsed = []
+    for text in fields[:4]:
+        inner = [form for form, _ in forms(text)]
+        if len(inner) != 1:
+            raise HistoryError(f"{text[:60]!r} is not one value", number, 1)
+        parsed.append(inner[0])
+    if parsed[1] not in TYPES:
+        raise HistoryError(f"a type is :invoke, :ok, :fail or :info, not {shown(parsed[1])}", number, 1)
+    return Operation(str(parsed[1]), parsed[0], parsed[2], parsed[3], None, number, number - 1)
+
+
+def _numbered(operations: list[Operation]) -> list[Operation]:
+    """Checks the indexes, or numbers operations without any."""
+    given = [operation.at >= 0 for operation in operations]
+    if any(given) and not all(given):
+        line = operations[given.index(False)].line
+        raise HistoryError("an operation without :index, and others have one", line, 1)
+    if not any(given):
+        for number, operation in enumerate(operations):
+            operation.at = number
+    for before, after in pairwise(operations):
+        if after.at <= before.at:
+            fact = f":index {after.at} comes after {before.at}; the order of the file and :index must agree"
+            raise HistoryError(fact, after.line, 1)
+    return operations
+
+
+def json_operations(text: str) -> list[Operation]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+        raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", line, column) from None
+    if not isinstance(found, list):
+        raise HistoryError("elle's JSON is one array of operations", 1, 1)
+    return _numbered([_of_json(item, number) for number, item in enumerate(found)])
+
+
+def _of_json(item: object, number: int) -> Operation:
+    if not isinstance(item, dict):
+        raise HistoryError(f"operation {number}: an operation is an object")
+    kind = f":{str(item.get('type')).removeprefix(':')}"
+    if kind not in TYPES:
+        raise HistoryError(f"operation {number}: type is invoke, ok, fail or info, not {item.get('type')!r}")
+    value = item.get("value")
+    if isinstance(value, list) and all(isinstance(part, list) and part for part in value):
+        value = [
+            [f":{part[0].removeprefix(':')}" if isinstance(part[0], str) else part[0], *map(_plain, part[1:])]
+            for part in value
+        ]
+    at = item.get("index", -1)
+    if not isinstance(at, int) or isinstance(at, bool):
+        raise HistoryError(f"operation {number}: index is a number, not {at!r}")
+    f = f":{item['f']}" if isinstance(item.get("f"), str) else None
+    return Operation(kind, item.get("process", NO_PROCESS), f, value, item.get("time"), 1, at)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        return Text(value)
+    return [_plain(item) for item in value] if isinstance(value, list) else value
