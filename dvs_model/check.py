@@ -68,7 +68,8 @@ class Checked:
 
     `original`: the history as given. `history`: as it was judged, with derivations replaced by reads and
     writes if the reading ignores them; events in evidence are numbers of its events. `seen`: what else was
-    found in a history of clients, of which `history` holds what lies on cycles.
+    found in a history of clients, of which `history` holds what lies on cycles. `forbidden`: the phenomena
+    that a user forbids beside the levels.
     """
 
     history: History
@@ -78,6 +79,7 @@ class Checked:
     levels: Mapping[Level, LevelVerdict]
     analysis: Analysis
     seen: Seen | None = None
+    forbidden: tuple[Phenomenon, ...] = ()
 
     @property
     def strongest(self) -> tuple[Level, ...]:

@@ -15,7 +15,7 @@ from dvs_model.history import History
 from dvs_model.minimise import minimise
 from dvs_model.names import Level, Phenomenon
 from dvs_model.sentences import Sentences
-from dvs_model.verdict import Cycle, Evidence, Overlap, Present, Told
+from dvs_model.verdict import Absent, Cycle, Evidence, Overlap, Present, Told, Unknown
 
 LONG = 30
 """Sentences of one piece of evidence that are shown."""
@@ -49,11 +49,23 @@ def worst(statuses: Sequence[Status]) -> Status:
 
 
 def overall(checked: Checked, requested: Sequence[Level]) -> Status:
-    """Returns the worst status of the requested levels, client-side ones included."""
+    """Returns the worst status of the requested levels, client-side ones and forbidden phenomena included."""
     statuses = [status(checked.levels[level]) for level in requested]
+    statuses += [_absence(checked, phenomenon) for phenomenon in checked.forbidden]
     if checked.seen is not None:
         statuses += [Status(checked.seen.client[name][0]) for name in checked.seen.wanted]
     return worst(statuses)
+
+
+def _absence(checked: Checked, phenomenon: Phenomenon) -> Status:
+    """Returns whether the absence of a phenomenon holds."""
+    match checked.phenomena[phenomenon]:
+        case Present():
+            return Status.VIOLATED
+        case Unknown():
+            return Status.UNKNOWN
+        case Absent():
+            return Status.HOLDS
 
 
 def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status) -> list[tuple[str, str]]:
@@ -62,6 +74,12 @@ def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status
         (level.value, because(checked.levels[level]))
         for level in requested
         if status(checked.levels[level]) is verdict
+    ]
+    words = {Status.HOLDS: "it is absent", Status.VIOLATED: "it is present", Status.UNKNOWN: "it is unknown"}
+    found += [
+        (f"no {each.value}", words[verdict])
+        for each in checked.forbidden
+        if _absence(checked, each) is verdict
     ]
     if checked.seen is not None:
         client = checked.seen.client

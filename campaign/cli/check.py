@@ -23,7 +23,7 @@ from dvs_model.explain import Status, explanations, overall, requested_with, wor
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
-from dvs_model.names import Level
+from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.client import Client
 from dvs_model.observed.judge import judge
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
@@ -130,6 +130,14 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     metavar="LEVEL",
     help="Judge this client-side level, such as causal; may be repeated.",
 )
+@click.option(
+    "--forbid",
+    "forbidden",
+    multiple=True,
+    type=click.Choice([phenomenon.value for phenomenon in Phenomenon], case_sensitive=False),
+    metavar="PHENOMENON",
+    help="Forbid this phenomenon too, such as G1-predA; may be repeated.",
+)
 @reading_option("--derivations", Derivations)
 @reading_option("--predicates", Predicates)
 @reading_option("--derived-writes", DerivedWrites)
@@ -147,6 +155,7 @@ def command(
     workload: str | None,
     names: tuple[str, ...],
     clients: tuple[str, ...],
+    forbidden: tuple[str, ...],
     derivations: str,
     predicates: str,
     derived_writes: str,
@@ -164,7 +173,7 @@ def command(
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    requested = tuple(BY_NAME[name] for name in names) or (() if clients else (Level.PL_3,))
+    requested = tuple(BY_NAME[name] for name in names) or (() if clients or forbidden else (Level.PL_3,))
     _require_different(html, sarif_out, junit)
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
@@ -177,6 +186,7 @@ def command(
             continue
         try:
             checked = judged(item, reading, steps, clients)
+            checked = replace(checked, forbidden=tuple(Phenomenon(name) for name in forbidden))
         except HistoryError as error:
             message = f"{source}: {error.fact}"
             reports.refused.append(message)

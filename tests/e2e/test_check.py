@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -276,6 +277,34 @@ def test_a_history_without_clients_has_no_client_levels(tmp_path: Path) -> None:
     result = dvs("--client-level", "causal", "-", given=b"w1(x1) c1")
     assert result.exit_code == 2
     assert "notation" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "text", "code"),
+    [
+        ("G1-predB", "w1(x1) w1(y1) r2(P: x1, y_init) c1 c2", 1),
+        ("G1-predA", "w1(x1) w1(y1) r2(P: x1, y_init) c1 c2", 0),
+        ("G-SIa", "w1(x1) c1", 3),
+    ],
+)
+def test_a_gate_can_forbid_a_phenomenon(forbidden: str, text: str, code: int) -> None:
+    """PL-2' is PL-2 without G1-predA, PL-2'' without G1-predB (Adya 1999, section 3.2.2)."""
+    result = dvs("--level", "PL-2", "--forbid", forbidden, "-", given=text)
+    assert result.exit_code == code
+    assert dvs("--forbid", forbidden, "-", given=text).exit_code == code
+
+
+def test_a_fifo_without_a_writer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("campaign.cli.history_files.FIFO_WAIT_S", 0.1)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    result = dvs(str(fifo))
+    assert result.exit_code == 2
+    assert "a FIFO to which nobody has written" in result.stderr
+    monkeypatch.setattr("campaign.cli.history_files.FIFO_WAIT_S", 60.0)
+    writer = subprocess.Popen(["sh", "-c", f"sleep 0.05; echo 'w1(x1) c1' > {fifo}"])
+    assert dvs(str(fifo)).exit_code == 0
+    assert writer.wait() == 0
 
 
 def test_converted_histories_are_judged_alike(tmp_path: Path) -> None:
