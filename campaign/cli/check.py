@@ -114,6 +114,7 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     type=click.Choice(["list-append", "register"]),
     help="What reads of nil in Jepsen's files mean.",
 )
+@click.option("--initial-value", "initial", type=int, help="What clients read of a key that nobody wrote.")
 @click.option(
     "--level",
     "names",
@@ -153,6 +154,7 @@ def command(
     files: tuple[Path, ...],
     format_: str,
     workload: str | None,
+    initial: int | None,
     names: tuple[str, ...],
     clients: tuple[str, ...],
     forbidden: tuple[str, ...],
@@ -185,6 +187,10 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         try:
+            if isinstance(item, Viewed) and initial is not None:
+                item.observed.records = replace(
+                    item.observed.records, initial=item.observed.records.initial | {initial}
+                )
             checked = judged(item, reading, steps, clients)
             checked = replace(checked, forbidden=tuple(Phenomenon(name) for name in forbidden))
         except HistoryError as error:

@@ -65,7 +65,34 @@ def _history(text: str, name: str) -> Observed:
     for number, transaction in enumerate(again, highest + 1):
         transaction.number = number
     records = Records(aborts=True, initial=frozenset({0}))
-    return Observed(name, [*transactions, *aborted], records)
+    observed = Observed(name, [*transactions, *aborted], records)
+    from_zero = sessions.get(0) == "0" and transactions[0].ops is ops[0]
+    return _without_initial(observed) if from_zero else observed
+
+
+def _without_initial(observed: Observed) -> Observed:
+    """Returns the history with IsoVista's transaction 0, which writes every key once, as what was there before.
+
+    It is the only one of its session, and only writes.
+    """
+    first = observed.transactions[0]
+    alone = sum(each.session == first.session for each in observed.transactions) == 1
+    keys = {op.key for each in observed.transactions for op in each.ops}
+    only_writes = all(op.kind is Kind.WRITE for op in first.ops) and len(first.ops) == len(keys)
+    if len(observed.transactions) == 1 or not (
+        alone and only_writes and {op.key for op in first.ops} == keys
+    ):
+        return observed
+    before = {(op.key, op.value) for op in first.ops}
+    observed.transactions = observed.transactions[1:]
+    for each in observed.transactions:
+        each.ops = [
+            Op(op.kind, op.key, None) if op.kind is Kind.READ and (op.key, op.value) in before else op
+            for op in each.ops
+        ]
+    place = first.place
+    observed.notes.append(f"{place}: this transaction writes every key, so it is what was there before")
+    return observed
 
 
 def _follows(path: Path) -> list[tuple[int, int]]:

@@ -273,6 +273,16 @@ def test_a_file_of_jepsen(tmp_path: Path) -> None:
     assert dvs("--client-level", "serializable", str(file)).exit_code == 1
 
 
+def test_a_store_that_was_loaded_with_a_value(tmp_path: Path) -> None:
+    file = tmp_path / "h.edn"
+    file.write_text(
+        "{:type :invoke, :process 0, :value [[:r 1 nil]]}\n{:type :ok, :process 0, :value [[:r 1 0]]}\n",
+        encoding="utf-8",
+    )
+    assert dvs(str(file)).exit_code == 3
+    assert dvs("--initial-value", "0", str(file)).exit_code == 0
+
+
 def test_a_history_without_clients_has_no_client_levels(tmp_path: Path) -> None:
     result = dvs("--client-level", "causal", "-", given=b"w1(x1) c1")
     assert result.exit_code == 2

@@ -54,9 +54,20 @@ def test_plume() -> None:
 
 
 def test_an_explicit_write_of_0_wins_over_the_initial_version() -> None:
-    checked = judge(viewed(of_plume("w(7,0,0,0)\nw(8,1,0,0)\nr(7,0,1,2)\nr(8,0,1,2)")))
+    checked = judge(viewed(of_plume("w(7,0,1,1)\nw(8,1,1,1)\nr(7,0,2,2)\nr(8,0,2,2)")))
     assert levels(checked)["read committed"] == "violated"
     assert isinstance(checked.phenomena[Phenomenon.G_SINGLE], Present)
+
+
+def test_the_first_transaction_of_isovista_is_what_was_there_before() -> None:
+    text = "w(1,5,0,0)\nw(2,6,0,0)\nw(1,7,1,1)\nr(1,7,2,2)\nr(2,6,2,2)\nr(1,5,2,3)"
+    observed = viewed(of_plume(text))
+    assert [each.number for each in observed.transactions] == [1, 2, 3]
+    # A session that has seen the write cannot see what was there before it.
+    assert levels(judge(observed))["causal"] == "violated"
+    # A session 0 with more than that, or without every key, is one like the others.
+    assert len(viewed(of_plume(text + "\nr(1,7,0,9)")).transactions) == 5
+    assert len(viewed(of_plume(text + "\nw(3,1,2,9)")).transactions) == 5
 
 
 def test_a_lost_update_is_no_snapshot() -> None:
