@@ -71,7 +71,7 @@ def _history(text: str, name: str) -> Observed:
 
 
 def _without_initial(observed: Observed) -> Observed:
-    """Returns the history with IsoVista's transaction 0, which writes every key once, as what was there before.
+    """Returns the history with transaction 0 of IsoVista, which writes every key, as what was there before.
 
     It is the only one of its session, and only writes.
     """
