@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 
 from dvs.packages import require_packages
@@ -20,11 +19,7 @@ def main() -> None:
         sys.exit(MISUSE)
     from campaign.cli import main as command
 
-    try:
-        command()
-    finally:
-        # What is left is freed with the process; to search it for cycles first takes seconds.
-        gc.freeze()
+    command()
 
 
 if __name__ == "__main__":

@@ -40,6 +40,9 @@ IN_FULL = 20
 COLLECTED = 1000
 """Histories between two searches for memory that nothing refers to any more."""
 
+MANY = 2_000_000
+"""Objects of a history so large that the process ends with it."""
+
 CODES = {Status.HOLDS: ExitCode.OK, Status.VIOLATED: ExitCode.FAILED, Status.UNKNOWN: ExitCode.UNKNOWN}
 
 
@@ -227,6 +230,9 @@ def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]
                 gc.collect()
             yield item
     finally:
+        if gc.get_count()[0] > MANY:
+            # What is left is freed with the process; to search it for cycles first takes seconds.
+            gc.freeze()
         gc.enable()
 
 
