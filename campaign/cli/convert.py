@@ -51,6 +51,8 @@ def command(
             write_parquet(out, items)
         except OSError as error:
             raise CampaignError(f"cannot write {out}: {error.strerror or error}") from error
+        except (OverflowError, ValueError) as error:
+            raise CampaignError(f"cannot write {out}: a number does not fit into 64 bits: {error}") from error
     else:
         texts = [(history.name, render(history)) for history in map(_in_notation, items) if history]
         if target == "adya" and len(texts) > 1:

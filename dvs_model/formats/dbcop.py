@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded, json_value
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 RECORDS = Records(aborts=True, initial=frozenset({None, 0}))
@@ -96,12 +95,7 @@ class _Bincode:
 def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a JSON file, whole or a bare list of sessions."""
     try:
-        text = decoded(file.read())
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            at = getattr(error, "lineno", 1), getattr(error, "colno", 1)
-            raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", *at) from None
+        found = json_value(decoded(file.read()))
         sessions = found.get("data") if isinstance(found, dict) else found
         if not isinstance(sessions, list):
             raise HistoryError('a history is a list of sessions, or an object with "data"', 1, 1)

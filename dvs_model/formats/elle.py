@@ -118,6 +118,15 @@ def _history(operations: list[Operation], name: str, workload: str | None) -> Ob
         ends = _paired(client)
     for number, (begin, end) in enumerate(ends, 1):
         _add(reading, number, begin, end, alone=not has_process)
+    if workload == "register" and reading.lists:
+        raise HistoryError(
+            "it holds appends or reads of lists; --workload register is for single values", 1, 1
+        )
+    written = next((key for key, (kind, _) in reading.kinds.items() if kind is Kind.WRITE), None)
+    if workload == "list-append" and written is not None:
+        raise HistoryError(
+            f"key {written} is written, not appended to; --workload list-append is for lists", 1, 1
+        )
     lists = reading.lists or workload == "list-append"
     if lists:
         for transaction in reading.transactions:

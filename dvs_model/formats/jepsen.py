@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import pairwise
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.edn import SIMPLE, Pairs, Text, forms, shown, simple_lines
+from dvs_model.formats.reader import json_value
 from dvs_model.observed.seen import Status
 
 TYPES = {":invoke": None, ":ok": Status.COMMITTED, ":fail": Status.ABORTED, ":info": Status.UNKNOWN}
@@ -29,6 +29,7 @@ class Operation:
 
 
 def edn_operations(text: str) -> list[Operation]:
+    """Returns the operations of EDN in any layout, or of `history.txt`. Raises HistoryError."""
     lines = text.splitlines()
     first = next((line for line in lines if line.strip()), "")
     if "\t" in first and first.split("\t")[1:2] and first.split("\t")[1].startswith(":"):
@@ -115,11 +116,8 @@ def _numbered(operations: list[Operation]) -> list[Operation]:
 
 
 def json_operations(text: str) -> list[Operation]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
-        raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", line, column) from None
+    """Returns the operations of elle-cli's JSON. Raises HistoryError."""
+    found = json_value(text)
     if not isinstance(found, list):
         raise HistoryError("elle's JSON is one array of operations", 1, 1)
     return _numbered([_of_json(item, number) for number, item in enumerate(found)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from dvs_model.errors import HistoryError
@@ -38,6 +39,15 @@ class Viewed:
 
 
 Item = Parsed | Viewed | Refused
+
+
+def json_value(text: str) -> object:
+    """Returns the value of a JSON text. Raises HistoryError with line and column: it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        place = getattr(error, "lineno", 1), getattr(error, "colno", 1)
+        raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", *place) from None
 
 
 def decoded(data: bytes, line: int = 1) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Item, Refused, Viewed, decoded, json_value
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 KINDS = {
@@ -23,12 +23,7 @@ KINDS = {
 def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a file: one array of transactions."""
     try:
-        text = decoded(file.read())
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            at = getattr(error, "lineno", 1), getattr(error, "colno", 1)
-            raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", *at) from None
+        found = json_value(decoded(file.read()))
         if not isinstance(found, list) or not found:
             raise HistoryError("a history is one array of transactions, with at least one", 1, 1)
         yield Viewed(_history(found, name), 1)

@@ -18,7 +18,7 @@ import networkx as nx
 
 from dvs_model.graph import strong_labels, topological
 from dvs_model.observed.graph import Orders, Pair
-from dvs_model.observed.recover import INITIAL, Recovered, Seen
+from dvs_model.observed.recover import INITIAL, Observation, Recovered
 
 MOST_CLOCKS = 60_000_000
 """Transactions times sessions up to which causal consistency is decided."""
@@ -65,7 +65,7 @@ class Problem:
     count: int
     writes: dict[int, set[str]] = field(default_factory=dict)
     writers: dict[str, list[int]] = field(default_factory=dict)
-    reads: dict[int, list[Seen]] = field(default_factory=dict)
+    reads: dict[int, list[Observation]] = field(default_factory=dict)
     chains: list[list[int]] = field(default_factory=list)
     session: dict[int, int] = field(default_factory=dict)
     within: dict[int, int] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dvs_model.history import Commit, Event, History, Read, Start, Version, Write
 from dvs_model.inventory import T0
 from dvs_model.observed.graph import Orders
-from dvs_model.observed.recover import INITIAL, Recovered, Seen as Observation
+from dvs_model.observed.recover import INITIAL, Observation, Recovered
 from dvs_model.observed.seen import Window, value_text
 
 
@@ -143,6 +143,7 @@ class Part:
 
 
 def session_name(name: str) -> str:
+    """Returns the name of a session as the notation can hold it."""
     return re.sub(r"[()\[\]:;,|]", " ", name).strip() or "session"
 
 

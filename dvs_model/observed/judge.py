@@ -13,7 +13,7 @@ import numpy as np
 
 from dvs_model.analysis import STEPS, Analysis
 from dvs_model.anomalies import anomalies, sentence
-from dvs_model.check import Checked, Holds, Seen as Extras, Undecided, Violated, check, level_verdict
+from dvs_model.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
 from dvs_model.names import Level, Phenomenon
@@ -96,7 +96,7 @@ class _Judgement:
         named = [(each.name, each.txns, each.text) for each in (*self.found.findings, *self.answers.lost)]
         if len(part.members) <= NAMED_OF:
             named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
-        extras = Extras(
+        seen = Seen(
             anomalies=tuple(dict.fromkeys(named)),
             client={level.value: _words(answer) for level, answer in client.items()},
             notes=tuple(self.notes()),
@@ -104,7 +104,7 @@ class _Judgement:
             names=part.names.keys,
             places={self.found.number(index): observed.transactions[index].place for index in part.members},
         )
-        return replace(plain, phenomena=ordered, levels=levels, seen=extras)
+        return replace(plain, phenomena=ordered, levels=levels, seen=seen)
 
     # Phenomena
 

@@ -18,7 +18,7 @@ INITIAL = -1
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that no correct database shows. `txns`: by number; `name`: as in docs/observed.md."""
+    """Something that no correct database shows. `txns`: by number; `name`: as in docs/clients.md."""
 
     name: str
     txns: tuple[int, ...]
@@ -26,7 +26,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observation:
     """A read of a version of another transaction.
 
     `reader`, `writer`: indexes of transactions; INITIAL: nobody wrote it. `value`: the value, or the last
@@ -53,7 +53,7 @@ class Recovered:
 
     observed: Observed
     taken: set[int] = field(default_factory=set)
-    reads: list[Seen] = field(default_factory=list)
+    reads: list[Observation] = field(default_factory=list)
     installed: dict[str, dict[int, object]] = field(default_factory=dict)
     lists: dict[str, tuple[object, ...]] = field(default_factory=dict)
     bad: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class _Transaction:
         self.own: dict[str, list[object]] = {}
         self.first: dict[str, object] = {}
 
-    def read(self) -> Iterator[Seen]:
+    def read(self) -> Iterator[Observation]:
         for place, op in enumerate(self.transaction.ops):
             if op.kind is Kind.WRITE:
                 self.own[op.key] = [op.value]
@@ -195,7 +195,7 @@ class _Transaction:
         text = f"T{number} ({self.transaction.place}) {text}"
         self.found.findings.append(Finding(name, (number, *others), text))
 
-    def read_list(self, place: int, op: Op) -> Iterator[Seen]:
+    def read_list(self, place: int, op: Op) -> Iterator[Observation]:
         assert isinstance(op.value, tuple)
         mine, value = self.own.get(op.key, []), op.value
         if mine:
@@ -218,7 +218,7 @@ class _Transaction:
             else:
                 self.aborted(op, element, writer[0])
 
-    def read_value(self, place: int, op: Op) -> Iterator[Seen]:
+    def read_value(self, place: int, op: Op) -> Iterator[Observation]:
         mine = self.own.get(op.key)
         if mine:
             if op.value != mine[-1] and not (op.writer and op.writer[0] == self.transaction.number):
@@ -243,9 +243,9 @@ class _Transaction:
         self.first[op.key] = value
         return True
 
-    def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Seen]:
+    def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
         if initial:
-            yield Seen(self.index, INITIAL, op.key, None, place)
+            yield Observation(self.index, INITIAL, op.key, None, place)
             return
         writer = self.writers.get((op.key, value))
         if writer is None:
@@ -262,15 +262,18 @@ class _Transaction:
                 f"read {value_text(value)} of key {op.key}, {stated}",
                 self.found.number(index),
             )
-        if not self.aborted(op, value, index):
-            if self.final[op.key][index] != value:
-                other = self.found.observed.transactions[index]
-                text = (
-                    f"read {value_text(value)} of key {op.key}, which T{other.number} ({other.place}) then "
-                    f"replaced by {value_text(self.final[op.key][index])}"
-                )
-                self.add("intermediate read", text, other.number)
-            yield Seen(self.index, index, op.key, value, place)
+        if self.aborted(op, value, index):
+            return
+        if self.final[op.key][index] != value:
+            # Nobody installed it, so it gives no edge (docs/notation.md, rule 2).
+            other = self.found.observed.transactions[index]
+            text = (
+                f"read {value_text(value)} of key {op.key}, which T{other.number} ({other.place}) then "
+                f"replaced by {value_text(self.final[op.key][index])}"
+            )
+            self.add("intermediate read", text, other.number)
+            return
+        yield Observation(self.index, index, op.key, value, place)
 
     def aborted(self, op: Op, value: object, index: int) -> bool:
         other = self.found.observed.transactions[index]

@@ -11,7 +11,7 @@ from dvs_model.history import Abort, Commit, Event, History, Read, Version, Writ
 from dvs_model.inventory import T0
 from dvs_model.observed.graph import Orders, orders
 from dvs_model.observed.history import Names, plain_value, session_name
-from dvs_model.observed.recover import recover
+from dvs_model.observed.recover import Recovered, recover
 from dvs_model.observed.seen import Kind, Observed, Op, Status
 
 
@@ -53,13 +53,14 @@ class _Whole:
         history = History(
             name=self.observed.name,
             events=events,
-            orders=dict(self.version_orders(known, counts)),
+            orders=dict(self.version_orders(found, known, counts)),
             sessions=self.sessions(),
             implicit_initial=bool(first),
         )
         return history, (*self.observed.notes, *(f"{text} ({n} times)" for text, n in self.lost.items()))
 
     def lose(self, text: str) -> None:
+        """Counts something that is left out, or stated beyond the file."""
         self.lost[text] = self.lost.get(text, 0) + 1
 
     def placed(self) -> list[int]:
@@ -119,10 +120,9 @@ class _Whole:
         return version
 
     def version_orders(
-        self, known: Orders, counts: dict[tuple[str, int], int]
+        self, found: Recovered, known: Orders, counts: dict[tuple[str, int], int]
     ) -> Iterator[tuple[str, tuple[Version, ...]]]:
         keys = [*known.known, *(key for key in known.unknown if key not in known.known)]
-        found = recover(self.observed)
         for key in keys:
             obj = self.names.of(key)
             order = [*known.known.get(key, ()), *known.tails.get(key, ())]
