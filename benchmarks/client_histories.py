@@ -3,6 +3,7 @@
     python -m benchmarks.client_histories appends --transactions 100000 --stale 0.001
     python -m benchmarks.client_histories registers --transactions 100000 --operations 10
     python -m benchmarks.client_histories derivations --count 100000 --depth 50
+    python -m benchmarks.client_histories ring --transactions 10000
 
 Prints seconds from start to end of the process, and its peak memory. Figures of other checkers for such
 files are in docs/results.md.
@@ -118,6 +119,23 @@ def derivations(count: int, depth: int) -> None:
         path.write_text(" ".join(events))
 
     _measure(f"{count:,} derivations of depth {depth}", "history.adya", write)
+
+
+@main.command()
+@click.option("--transactions", default=10_000, show_default=True)
+def ring(transactions: int) -> None:
+    """One component without a short cycle: each transaction reads what the one before appends to."""
+
+    def write(path: Path) -> None:
+        lines: list[str] = []
+        for kind in ("invoke", "ok"):
+            for number in range(transactions):
+                shown = "nil" if kind == "invoke" else "[]"
+                ops = f"[[:r {number} {shown}] [:append {(number + 1) % transactions} 1]]"
+                lines.append(f"{{:type :{kind}, :process {number}, :value {ops}, :index {len(lines)}}}")
+        path.write_text("\n".join(lines) + "\n")
+
+    _measure(f"one component of {transactions:,} transactions", "history.edn", write)
 
 
 def _measure(what: str, name: str, write: Callable[[Path], None]) -> None:

@@ -190,11 +190,7 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         try:
-            if isinstance(item, Viewed) and initial is not None:
-                item.observed.records = replace(
-                    item.observed.records, initial=item.observed.records.initial | {initial}
-                )
-            checked = judged(item, reading, steps, clients)
+            checked = judged(item, reading, steps, clients, initial)
             checked = replace(checked, forbidden=tuple(Phenomenon(name) for name in forbidden))
         except HistoryError as error:
             message = f"{source}: {error.fact}"
@@ -244,12 +240,17 @@ def _require_different(*reports: Path | None) -> None:
             raise CampaignError(f"two reports would be written to {path}; give each its own file")
 
 
-def judged(item: Parsed | Viewed, reading: Reading, steps: int, clients: tuple[str, ...]) -> Checked:
-    """Returns the verdicts on a history.
+def judged(
+    item: Parsed | Viewed, reading: Reading, steps: int, clients: tuple[str, ...], initial: int | None
+) -> Checked:
+    """Returns the verdicts on a history. `initial`: one more value that clients read where nobody wrote.
 
     Raises HistoryError: values are not unique; CampaignError: a history without clients has no such levels.
     """
     if isinstance(item, Viewed):
+        records = item.observed.records
+        if initial is not None:
+            item.observed.records = replace(records, initial=records.initial | {initial})
         checked = judge(item.observed, reading, steps=steps)
         assert checked.seen is not None
         return replace(checked, seen=replace(checked.seen, wanted=clients))

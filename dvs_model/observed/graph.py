@@ -6,7 +6,7 @@ history, and only what lies on cycles is handed to the readable definitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -25,12 +25,13 @@ class Orders:
     """Version orders, as far as they are known.
 
     `known`: by key the writers in order. `tails`: by key the writers after them, in an order that nobody
-    saw. `unknown`: by key why nothing is known of the order.
+    saw. `unknown`: by key why nothing is known of the order, but for `pairs`: neighbours that a file states.
     """
 
     known: dict[str, list[int]] = field(default_factory=dict)
     tails: dict[str, list[int]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
+    pairs: dict[str, list[Pair]] = field(default_factory=dict)
 
 
 def orders(found: Recovered) -> Orders:
@@ -54,6 +55,7 @@ def orders(found: Recovered) -> Orders:
                 made.known[key] += made.tails.pop(key)
         else:
             made.unknown[key] = "the order of its versions is not recorded"
+    _stated(found, made)
     return made
 
 
@@ -63,6 +65,26 @@ def _by_stamps(found: Recovered, key: str, writers: Mapping[int, object], made: 
         made.unknown[key] = "two of its writers have the same commit timestamp"
         return
     made.known[key] = sorted(writers, key=lambda index: stamps[index] or (0, 0))
+    # A list that was read shows the order a second time.
+    place = {value: at for at, value in enumerate(found.lists.get(key, ()))}
+    read = [place[writers[index]] for index in made.known[key] if writers[index] in place]
+    if read != sorted(read):
+        del made.known[key]
+        made.unknown[key] = "its lists show another order than the commit timestamps"
+
+
+def _stated(found: Recovered, made: Orders) -> None:
+    """Adds the neighbours that a file states without the key, where only one key can be meant."""
+    index = {each.number: at for at, each in enumerate(found.observed.transactions) if at in found.taken}
+    written: dict[int, set[str]] = {}
+    for key, writers in found.installed.items():
+        for at in writers:
+            written.setdefault(at, set()).add(key)
+    for a, b in found.observed.follows:
+        before, after = index.get(a, INITIAL), index.get(b, INITIAL)
+        common = written.get(before, set()) & written.get(after, set())
+        if before != after and len(common) == 1 and (key := next(iter(common))) in made.unknown:
+            made.pairs.setdefault(key, []).append((before, after))
 
 
 @dataclass(slots=True)
@@ -91,21 +113,18 @@ def edges(found: Recovered, made: Orders) -> Edges:
             following[key, order[-1]] = tail
     for key in made.unknown:
         following[key, INITIAL] = list(found.installed[key])
+        for before, after in made.pairs.get(key, ()):
+            result.ww.append((before, after))
+            following[key, before] = [after]
     for read in found.reads:
         if read.writer != INITIAL and read.writer in found.taken:
             result.wr.append((read.writer, read.reader))
         for after in following.get((read.key, read.writer), ()):
             if after != read.reader:
                 result.rw.append((read.reader, after))
-    result.ww += [pair for pair in _stated(found) if pair[0] != pair[1]]
     if found.observed.records.sessions:
         result.session = sessions(found)
     return result
-
-
-def _stated(found: Recovered) -> Iterable[Pair]:
-    index = {each.number: at for at, each in enumerate(found.observed.transactions) if at in found.taken}
-    return [(index[a], index[b]) for a, b in found.observed.follows if a in index and b in index]
 
 
 def sessions(found: Recovered) -> list[Pair]:

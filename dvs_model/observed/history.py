@@ -20,13 +20,13 @@ class Names:
     keys: dict[str, str] = field(default_factory=dict)
     objects: dict[str, str] = field(default_factory=dict)
 
-    def of(self, key: str, copy: int | None = None) -> str:
-        """Returns the object of a key; `copy`: one of a single writer, where no order is known."""
-        inner = key if copy is None else f"{key} of T{copy}"
+    def of(self, key: str, *copy: int) -> str:
+        """Returns the object of a key; `copy`: one of these writers alone, where no order of all is known."""
+        inner = " of T".join([key, *map(str, copy)])
         if inner not in self.objects:
             plain = re.sub(r"\W", "", key, flags=re.ASCII) or "key"
             name = plain if plain[0].isalpha() else f"k{plain.lstrip('_')}"
-            name = name if copy is None else f"{name}_of_T{copy}"
+            name = "_of_T".join([name, *map(str, copy)])
             while name in self.keys:
                 name += "x"
             self.objects[inner], self.keys[name] = name, key
@@ -92,6 +92,10 @@ class Part:
             for index in sorted(wanted):
                 obj = self.names.of(key, self.found.number(index))
                 self.chain(obj, key, [index], reads, [INITIAL, index])
+            for before, after in self.orders.pairs.get(key, ()):
+                if {before, after} <= wanted:
+                    obj = self.names.of(key, self.found.number(before), self.found.number(after))
+                    self.chain(obj, key, [before, after], reads, [before])
 
     def chain(
         self, obj: str, key: str, order: list[int], reads: list[Observation], shown: Iterable[int]

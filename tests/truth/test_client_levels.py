@@ -262,3 +262,32 @@ def test_what_lies_on_cycles_decides_as_the_whole_history_does() -> None:
             assert type(timed.phenomena[phenomenon]) is type(verdict), f"{phenomenon.value}: {observed}"
     assert present[Phenomenon.G_SINGLE] > 20
     assert present[Phenomenon.G2] > 40
+
+
+def test_timestamps_decide_snapshots_as_they_do_for_the_whole_history() -> None:
+    random = Random(47)
+    met = dict.fromkeys((Phenomenon.G_SIA, Phenomenon.G_SIB), 0)
+    for _ in range(COUNT // 2):
+        observed = lists(random)
+        observed.records = Records(aborts=False, lists=True, stamps=True)
+        for transaction in observed.transactions:
+            assert transaction.window is not None
+            transaction.start = (round(transaction.window.begin) * 10 + 100, 0)
+            transaction.commit = (transaction.start[0] + random.randint(0, 40), transaction.number)
+            transaction.window = None
+        found = recover(observed)
+        known = orders(found)
+        if known.unknown:
+            continue
+        windows: list[Window | None] = [
+            Window(t.start[0] + t.start[1] / 100 + 0.001, t.commit[0] + t.commit[1] / 100)
+            for t in observed.transactions
+            if t.start is not None and t.commit is not None
+        ]
+        whole = check(Part(found, known, set(found.taken)).history("", windows))
+        judged = judge(observed)
+        for phenomenon in met:
+            due, verdict = whole.phenomena[phenomenon], judged.phenomena[phenomenon]
+            assert type(due) is type(verdict), f"{phenomenon.value}: {observed}"
+            met[phenomenon] += isinstance(verdict, Present)
+    assert all(count > 30 for count in met.values()), met

@@ -235,3 +235,22 @@ def test_json_of_elle_cli() -> None:
 )
 def test_what_is_no_history_is_refused(text: str, fact: str) -> None:
     assert fact in refused(text)
+
+
+def test_a_workload_that_is_not_that_of_the_file_is_refused() -> None:
+    for text, workload in (
+        (ops("0 invoke [[:append 1 1]]", "0 ok [[:append 1 1]]"), "register"),
+        (ops("0 invoke [[:w 1 1]]", "0 ok [[:w 1 1]]"), "list-append"),
+    ):
+        [item] = list(read_edn(io.BytesIO(text.encode()), "h", workload))
+        assert isinstance(item, Refused)
+        assert f"--workload {workload}" in item.error.fact
+
+
+def test_a_read_of_what_was_replaced_in_its_own_transaction() -> None:
+    writes = "[[:append 1 1] [:append 1 2]]"
+    checked = judge(
+        read(ops(f"0 invoke {writes}", f"0 ok {writes}", "1 invoke [[:r 1 nil]]", "1 ok [[:r 1 [1]]]"))
+    )
+    assert isinstance(checked.phenomena[Phenomenon.G1B], Present)
+    assert names(checked) == ["intermediate read"]

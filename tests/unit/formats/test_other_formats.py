@@ -111,10 +111,17 @@ def test_without_a_version_order_no_level_of_adyas_holds() -> None:
 
 def test_the_companion_of_isovista_gives_write_dependencies(tmp_path: Path) -> None:
     file = tmp_path / "h.txt"
-    (tmp_path / "h.txt_ww").write_text("2 -> 1\n")
-    text = "w(1,1,0,1)\nw(2,1,0,1)\nw(1,2,1,2)\nr(2,1,1,2)"
+    text = "w(1,1,0,1)\nw(1,2,1,2)\nr(1,1,2,3)\nr(2,9,2,3)\nw(2,9,1,2)"
+    alone = judge(viewed(of_plume(text, str(file))))
+    assert levels(alone)["serializable"] == "holds"
+    # T3 has read T2's write of key 2, and T1's of key 1: by the companion the version before T2's.
+    (tmp_path / "h.txt_ww").write_text("1 -> 2\n")
     observed = viewed(of_plume(text, str(file)))
-    assert observed.follows == [(2, 1)]
+    assert observed.follows == [(1, 2)]
+    checked = judge(observed)
+    assert isinstance(checked.phenomena[Phenomenon.G_SINGLE], Present)
+    assert levels(checked)["serializable"] == "violated"
+    assert isinstance(checked.levels[Level.PL_2_PLUS], Violated)
 
 
 @pytest.mark.parametrize(
@@ -382,6 +389,21 @@ def test_a_commit_at_the_time_of_a_start_is_before_it() -> None:
     )
     assert isinstance(checked.levels[Level.PL_SI], Holds)
     assert isinstance(checked.levels[Level.PL_SS], Undecided)
+
+
+def test_lists_that_contradict_the_timestamps_leave_the_order_open() -> None:
+    checked = judge(
+        viewed(
+            of_timekiller(
+                timed(1, 1, 5, {"t": "a", "k": 7, "v": 3}),
+                timed(2, 6, 8, {"t": "a", "k": 7, "v": 4}),
+                timed(3, 9, 9, {"t": "r", "k": 7, "v": [4, 3]}),
+            )
+        )
+    )
+    verdict = checked.phenomena[Phenomenon.G0]
+    assert isinstance(verdict, Unknown)
+    assert "another order than the commit timestamps" in verdict.reason
 
 
 def test_two_writers_with_one_timestamp_leave_the_order_open() -> None:
