@@ -254,3 +254,24 @@ def test_a_read_of_what_was_replaced_in_its_own_transaction() -> None:
     )
     assert isinstance(checked.phenomena[Phenomenon.G1B], Present)
     assert names(checked) == ["intermediate read"]
+
+
+def test_appends_that_no_read_shows_come_after_the_longest_list() -> None:
+    """2 and 3 come after 1 in an order that nobody saw; T2 wrote before T1, which has read from T2."""
+    checked = judge(
+        read(
+            ops(
+                "0 invoke [[:append 1 1] [:r 2 nil]]",
+                "1 invoke [[:append 1 2] [:append 2 5]]",
+                "1 ok [[:append 1 2] [:append 2 5]]",
+                "0 ok [[:append 1 1] [:r 2 [5]]]",
+                "2 invoke [[:r 1 nil]]",
+                "2 ok [[:r 1 [1]]]",
+                "3 invoke [[:append 1 3]]",
+                "3 ok [[:append 1 3]]",
+            )
+        )
+    )
+    assert isinstance(checked.phenomena[Phenomenon.G1C], Present)
+    assert checked.seen is not None
+    assert any("end in several appends that no read shows" in note for note in checked.seen.notes)
