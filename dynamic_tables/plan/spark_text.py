@@ -54,6 +54,10 @@ class SparkText(Spark):
             **SparkParser.FUNCTION_PARSERS,
             "PERCENTILE": lambda self: self._parse_percentile(),
         }
+        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+            **SparkParser.NO_PAREN_FUNCTION_PARSERS,
+            "ANY": lambda self: self._parse_any(),
+        }
         TERM = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}  # noqa: RUF012
         COMPARISONS: Mapping[TokenType, type[exp.Expr]] = {
             **SparkParser.EQUALITY,
@@ -87,6 +91,18 @@ class SparkText(Spark):
                 kind, comments = self.COMPARISONS[self._prev.token_type], self._prev_comments
                 this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
             return this
+
+        def _parse_any(self) -> exp.Expr:
+            """Parses ANY: `any(DISTINCT x)` and `any(ALL x)` are the aggregate, as `some(...)` is."""
+            quantified = self._next is not None and self._next.token_type in (TokenType.DISTINCT, TokenType.ALL)
+            if not (quantified and self._match(TokenType.L_PAREN)):
+                return self.expression(exp.Any(this=self._parse_bitwise()))
+            distinct = self._advance_any(True).token_type == TokenType.DISTINCT
+            value = self._parse_assignment()
+            self._match_r_paren()
+            return self.expression(
+                exp.LogicalOr(this=exp.Distinct(expressions=[value]) if distinct else value)
+            )
 
         def _parse_percentile(self) -> exp.Expr:
             """Parses PERCENTILE; sqlglot drops the third argument, how often a value counts."""

@@ -34,6 +34,7 @@ TYPES = {
     "bit_and(a)": "INT",
     "bit_xor(DISTINCT n)": "BIGINT",
     "every(f) AND some(f) AND any(f)": "BOOLEAN",
+    "any(DISTINCT f) AND any(ALL f) FILTER (WHERE a > 1)": "BOOLEAN",
     "mean(a)": "DOUBLE",
     "count(n, b)": "BIGINT",
     "count(DISTINCT n, b) FILTER (WHERE f) + count(DISTINCT b) + sum(DISTINCT a)": "BIGINT",
