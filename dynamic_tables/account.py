@@ -59,6 +59,10 @@ NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,127}$")
 Kind = TypeVar("Kind", View, DynamicTable)
 
 
+Below = tuple[tuple[str, ...], tuple[object, ...]]
+"""What the plan of a query depends on: the texts of query and views; the sources, and the columns it gave."""
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """A dynamic table's definition and its refresh history, oldest refresh first."""
@@ -90,7 +94,7 @@ class Account(Commanded, Operating, Watching, Evolving):
     minimum_lag: int = 1
     rhythm: Rhythm = field(default_factory=Rhythm)
     failure_rule: FailureRule = RULE
-    bound: dict[str, tuple[object, BoundQuery | None, Columns]] = field(default_factory=dict)
+    bound: dict[str, tuple[Below, BoundQuery | None, Columns]] = field(default_factory=dict)
     plans: Plans = field(init=False)
     lock: Turn = field(init=False)
 
@@ -243,15 +247,17 @@ class Account(Commanded, Operating, Watching, Evolving):
                 old = allowed(self, name, Privilege.OWNERSHIP)
                 ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
-            table = define(
+            table, bound = define(
                 name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
             )
             ensure_groups_stay_ordered(self, table)
+            _, below = self._below(table)
             if old is None:
                 self.store.create_dynamic_table(table)
             else:
                 self.store.redefine(table)
             self.note_definition(table)
+            self.bound[name] = (below, bound, table.columns)
             if initialize:
                 self._first_contents(table, old)
             definitions = self.store.definitions()
@@ -349,18 +355,7 @@ class Account(Commanded, Operating, Watching, Evolving):
         """Returns a refresh of one table alone, not yet run. Raises DefinitionError: a source was dropped."""
         definitions = self.store.definitions()
         table = replace(table, sources=sources_now(table, definitions))
-        sources: dict[str, BaseTable | DynamicTable] = {}
-        for source in table.sources:
-            definition = definitions.get(source)
-            if not isinstance(definition, BaseTable | DynamicTable):
-                raise DefinitionError(
-                    f"{table.name} reads {source}, which was dropped; create it again or drop {table.name}"
-                )
-            sources[source] = definition
-        # A view or the columns of a source may have changed since the table was created: the query is bound
-        # once per state of these.
-        state_of_sources = (*sources.values(), table.columns)
-        below = (read_text(table.text, definitions).texts, state_of_sources)
+        sources, below = self._below(table)
         known = self.bound.get(table.name)
         if known is None or known[0] != below:
             if known is not None:
@@ -378,6 +373,24 @@ class Account(Commanded, Operating, Watching, Evolving):
             plans=self.plans,
             protocol=self.protocol,
         )
+
+    def _below(self, table: DynamicTable) -> tuple[dict[str, BaseTable | DynamicTable], Below]:
+        """Returns the sources of a table, and the state of what is below: the query is bound once for each.
+
+        A view or the columns of a source may change after the table was created.
+
+        Raises DefinitionError: a source was dropped.
+        """
+        definitions = self.store.definitions()
+        sources: dict[str, BaseTable | DynamicTable] = {}
+        for source in table.sources:
+            definition = definitions.get(source)
+            if not isinstance(definition, BaseTable | DynamicTable):
+                raise DefinitionError(
+                    f"{table.name} reads {source}, which was dropped; create it again or drop {table.name}"
+                )
+            sources[source] = definition
+        return sources, (read_text(table.text, definitions).texts, (*sources.values(), table.columns))
 
     def _read(
         self, table: DynamicTable, definitions: Mapping[str, Definition]

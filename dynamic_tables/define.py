@@ -115,8 +115,10 @@ def define(
     target_lag: int | None,
     mode: RefreshMode,
     full_above: float = FULL_ABOVE,
-) -> DynamicTable:
-    """Returns the definition of a dynamic table over the relations of a store; nothing is stored.
+) -> tuple[DynamicTable, BoundQuery | None]:
+    """Returns a dynamic table over the relations of a store, with the plan that serves its refreshes.
+
+    Nothing is stored. There is no plan where Spark runs the text.
 
     Raises DefinitionError: for a query or an option that makes no sense.
     Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
@@ -144,7 +146,7 @@ def define(
         if column.startswith("$"):
             raise DefinitionError(f"column {column} of {name}: names with a leading $ are the engine's")
     sources = read.text.sources if read.bound is None else read.bound.sources
-    return DynamicTable(
+    table = DynamicTable(
         name=name,
         text=query,
         mode=mode,
@@ -157,6 +159,7 @@ def define(
         state=hidden_columns(read.bound, rules) if incremental else (),
         full_above=full_above,
     )
+    return table, read.bound if incremental or analyzer is None else None
 
 
 def hidden_columns(query: BoundQuery | None, rules: Rules) -> Columns:

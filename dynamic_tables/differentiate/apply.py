@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from dynamic_tables.differentiate.changes import Columns, named, stored
 from dynamic_tables.differentiate.differentiation import ACT, ID
 from dynamic_tables.differentiate.linear import same
@@ -59,53 +61,80 @@ SAME_ID: Expr = boolean("=", ID, OTHER_ID)
 
 def validate_changes(schema: Columns) -> Plan:
     """Returns the part of `validate` that needs the change set alone: its size, and what is duplicated."""
-    changes = change_leaf(schema)
-    return _checked(
-        (
-            (INSERT, having_action(changes, INSERT)),
-            (DELETE, having_action(changes, DELETE)),
-            (DUPLICATED, _duplicated(schema)),
-        )
-    )
-
-
-def _duplicated(schema: Columns) -> Plan:
-    count: tuple[str, Agg] = ("$COUNT", Agg("COUNT", None, False, BIGINT))
-    counted = Aggregate(change_leaf(schema), ((ROW_ID, ID), (ACTION, ACT)), (count,))
-    return Filter(counted, boolean(">", Col("$COUNT", BIGINT), Lit(1, BIGINT)))
-
-
-def _checked(checks: tuple[tuple[str, Plan], ...]) -> Plan:
-    checked = UnionAll(
-        tuple(Project(rows, (("check", text(check)), ("example", ID))) for check, rows in checks)
-    )
-    count: tuple[str, Agg] = ("rows", Agg("COUNT", None, False, BIGINT))
-    example: tuple[str, Agg] = ("example", Agg("MIN", Col("example", STRING), False, STRING))
-    return Aggregate(checked, (("check", Col("check", STRING)),), (count, example))
+    return _checked(_written(schema), SIZES, (DUPLICATED,))
 
 
 def validate(schema: Columns) -> Plan:
     """Returns one query for the validations of a change set (DVS paper, section 6.1) and for its size.
 
-    Its columns are `check`, `rows`, `example`: a row for each action with its number of rows, and a row for
-    each validation that fails. The validations: at most one row per `$ROW_ID` and `$ACTION`; no DELETE of an
-    absent row; and, beyond the paper, no INSERT of a present row that the change set does not delete.
+    Its one row has the number of rows with each action, and for each validation the number of rows that
+    violate it, and the row id of one of them. The validations: at most one row per `$ROW_ID` and `$ACTION`;
+    no DELETE of an absent row; and, beyond the paper, no INSERT of a present row that the change set does
+    not delete.
     """
-    changes = change_leaf(schema)
-    contents = stored(CONTENTS, schema)
-    deletes, inserts = having_action(changes, DELETE), having_action(changes, INSERT)
-    absent = SemiJoin(deletes, other_ids(contents), SAME_ID, anti=True)
-    remaining = SemiJoin(contents, other_ids(deletes), SAME_ID, anti=True)
-    present = SemiJoin(inserts, other_ids(remaining), SAME_ID)
-    return _checked(
-        (
-            (INSERT, inserts),
-            (DELETE, deletes),
-            (DUPLICATED, _duplicated(schema)),
-            (ABSENT, absent),
-            (PRESENT, present),
-        )
+    held = Project(stored(CONTENTS, schema), _counted(NONE, NONE, ONE))
+    rows = UnionAll((_written(schema), held))
+    return _checked(rows, SIZES, tuple(VIOLATIONS))
+
+
+ONE, NONE = Lit(1, BIGINT), Lit(0, BIGINT)
+
+INSERTS, DELETES, HELD = Col("$INSERTS", BIGINT), Col("$DELETES", BIGINT), Col("$HELD", BIGINT)
+"""How often a row id is inserted, deleted, and stored."""
+
+SIZES: Mapping[str, Expr] = {INSERT: INSERTS, DELETE: DELETES}
+
+
+def _several(count: Col) -> Expr:
+    """Returns 1 where a row id has one action more than once, else 0."""
+    return Fn(CASE, (boolean(">", count, ONE), ONE, NONE), BIGINT)
+
+
+VIOLATIONS: Mapping[str, Expr] = {
+    DUPLICATED: Fn("+", (_several(INSERTS), _several(DELETES)), BIGINT),
+    ABSENT: Fn(CASE, (boolean("=", HELD, NONE), DELETES, NONE), BIGINT),
+    PRESENT: Fn(
+        CASE,
+        (boolean("and", boolean(">", HELD, NONE), boolean("=", DELETES, NONE)), INSERTS, NONE),
+        BIGINT,
+    ),
+}
+"""Validation -> how many rows with one row id violate it."""
+
+
+def example_of(violation: str) -> str:
+    """Returns the column with the row id of a row that violates a validation."""
+    return f"{violation} example"
+
+
+def _counted(inserts: Expr, deletes: Expr, held: Expr) -> tuple[tuple[str, Expr], ...]:
+    return ((ROW_ID, ID), (INSERTS.name, inserts), (DELETES.name, deletes), (HELD.name, held))
+
+
+def _written(schema: Columns) -> Plan:
+    """Returns the row ids of the change set, each with what its row does."""
+    inserts, deletes = (
+        Fn(CASE, (boolean("=", ACT, text(action)), ONE, NONE), BIGINT) for action in (INSERT, DELETE)
     )
+    return Project(change_leaf(schema), _counted(inserts, deletes, NONE))
+
+
+def _checked(rows: Plan, sizes: Mapping[str, Expr], violations: Iterable[str]) -> Plan:
+    """Returns one row: the sums of `sizes`, and for each violation its number of rows and one row id."""
+    by_id = Aggregate(
+        rows,
+        ((ROW_ID, ID),),
+        tuple((count.name, Agg("SUM", count, False, BIGINT)) for count in (INSERTS, DELETES, HELD)),
+    )
+    found = {name: VIOLATIONS[name] for name in violations}
+    bad = {name: boolean(">", Col(name, BIGINT), NONE) for name in found}
+    counted = Project(by_id, ((ROW_ID, ID), *sizes.items(), *found.items()))
+    sums = tuple((name, Agg("SUM", Col(name, BIGINT), False, BIGINT)) for name in (*sizes, *found))
+    examples = tuple(
+        (example_of(name), Agg("MIN", Fn(CASE, (condition, ID, Lit(None, STRING)), STRING), False, STRING))
+        for name, condition in bad.items()
+    )
+    return Aggregate(counted, (), (*sums, *examples))
 
 
 def fold(schema: Columns) -> Plan:

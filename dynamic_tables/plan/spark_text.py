@@ -94,10 +94,10 @@ class SparkText(Spark):
 
         def _parse_any(self) -> exp.Expr:
             """Parses ANY: `any(DISTINCT x)` and `any(ALL x)` are the aggregate, as `some(...)` is."""
-            quantified = self._next is not None and self._next.token_type in (TokenType.DISTINCT, TokenType.ALL)
-            if not (quantified and self._match(TokenType.L_PAREN)):
+            if self._next.token_type not in (TokenType.DISTINCT, TokenType.ALL):
                 return self.expression(exp.Any(this=self._parse_bitwise()))
-            distinct = self._advance_any(True).token_type == TokenType.DISTINCT
+            self._match(TokenType.L_PAREN)
+            distinct = bool(self._match(TokenType.DISTINCT)) or not self._match(TokenType.ALL)
             value = self._parse_assignment()
             self._match_r_paren()
             return self.expression(

@@ -33,18 +33,20 @@ def validated_here(changes: Sequence[tuple[object, ...]]) -> Validated:
     counts = Counter((str(row[1]), str(row[0])) for row in changes)
     actions = Counter(str(row[0]) for row in changes)
     several = sorted(row_id for (row_id, _), count in counts.items() if count > 1)
-    rows: list[tuple[object, ...]] = [(action, count, "") for action, count in actions.items()]
-    if several:
-        rows.append((DUPLICATED, len(several), several[0]))
-    return read_validation(rows)
+    return read_validation(
+        ((actions[INSERT], actions[DELETE], len(several), several[0] if several else None),)
+    )
 
 
 def read_validation(rows: Sequence[tuple[object, ...]]) -> Validated:
-    """Returns what the rows (check, number, example) of the plan `differentiate.apply.validate` say."""
-    counted = {str(check): (int(str(number)), str(example)) for check, number, example in rows}
+    """Returns what the one row of the plan `validate` or `validate_changes` of `differentiate.apply` says."""
+    (row,) = rows
+    validations = (DUPLICATED, ABSENT, PRESENT)[: (len(row) - 2) // 2]
+    # Of no rows at all, SUM is NULL.
+    inserted, deleted, *counts = (int(str(count or 0)) for count in row[: 2 + len(validations)])
     violations = tuple(
-        f"{MESSAGES[check].format(rows=number)} (for example {example})"
-        for check, (number, example) in sorted(counted.items())
-        if check in MESSAGES
+        f"{MESSAGES[name].format(rows=count)} (for example {example})"
+        for name, count, example in zip(validations, counts, row[2 + len(validations) :], strict=True)
+        if count
     )
-    return Validated(counted.get(INSERT, (0, ""))[0], counted.get(DELETE, (0, ""))[0], violations)
+    return Validated(inserted, deleted, violations)
