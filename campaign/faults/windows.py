@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import rule_fault
 from campaign.faults.pieces import all_of, among, equal, ids, inserts, without_id
-from dynamic_tables.differentiate import linear
+from dynamic_tables.differentiate import linear, window_tail
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.window import delta_window, windowed
-from dynamic_tables.plan.expressions import Col, Expr, Win, replace_columns, walk
-from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project, SemiJoin, UnionAll, Window, columns
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, Win, replace_columns, walk
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    Filter,
+    Plan,
+    Project,
+    SemiJoin,
+    UnionAll,
+    Window,
+    children,
+    children_first,
+    columns,
+    rebuilt,
+)
+from dynamic_tables.plan.types import BOOLEAN
 from workload.results import Check
 
 
@@ -112,6 +126,63 @@ def finest_set_only(node: UnionAll, want_ids: bool, d: Differentiation) -> Plan:
     return linear.delta_union_all(replace(node, branches=node.branches[:1]), want_ids, d)
 
 
+def _with_starts(
+    change: Callable[[Aggregate], Aggregate],
+) -> Callable[[Window, bool, Differentiation], Plan]:
+    """The delta of a window function, with other starts of the tails."""
+
+    def delta(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+        whole = delta_window(node, want_ids, d)
+        if not window_tail.looks_back(node):
+            return whole
+
+        def changed(plan: Plan) -> Plan:
+            starts = isinstance(plan, Aggregate) and any(
+                name == window_tail.FIRST for name, _ in plan.aggregates
+            )
+            return change(plan) if starts and isinstance(plan, Aggregate) else plan
+
+        done: dict[int, Plan] = {}
+        for each in children_first(whole):
+            done[id(each)] = changed(rebuilt(each, tuple(done[id(child)] for child in children(each))))
+        return done[id(whole)]
+
+    return delta
+
+
+def _last_changed(starts: Aggregate) -> Aggregate:
+    """The tail of a partition begins at the last changed row, not at the first."""
+    turned = {"MIN": "MAX", "MAX": "MIN"}
+    return replace(
+        starts,
+        aggregates=tuple(
+            (name, replace(agg, name=turned[agg.name]) if name == window_tail.FIRST else agg)
+            for name, agg in starts.aggregates
+        ),
+    )
+
+
+def _null_forgotten(starts: Aggregate) -> Aggregate:
+    """A changed row whose first key of the order is NULL does not count for where the tail begins."""
+    never = Agg("MAX", Lit(False, BOOLEAN), False, BOOLEAN)
+    return replace(
+        starts,
+        aggregates=tuple(
+            (name, never if name == window_tail.NULLS else agg) for name, agg in starts.aggregates
+        ),
+    )
+
+
+def tail_begun_anew(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """The tail of a partition is not continued from the rows before it: a running sum begins with zero."""
+    if not window_tail.looks_back(node):
+        return delta_window(node, want_ids, d)
+    starts = window_tail.starts_of(node, d)
+    return both_ends(
+        lambda at: windowed(node, window_tail.cut(node, d.state(node.child, at, True), starts), want_ids)
+    )
+
+
 _fault = partial(rule_fault, area="windows", operators=("window",))
 
 FAULTS = (
@@ -121,6 +192,9 @@ FAULTS = (
     _fault("window-null-partition-lost", null_partition_lost, Check.EQUALITY),
     _fault("window-without-frames", frames_of_affected_rows, Check.EQUALITY),
     _fault("window-nulls-at-other-end", nulls_last_in_windows, Check.EQUALITY),
+    _fault("window-tail-begun-anew", tail_begun_anew, Check.EQUALITY),
+    _fault("window-tail-from-last-change", _with_starts(_last_changed), Check.EQUALITY),
+    _fault("window-tail-null-forgotten", _with_starts(_null_forgotten), Check.EQUALITY),
     rule_fault(
         "filter-below-window", filter_below_window, Check.EQUALITY, area="windows", operators=("filter",)
     ),

@@ -6,6 +6,7 @@ from dynamic_tables.differentiate.differentiation import ID, At, Differentiation
 from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.differentiate.window_tail import delta_of_tails, looks_back
 from dynamic_tables.plan.expressions import SortKey, Win
 from dynamic_tables.plan.nodes import Plan, Project, Window
 from dynamic_tables.plan.window_functions import depends_on_places, ordered_also_by, ties_can_be_broken
@@ -39,6 +40,8 @@ def delta_window(node: Window, ids: bool, d: Differentiation) -> Plan:
     A partition is affected if a changed row, old or new image, has its key. Example: a row is inserted before
     two others; their ROW_NUMBER changes, so both are in the changes beside the new row.
     """
+    if looks_back(node):
+        return delta_of_tails(node, ids, d, windowed)
     if not node.partition:
         return both_ends(lambda at: state_window(node, at, ids, d))
     keys = list(node.partition)

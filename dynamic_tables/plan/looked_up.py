@@ -88,7 +88,38 @@ class _Keys:
             found = self.of(few, other)
             if found is not None:
                 conditions.append(_among(column, found, null_safe=null_safe))
+        bounds = (self._bound(part, many, few) for part in conjuncts(on))
+        conditions += [bound for bound in bounds if bound is not None]
         return Filter(many, conjunction(conditions)) if conditions else many
+
+    def _bound(self, condition: Expr, many: Plan, few: Plan) -> Expr | None:
+        """Returns what a comparison by order demands of `many`, for any row of `few`; None if unknown."""
+        match condition:
+            case Fn("is true", (inner,), _):
+                return self._bound(inner, many, few)
+            case Fn("is null", (Col() as column,), _) if _has(many, column.name):
+                return condition
+            case Fn("or", (Col() as flag, other), _) if _has(few, flag.name):
+                values = self.of(few, flag.name)
+                return None if values is None or True in values else self._bound(other, many, few)
+            case Fn("or", (left, right), _):
+                sides = [self._bound(side, many, few) for side in (left, right)]
+                known = [side for side in sides if side is not None]
+                return boolean("or", *known) if len(known) == len(sides) else None
+            case Fn("<=" | ">=" as sign, (Col() as mine, Col() as other), _) if mine.type == other.type:
+                if not (_has(many, mine.name) and _has(few, other.name)):
+                    return None
+                values = self.of(few, other.name)
+                if values is None or any(isinstance(value, float) for value in values):
+                    return None
+                reached = [value for value in values if value is not None]
+                if not reached:
+                    return Lit(False, BOOLEAN)
+                # The values are of one type, which has an order.
+                outermost: Scalar = max(reached) if sign == "<=" else min(reached)
+                return boolean(sign, mine, Lit(outermost, mine.type))
+            case _:
+                return None
 
     def of(self, plan: Plan, name: str) -> set[Scalar] | None:
         """Returns all values that a column of a node may have; None if they are not known."""
@@ -97,9 +128,13 @@ class _Keys:
                 (stored,) = (stored for stored, column in pairs if column.name == name)
                 found = self.of_leaf(leaf, stored) if leaf in self.few else None
                 return None if found is None else set(found)
-            case Project(child, items) | Aggregate(child, items, _):
-                expr = dict(items).get(name)
-                return self.of(child, expr.name) if isinstance(expr, Col) else None
+            case Project(child, items):
+                return self._of_expression(child, dict(items).get(name))
+            case Aggregate(child, keys, aggregates):
+                extremes = {key: agg.arg for key, agg in aggregates if agg.name in ("MIN", "MAX")}
+                found = self._of_expression(child, {**dict(keys), **extremes}.get(name))
+                # Of no rows, or of NULL alone, an extreme is NULL.
+                return found | {None} if found is not None and name in extremes else found
             case (
                 Filter(child, _)
                 | Distinct(child)
@@ -116,6 +151,17 @@ class _Keys:
                 parts = [self.of(branch, name) for branch in branches]
                 known = [part for part in parts if part is not None]
                 return set().union(*known) if len(known) == len(parts) else None
+            case _:
+                return None
+
+    def _of_expression(self, plan: Plan, expr: Expr | None) -> set[Scalar] | None:
+        """Returns values of which each value that an expression has over a node is one; None if unknown."""
+        match expr:
+            case Col():
+                return self.of(plan, expr.name)
+            case Fn("is null", (Col() as column,), _):
+                values = self.of(plan, column.name)
+                return None if values is None else {value is None for value in values}
             case _:
                 return None
 

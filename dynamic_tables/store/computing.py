@@ -118,11 +118,15 @@ class _Keys:
 
 
 def _values(column: pa.ChunkedArray) -> Collection[Scalar] | None:
+    """Returns the values of a column, each once; instants in UTC. None where Python may not have them."""
     import pyarrow as pa
 
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_date(kind)):
+    known = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_timestamp)
+    if not any(is_kind(kind) for is_kind in known):
         return None
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        column = column.cast(pa.timestamp(kind.unit, "UTC"))
     try:
         values: list[Scalar] = column.unique().to_pylist()
     except (OverflowError, ValueError):

@@ -77,6 +77,10 @@ def test_random_scenarios_pass_on_an_engine_that_filters_by_keys(monkeypatch: py
         ("SELECT b, d FROM l LEFT JOIN r ON a = c AND d > 0", {"r@t1": "(`c` IN (1, 3))"}),
         ("SELECT b, d FROM l JOIN r ON a = c AND a = d", {"r@t1": "((`c` IN (1, 3)) AND (`d` IN (1, 3)))"}),
         ("SELECT b, d FROM l JOIN r ON a < c", {}),
+        ("SELECT b, d FROM l JOIN r ON c >= a", {"r@t1": "(`c` >= 1)"}),
+        ("SELECT b, d FROM l JOIN r ON c <= a", {"r@t1": "(`c` <= 3)"}),
+        ("SELECT b, d FROM l JOIN r ON c >= a OR d <= a", {"r@t1": "((`c` >= 1) OR (`d` <= 3))"}),
+        ("SELECT b, d FROM l JOIN r ON c >= a OR d > b", {}),
         ("SELECT b, d FROM l JOIN r ON b = c", {}),
         ("SELECT b, d FROM l JOIN r ON a + 1 = c", {}),
         ("SELECT a, MIN(b) AS m FROM l GROUP BY a", {"l@t0": "*", "l@t1": "*"}),
@@ -102,3 +106,15 @@ def test_many_keys_are_bounds_and_no_key_is_no_row() -> None:
     assert "BETWEEN 0 AND 100" in filters_above(query, a=range(MOST_LISTED + 1))["r@t1"]
     assert filters_above(query, a=[None])["r@t1"] == "FALSE"
     assert filters_above(query) == {}
+
+
+def test_a_running_sum_reads_nothing_before_the_first_changed_row() -> None:
+    query = "SELECT a, b, SUM(b) OVER (ORDER BY a) AS s FROM l"
+    ends = ("l@t0", "l@t1")
+    found = filters_above(query, a=[7, 5])
+    assert [found[leaf] for leaf in ends if leaf in found] == ["(`a` >= 5)"] * 2
+    # A changed row whose key is NULL stands before all others, or after them.
+    assert filters_above(query, a=[7, None]) == {}
+    last = query.replace("ORDER BY a", "ORDER BY a DESC")
+    found = filters_above(last, a=[7, None])
+    assert [found[leaf] for leaf in ends if leaf in found] == ["((`a` IS NULL) OR (`a` <= 7))"] * 2

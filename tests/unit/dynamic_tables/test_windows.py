@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dynamic_tables.differentiate.window_tail import looks_back
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.nodes import UnionAll, Window, walk
 from tests.unit.dynamic_tables.reading import read, schema
@@ -48,6 +49,39 @@ def test_each_partition_by_is_a_node_of_its_own() -> None:
     columns = "SUM(a) OVER (PARTITION BY b) AS s, COUNT(*) OVER (PARTITION BY b) AS n, MAX(a) OVER () AS m"
     query = f"SELECT {columns} FROM r"
     assert [len(node.calls) for node in windows(query)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("query", "tail"),
+    [
+        (
+            "SELECT SUM(a) OVER (PARTITION BY b ORDER BY a) AS s, "
+            "COUNT(*) OVER (PARTITION BY b ORDER BY a, b) AS n FROM r",
+            True,
+        ),
+        (
+            "SELECT row_number() OVER (ORDER BY a, b) AS n, rank() OVER (ORDER BY a) AS k FROM r WHERE a > 1",
+            True,
+        ),
+        ("SELECT a, MAX(m) OVER (ORDER BY a DESC ROWS UNBOUNDED PRECEDING) AS s FROM r", True),
+        # Two first keys; a frame that ends elsewhere; a function of the rows after; an order of floats.
+        ("SELECT a, SUM(a) OVER (ORDER BY a) AS s, COUNT(*) OVER (ORDER BY b) AS n FROM r", False),
+        (
+            "SELECT a, SUM(a) OVER (ORDER BY a ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS s FROM r",
+            False,
+        ),
+        ("SELECT a, SUM(a) OVER (ORDER BY a ROWS 2 PRECEDING) AS s FROM r", False),
+        ("SELECT a, SUM(a) OVER (ORDER BY a) AS s, lead(a) OVER (ORDER BY a, b) AS n FROM r", False),
+        ("SELECT a, SUM(a) OVER () AS s FROM r", False),
+        ("SELECT a, SUM(x) OVER (ORDER BY a) AS s FROM r", False),
+        ("SELECT a, AVG(a) OVER (ORDER BY a) AS s FROM r", False),
+        ("SELECT a, SUM(a) OVER (ORDER BY x) AS s FROM r", False),
+        # The input would be computed once more.
+        ("SELECT a, SUM(a) OVER (ORDER BY a) AS s FROM (SELECT DISTINCT a FROM r) q", False),
+    ],
+)
+def test_tails_are_computed_for_what_only_looks_back(query: str, tail: bool) -> None:
+    assert {looks_back(node) for node in windows(query)} == {tail}
 
 
 def test_types_are_those_of_spark() -> None:
