@@ -22,15 +22,20 @@ from generators.intents.script import (
 )
 from generators.relations import FromClause, Generated, scope_of, select
 from generators.windows import UNORDERED, Order, Windows
-from workload.query import Derived, OrderKey, Select
-from workload.types import BOOLEAN
+from workload.query import Derived, OrderKey, Select, Window, WindowFunction
+from workload.types import BOOLEAN, INT
 
 
 def row_comes_between(b: ScenarioBuilder) -> Script:
     """A row is inserted between two others, the first one goes, one moves to the end: neighbours change."""
     table = b.choices.pick(b.tables)
     source = _ordered(b, shapes.reading(b, table.name))
-    k, block = source.scope[0], _places(b, source, partitioned=b.choices.chance(30))
+    partitioned = b.choices.chance(30)
+    if b.choices.chance(50):
+        block = _running(b, source, partitioned=partitioned)
+    else:
+        block = _places(b, source, partitioned=partitioned)
+    k = source.scope[0]
     target = shapes.define(b, block if b.choices.chance(60) else _filtered(b, block, k))
     return script(
         target,
@@ -100,6 +105,22 @@ def _places(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Gen
     total = Order(tuple(term.expr for term in cut), order)
     windows = Windows(b.queries, source, source.scope, total)
     functions: list[Term] = [windows.place(total) for _ in range(b.choices.integer(1, 2))]
+    return select(source, [*source.scope, *functions])
+
+
+def _running(b: ScenarioBuilder, source: FromClause, *, partitioned: bool) -> Generated:
+    """The rows with one or two aggregates of the rows up to each one, and sometimes their rank."""
+    first, *rest = source.scope
+    partition = tuple(term.expr for term in rest) if partitioned else ()
+    order = (OrderKey(first.expr, b.choices.chance(30)),)
+    windows = Windows(b.queries, source, source.scope, None)
+    functions = [
+        windows.over(windows.simple_aggregate(), partition, order, None)
+        for _ in range(b.choices.integer(1, 2))
+    ]
+    if b.choices.chance(30):
+        rank = Window(WindowFunction.RANK, (), partition, order, None, INT)
+        functions.append(Term(rank, windows.growth))
     return select(source, [*source.scope, *functions])
 
 
