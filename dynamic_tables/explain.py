@@ -15,6 +15,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Col, Expr
+from dynamic_tables.plan.nested_types import split_outside_brackets
 from dynamic_tables.plan.nodes import (
     ROW_ID,
     Aggregate,
@@ -240,8 +241,8 @@ def declare(tables: Iterable[str], views: Iterable[str] = ()) -> Relations:
 
 def _columns(table: str, text: str) -> Columns:
     typed: dict[str, tuple[str, Type]] = {}
-    # A comma inside the parentheses of DECIMAL(10,2) does not separate columns.
-    for part in re.split(r",(?![^()]*\))", text):
+    # A comma inside DECIMAL(10,2) or STRUCT<a: INT, b: INT> does not separate columns.
+    for part in split_outside_brackets(text):
         match = COLUMN.fullmatch(part)
         if match is None:
             raise DefinitionError(f"table {table}: {part.strip()!r} is no column; write a name and a type")

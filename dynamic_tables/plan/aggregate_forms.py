@@ -206,7 +206,9 @@ def is_over_a_group(node: exp.Expr) -> bool:
     above = node.parent
     while isinstance(above, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         above = above.parent
-    before_over = isinstance(above, exp.Window) and any(node is part for part in above.this.walk())
+    # A window of the WINDOW clause has nothing before OVER.
+    named = isinstance(above, exp.Window) and above.this is not None
+    before_over = named and any(node is part for part in above.this.walk())
     return isinstance(node, AGGREGATE_SYNTAX) and not before_over
 
 

@@ -168,13 +168,7 @@ def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope
         if not 1 <= position <= len(items):
             raise DefinitionError(f"GROUP BY {position}: there are {len(items)} columns")
         name, expr = items[position - 1]
-    elif (
-        isinstance(key, exp.Column)
-        and not key.table
-        # As in Spark, an input column comes before an output column of the same name.
-        and not _names_input(key, scope)
-        and key.name.lower() in _aliases(node)
-    ):
+    elif names_output(key, node, scope):
         name, expr = next((name, expr) for name, expr in items if name.lower() == key.name.lower())
     else:
         name = key.name if isinstance(key, exp.Column) else "key"
@@ -191,7 +185,8 @@ def _over_outputs(
 
     def resolve(column: exp.Column) -> Expr:
         name = column.name.lower()
-        if column.table or name not in _aliases(node) or is_aggregated(column):
+        of_window_clause = isinstance(column.root(), exp.Window)
+        if column.table or name not in _aliases(node) or is_aggregated(column) or of_window_clause:
             return scope.resolve(column)
         output_expr = next(expr for output, expr in items if output.lower() == name)
         if _names_input(column, scope) and scope.resolve(column) != output_expr:
@@ -201,6 +196,15 @@ def _over_outputs(
 
     windows = clause == "QUALIFY"
     return ExpressionBinder(resolve, aggregates=True, windows=windows, type_of=names.type_of).bind(condition)
+
+
+def names_output(key: exp.Expr, node: exp.Select, scope: Scope) -> bool:
+    """Tells whether a key of GROUP BY is the name of an output of the block.
+
+    As in Spark, an input column comes before an output column of the same name.
+    """
+    plain = isinstance(key, exp.Column) and not key.table and not _names_input(key, scope)
+    return plain and key.name.lower() in _aliases(node)
 
 
 def _names_input(key: exp.Column, scope: Scope) -> bool:

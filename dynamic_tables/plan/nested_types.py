@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from dynamic_tables.plan.types import Columns, Kind, Type, decimal
@@ -24,7 +25,7 @@ def element_of(array: Type) -> Type | None:
 def pair_of(map_: Type) -> tuple[Type, Type] | None:
     """Returns the types of the keys and the values of a MAP; None for another type."""
     inner = _inside(map_, "MAP")
-    parts = [] if inner is None else list(map(_type, _split(inner)))
+    parts = [] if inner is None else list(map(_type, split_outside_brackets(inner)))
     return (parts[0], parts[1]) if len(parts) == 2 else None
 
 
@@ -34,7 +35,7 @@ def fields_of(struct: Type) -> Columns | None:
     if inner is None:
         return None
     fields = []
-    for part in _split(inner):
+    for part in split_outside_brackets(inner):
         name, type_ = _named(part.strip())
         fields.append((name, _type(type_.removesuffix(" NOT NULL"))))
     return tuple(fields)
@@ -76,15 +77,16 @@ def _type(text: str) -> Type:
 def _named(field: str) -> tuple[str, str]:
     """Returns the name and the type of a field; a name in quotes may hold any character."""
     if not field.startswith("`"):
-        name, _, type_ = field.partition(":")
-        return name.strip(), type_.strip()
+        # Spark needs no colon: STRUCT<a INT>.
+        name = re.match(r"[^\s:]*", field)[0]  # type: ignore[index]
+        return name, field[len(name) :].lstrip().removeprefix(":").strip()
     end = 1
     while field[end : end + 2] == "``" or field[end] != "`":
         end += 2 if field[end : end + 2] == "``" else 1
     return field[1:end].replace("``", "`"), field[end + 1 :].lstrip().removeprefix(":").strip()
 
 
-def _split(inner: str) -> Sequence[str]:
+def split_outside_brackets(inner: str) -> Sequence[str]:
     """Returns the parts between the commas that stand in no brackets and no quotes."""
     parts, depth, quoted = [""], 0, False
     for character in inner:

@@ -172,8 +172,9 @@ class Scalars:
         if len(outputs) != 1:
             raise DefinitionError(f"a scalar subquery of {len(outputs)} columns; select one")
         ((_, column),) = outputs
+        one = single or are_one(rows.plan, frozenset(key.name for key in rows.keys))
         if column.type.kind not in COMPARED:
-            raise UnsupportedError(f"scalar subquery of type {column.type}", "write it as a join")
+            return self._nested(plan, rows, column, one=one)
         value, count = Col(names.fresh(column.name), column.type), Col(names.fresh("rows"), BIGINT)
         if names.is_float_aggregate(column):
             names.float_aggregates.add(value.name)
@@ -187,12 +188,21 @@ class Scalars:
             ),
         )
         ties = _renamed(rows.ties, keys)
-        if single or are_one(rows.plan, frozenset(keys)):
+        if one:
             return self._beside(plan, groups, ties, value)
         # A condition of all rows, not a part of the value: the query fails even where nobody reads the value.
         several = Fn(FAIL, (text("a scalar subquery gives more than one row"),), BOOLEAN)
         single_row = Fn(CASE, (call(">", count, Lit(1, BIGINT)), several, Lit(True, BOOLEAN)), BOOLEAN)
         return self._beside(plan, groups, ties, value, single_row)
+
+    def _nested(self, plan: Plan, rows: Tied, column: Col, *, one: bool) -> tuple[Plan, exp.Column]:
+        """Joins the rows of a query with a value that no MAX takes, such as an array, if surely one is tied."""
+        if not (one and rows.ties):
+            raise UnsupportedError(f"scalar subquery of type {column.type}", "write it as a join")
+        keys = {key.name: Col(self.queries.names.fresh(key.name), key.type) for key in rows.keys}
+        value = Col(self.queries.names.fresh(column.name), column.type)
+        items = (*((keys[key.name].name, key) for key in rows.keys), (value.name, column))
+        return self._beside(plan, Project(rows.plan, items), _renamed(rows.ties, keys), value)
 
     def _beside(
         self, plan: Plan, groups: Plan, ties: Sequence[Expr], value: Expr, check: Expr | None = None

@@ -8,11 +8,12 @@ from contextlib import suppress
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import is_over_a_group
+from dynamic_tables.plan.aggregate_forms import has_group_aggregate, is_over_a_group
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Col, Expr, conjunction
+from dynamic_tables.plan.grouping import names_output
 from dynamic_tables.plan.grouping_sets import sets_of
 from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Filter, Plan
@@ -64,6 +65,8 @@ def with_scalars(
     if grouped and (names or marked):
         if group is not None and sets_of(group) is not None:
             raise UnsupportedError("subquery beside grouping sets", "put the groups into a sub-select")
+        if group is not None and group.args.get("all") and not node.is_star:
+            _list_keys(group, node)
         if group is None or not group.expressions:
             raise UnsupportedError("subquery beside aggregates without GROUP BY keys")
         for name in (*names, *marked):
@@ -72,16 +75,38 @@ def with_scalars(
 
 
 def _key_columns(group: exp.Expr | None, node: exp.Select, scope: Scope) -> set[Col]:
-    """Returns the keys of GROUP BY that are columns, as they are written or at a position."""
+    """Returns the keys of GROUP BY that are columns, however they are written."""
     keys: set[Col] = set()
-    for key in () if group is None else group.expressions:
-        place = int(key.name) if isinstance(key, exp.Literal) and key.is_int else 0
-        item = node.expressions[place - 1].unalias() if 0 < place <= len(node.expressions) else key
+    for key in () if group is None else _written_keys(group, node, scope):
         with suppress(DefinitionError):
-            # A name that is no column is the name of an output.
-            column = scope.resolve(item) if isinstance(item, exp.Column) else None
+            # The binder tells what is wrong with a key.
+            column = scope.resolve(key) if isinstance(key, exp.Column) else None
             keys.update([column] if isinstance(column, Col) else [])
     return keys
+
+
+def _written_keys(group: exp.Expr, node: exp.Select, scope: Scope) -> Iterator[exp.Expr]:
+    """Yields the syntax of each key: of the output that a position, a name or ALL stands for."""
+    items = node.expressions
+    if group.args.get("all"):
+        yield from (item.unalias() for item in items if not has_group_aggregate(item))
+    for key in group.expressions:
+        place = int(key.name) if isinstance(key, exp.Literal) and key.is_int else 0
+        if 0 < place <= len(items):
+            yield items[place - 1].unalias()
+        elif names_output(key, node, scope):
+            yield next(item.this for item in items if item.alias.lower() == key.name.lower())
+        else:
+            yield key
+
+
+def _list_keys(group: exp.Expr, node: exp.Select) -> None:
+    """Writes the keys for which GROUP BY ALL stands; in parentheses, as a number would be a position."""
+    group.set("all", None)
+    for item in node.expressions:
+        if not has_group_aggregate(item):
+            key = item.unalias().copy()
+            group.append("expressions", key if isinstance(key, exp.Column) else exp.paren(key, copy=False))
 
 
 def _has_queries(part: exp.Expr) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -29,12 +30,20 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A SQL type; precision and scale are 0 except for DECIMAL. `name`: Spark's, for a type of kind OTHER."""
+    """A SQL type; precision and scale are 0 except for DECIMAL. `name`: Spark's, for a type of kind OTHER.
+
+    Two of kind OTHER are equal if Spark takes their names for one: ARRAY<INT> and array<int>.
+    """
 
     kind: Kind
     precision: int = 0
     scale: int = 0
-    name: str = ""
+    name: str = field(default="", compare=False)
+    _compared: str = field(default="", init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.name:
+            object.__setattr__(self, "_compared", re.sub(r"[`\s]", "", self.name).lower())
 
     @property
     def identifies(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.expressions import Term, call, constant, predicate
@@ -9,8 +11,9 @@ from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, move_key, script
 from generators.queries import never_false
 from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select
+from generators.windows import UNORDERED
 from workload.dml import Insert
-from workload.query import Derived, JoinKind
+from workload.query import Derived, Expr, JoinKind, OrderKey, Select, Window, WindowFunction
 from workload.types import BOOLEAN, INT
 
 
@@ -18,8 +21,15 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
     """A row gets a group in another table, which gets a second row, and goes; so for a key of NULL."""
     left, right = shapes.two_tables(b)
     k = key(b)
+    match b.choices.weighted(((6, "beside"), (2, "first"), (2, "members"))):
+        case "first":
+            target = _with_first_rows(b, left, right)
+        case "members":
+            target = _groups_with_members(b, left, right)
+        case _:
+            target = _beside_groups(b, left, right, exists=b.choices.chance(70))
     return script(
-        _beside_groups(b, left, right, exists=b.choices.chance(70)),
+        target,
         act(insert(b, left, k=k), insert(b, left, k=k + 1), insert(b, right, k=k)),
         act(insert(b, right, k=k + 1)),
         act(insert(b, right, k=k), delete(right, "k", k + 1)),
@@ -35,8 +45,11 @@ def member_with_several_matches(b: ScenarioBuilder) -> Script:
     k = key(b)
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
     on, kind = shapes.on_keys(rows, others), b.choices.pick((JoinKind.SEMI, JoinKind.ANTI, JoinKind.ANTI))
+    also = _second_comparison(b, rows, others) if b.choices.chance(30) else None
     if kind is JoinKind.ANTI and b.choices.chance(50):
-        on = never_false(on)
+        on, also = never_false(on), None if also is None else never_false(also)
+    if also is not None:
+        on = call("and", BOOLEAN, Term(on), Term(also)).expr
     equal = b.row(left, k=k)
     matches = insert(b, right, k=k), insert(b, right, k=k)
     return script(
@@ -47,6 +60,41 @@ def member_with_several_matches(b: ScenarioBuilder) -> Script:
         act(insert(b, right, k=None)),
         act(insert(b, left, k=k), delete(right, "k", None)),
     )
+
+
+def _second_comparison(b: ScenarioBuilder, rows: FromClause, others: FromClause) -> Expr | None:
+    """An equation of two columns other than the keys, so that IN compares two columns; None for no pair."""
+    sure = [[term for term in side.scope[1:] if term.key] for side in (rows, others)]
+    pairs = [(one, other) for one in sure[0] for other in sure[1] if one.type == other.type]
+    return call("eq", BOOLEAN, *b.choices.pick(pairs)).expr if pairs else None
+
+
+def _with_first_rows(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """The rows of one table with the first one or two of another that have their key: LATERAL with LIMIT."""
+    rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
+    inner = others.scope[0]
+    shown = b.choices.subset([t for t in others.scope[1:] if t.key and t.type.kind not in UNORDERED], 0, 2)
+    order = tuple(OrderKey(term.expr, b.choices.chance(40)) for term in shown or [inner])
+    place = Window(WindowFunction.ROW_NUMBER, (), (inner.expr,), order, None, INT)
+    within = call("le", BOOLEAN, Term(place), constant(b.choices.integer(1, 2), INT)).expr
+    block, alias = select(others, [inner, *shown], b.queries.sometimes(others, 25)), b.queries.alias()
+    assert isinstance(block.query, Select)
+    first = Derived(replace(block.query, qualify=within), alias)
+    kind = b.choices.pick((JoinKind.INNER, JoinKind.LEFT))
+    beside = FromClause(first, scope_of(alias, block.columns), 8)
+    source = joined(kind, rows, beside, shapes.on_keys(rows, beside))
+    return shapes.define(b, select(source, [*b.choices.subset(rows.scope, 1, 2), *beside.scope[1:]]))
+
+
+def _groups_with_members(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """The groups of one table whose key another table has, or has not: EXISTS and IN in HAVING."""
+    rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
+    inner = rows.scope[0]
+    groups = select(rows, [inner, b.queries.aggregate(rows)], group_by=[inner])
+    alias = b.queries.alias()
+    beside = FromClause(Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
+    kind, on = b.choices.pick((JoinKind.SEMI, JoinKind.ANTI)), shapes.on_keys(beside, others)
+    return shapes.define(b, select(joined(kind, beside, others, on), beside.scope))
 
 
 def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *, exists: bool) -> str:

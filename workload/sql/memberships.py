@@ -69,6 +69,41 @@ def groups_of(join: ir.Join) -> ir.Select | None:
     )
 
 
+def with_groups(select: ir.Select, joins: list[ir.Join]) -> tuple[ir.Select, list[ir.Join]] | None:
+    """The block that reads groups in its FROM clause, as a block with these groups; None where it cannot be.
+
+    The semi and anti joins with it, whose left sides are the groups, become conditions of HAVING: so they may
+    compare keys that are columns, and nothing else of the groups.
+    """
+    match select.source:
+        case ir.Derived(ir.Select(items, _, _, group_by) as groups, alias) if group_by:
+            pass
+        case _:
+            return None
+    if groups.sets is not None or groups.distinct or groups.qualify is not None or any(ir.windows_of(groups)):
+        return None
+    if select.group_by is not None or select.distinct or any(ir.windows_of(select)):
+        return None
+    named = {item.name: item.expr for item in items}
+    keys = {key for key in group_by if isinstance(key, ir.ColumnRef)}
+    compared = [part for join in joins if join.on is not None for part in ir.subexpressions(join.on)]
+    outside = {
+        named[part.name] for part in compared if isinstance(part, ir.ColumnRef) and part.relation == alias
+    }
+    if not outside <= keys or any(key.type.kind in (Kind.FLOAT, Kind.DOUBLE) for key in outside):
+        return None
+
+    def of_groups(node: ir.N) -> ir.N:
+        return ir.changed(node, lambda part: _inside_out(part, alias, named))
+
+    kept = [] if groups.having is None else [groups.having]
+    kept += [] if select.where is None else [of_groups(select.where)]
+    shown = tuple(map(of_groups, select.items))
+    return replace(groups, items=shown, having=conjunction(kept)), [
+        replace(join, on=None if join.on is None else of_groups(join.on)) for join in joins
+    ]
+
+
 def _inside_out(part: ir.Node, alias: str, named: Mapping[str, ir.Expr]) -> ir.Expr | None:
     inside = isinstance(part, ir.ColumnRef) and part.relation == alias
     return named[part.name] if inside and isinstance(part, ir.ColumnRef) else None

@@ -9,6 +9,9 @@ from workload import query as ir
 from workload.aggregates import LISTS
 from workload.sql.memberships import conjunction, conjuncts
 
+Ties = tuple[tuple[ir.Expr, ir.Expr], ...]
+"""What a row has to equal, each with what the rows inside have."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScalarJoin:
@@ -20,9 +23,94 @@ class ScalarJoin:
 
     left: ir.Relation
     inner: ir.Select
-    ties: tuple[tuple[ir.Expr, ir.Expr], ...]
+    ties: Ties
     values: Mapping[ir.Expr, ir.Expr]
     marks: tuple[ir.Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowJoin:
+    """The block without its join, the groups that are joined, at most one to a row, and their columns."""
+
+    left: ir.Relation
+    rows: ir.Derived
+    ties: Ties
+    columns: tuple[ir.ColumnRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRows:
+    """The first `count` rows, in an order, of those that a join ties to each row; `padded`: a LEFT JOIN."""
+
+    block: ir.Select
+    alias: str
+    ties: Ties
+    order: tuple[ir.OrderKey, ...]
+    count: int
+    padded: bool
+
+
+def row_join(select: ir.Select) -> RowJoin | None:
+    """The join of a block with groups that all their keys tie to a row; None if there is none.
+
+    A subquery over the groups then has one row or none, and none is NULL, as in a LEFT JOIN.
+    """
+    match select.source:
+        case ir.Join(
+            ir.JoinKind.LEFT,
+            left,
+            ir.Derived(ir.Select(items, _, _, keys) as groups, alias) as rows,
+            on,
+        ) if keys:
+            pass
+        case _:
+            return None
+    if groups.sets is not None or select.group_by is not None or any(True for _ in ir.windows_of(select)):
+        return None
+    named = {item.name: item.expr for item in items}
+    ties = [_tie(part, alias, named) for part in conjuncts(on)]
+    tied = [tie for tie in ties if tie is not None]
+    if len(tied) < len(ties) or {key for _, key in tied} != set(keys):
+        return None
+    names = {item.expr: item.name for item in reversed(items)}
+    inside = tuple((outer, ir.ColumnRef(alias, names[key], key.type)) for outer, key in tied)
+    columns = tuple(dict.fromkeys(_read(select, alias)))
+    return RowJoin(left, rows, inside, columns) if columns else None
+
+
+def first_rows(join: ir.Join) -> FirstRows | None:
+    """The first rows of each partition that a join ties to a row by all that the partition is of; or None."""
+    match join:
+        case ir.Join(
+            ir.JoinKind.INNER | ir.JoinKind.LEFT as kind,
+            _,
+            ir.Derived(
+                ir.Select(
+                    items,
+                    group_by=None,
+                    distinct=False,
+                    qualify=ir.Call(
+                        "le",
+                        (
+                            ir.Window(ir.WindowFunction.ROW_NUMBER, (), partition, order),
+                            ir.Literal(int() as count),
+                        ),
+                    ),
+                ) as block,
+                alias,
+            ),
+            on,
+        ):
+            pass
+        case _:
+            return None
+    named = {item.name: item.expr for item in items}
+    ties = [_tie(part, alias, named) for part in conjuncts(on)]
+    tied = [tie for tie in ties if tie is not None]
+    if len(tied) < len(ties) or {key for _, key in tied} != set(partition):
+        return None
+    whole = replace(block, qualify=None)
+    return FirstRows(whole, alias, tuple(tied), order, count, kind is ir.JoinKind.LEFT)
 
 
 def scalar_join(select: ir.Select) -> ScalarJoin | None:

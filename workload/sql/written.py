@@ -13,14 +13,16 @@ from typing import assert_never
 from workload import query as ir
 from workload.scenario import Definition, Scenario
 from workload.sql.dialect import Dialect
-from workload.sql.memberships import comparison_of, groups_of
+from workload.sql.memberships import with_groups
 from workload.sql.render import render_query
-from workload.sql.scalars import ScalarJoin, scalar_join
+from workload.sql.scalars import first_rows, row_join, scalar_join
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
-from workload.sql.written_sets import written_sets
+from workload.sql.written_sets import grouping_id, written_sets
 from workload.sql.written_style import Style
-from workload.types import BOOLEAN
+from workload.sql.written_subqueries import mark, membership, row_value, scalar, tied_rows
+from workload.sql.written_window import names_of_windows, window_clause
+from workload.types import TINYINT
 
 Names = Mapping[str, Collection[str]]
 """Relation -> the names of its columns."""
@@ -147,18 +149,17 @@ class _Writer:
         return text + (f" {words('OFFSET')} {limited.offset}" if limited.offset else "")
 
     def select(self, select: ir.Select) -> str:
-        conditions: list[str] = []
+        joins: list[ir.Join] = []
         while isinstance(select.source, ir.Join) and select.source.kind in ir.MEMBERSHIP:
             if isinstance(select.source.right, ir.Join | ir.Exploded) or not self.style.chance(75):
                 break
-            conditions.append(self.membership(select.source))
+            joins.append(select.source)
             select = replace(select, source=select.source.left)
-        values: Mapping[ir.Expr, Written] = {}
-        found = None if conditions else scalar_join(select)
-        if found is not None and self.style.chance(75):
-            values = {column: self.scalar(found, value) for column, value in found.values.items()}
-            values = {**values, **{mark: self.mark(found, mark) for mark in found.marks}}
-            select = replace(select, source=found.left)
+        merged = with_groups(select, joins) if joins and self.style.chance(60) else None
+        if merged is not None:
+            select, joins = merged
+        conditions = [membership(self, join) for join in joins]
+        select, values = (select, {}) if joins else self.values(select)
         # Without a qualifier a name of two relations would be ambiguous.
         place = place_in_list(select) if self.style.chance(60) else None
         source, views = self.with_views(select.source, in_list=place is not None)
@@ -169,7 +170,11 @@ class _Writer:
             **values,
             **{key: once.written(key) for key in select.group_by or () if isinstance(key, ir.Call)},
         }
-        clause = Clause(self.style, single and self.style.chance(60), known)
+        bare = single and self.style.chance(60)
+        sets, groupings = self.sets(select, Clause(self.style, bare, known))
+        known = {**known, **groupings}
+        windows = names_of_windows(self.style, ir.windows_of(select))
+        clause = Clause(self.style, bare, known, windows)
         distinct = "DISTINCT " if select.distinct else ""
         items = ", ".join(self.items(select, clause, place))
         parts = [
@@ -177,85 +182,65 @@ class _Writer:
             f"{self.style.words('FROM')} {source}",
             *views,
         ]
-        if select.where is not None and conditions:
-            last, own = self.style.chance(50), clause.operand(select.where, Level.AND)
-            conditions = [*conditions, own] if last else [own, *conditions]
-        elif select.where is not None:
-            conditions.append(clause.text(select.where))
-        if conditions:
-            parts.append(f"{self.style.words('WHERE')} {self.style.words(' AND ').join(conditions)}")
-        if select.group_by and select.sets is not None:
-            parts.append(
-                f"{self.style.words('GROUP BY')} {written_sets(clause, select.group_by, select.sets)}"
-            )
+        where = self.conditions(clause, select.where, [] if merged else conditions)
+        if where:
+            parts.append(f"{self.style.words('WHERE')} {where}")
+        if sets:
+            parts.append(f"{self.style.words('GROUP BY')} {sets}")
         elif select.group_by:
             parts.append(f"{self.style.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
-        if select.having is not None:
-            # In HAVING a name without a qualifier may stand for an output.
-            having = Clause(self.style, False, {**known, **self.aliased(select)})
-            parts.append(f"{self.style.words('HAVING')} {having.text(select.having)}")
+        # In HAVING a name without a qualifier may stand for an output.
+        having = Clause(self.style, False, {**known, **self.aliased(select)})
+        kept = self.conditions(having, select.having, conditions if merged else [])
+        if kept:
+            parts.append(f"{self.style.words('HAVING')} {kept}")
+        if windows:
+            parts.append(window_clause(Clause(self.style, bare, known), windows, ir.windows_of(select)))
         if select.qualify is not None:
-            qualify = Clause(self.style, False, {**known, **self.aliased(select)})
+            qualify = Clause(self.style, False, {**known, **self.aliased(select)}, windows)
             parts.append(f"{self.style.words('QUALIFY')} {qualify.text(select.qualify)}")
         text = parts[0]
         for part in parts[1:]:
             text += self.style.gap() + part
         return text
 
-    def membership(self, join: ir.Join) -> str:
-        """Returns a semi or anti join as a condition of WHERE: EXISTS, or IN where a comparison allows it."""
-        words, clause = self.style.words, Clause(self.style, False)
-        assert join.on is not None, "only CROSS has no condition"
-        negation, from_ = ("NOT " if join.kind is ir.JoinKind.ANTI else ""), words("FROM")
-        groups = groups_of(join)
-        if groups is not None and self.style.chance(60):
-            return f"{words(negation + 'EXISTS')} ({self.groups(groups)})"
-        right = self.relation(join.right)
-        compared = comparison_of(join)
-        if compared is None or not self.style.chance(70):
-            selected = self.style.choices.choice(("1", "*", "NULL"))
-            query = f"{words('SELECT')} {selected} {from_} {right} {words('WHERE')} {clause.text(join.on)}"
-            return f"{words(negation + 'EXISTS')} ({query})"
-        query = f"{words('SELECT')} {clause.text(compared.theirs)} {from_} {right}"
-        if compared.rest is not None:
-            query += f" {words('WHERE')} {clause.text(compared.rest)}"
-        return f"{clause.operand(compared.mine, Level.COMPARISON)} {words(negation + 'IN')} ({query})"
+    def conditions(self, clause: Clause, own: ir.Expr | None, others: list[str]) -> str:
+        """Returns a condition and others that are written already, joined by AND; nothing for none."""
+        if own is None:
+            return self.style.words(" AND ").join(others)
+        if not others:
+            return clause.text(own)
+        text = clause.operand(own, Level.AND)
+        return self.style.words(" AND ").join([*others, text] if self.style.chance(50) else [text, *others])
 
-    def groups(self, groups: ir.Select) -> str:
-        """Returns a query whose groups are tied to a row outside by its WHERE and HAVING."""
-        words, once = self.style.words, Clause(self.style, False)
-        assert groups.group_by is not None, "it has groups"
-        # Spark finds a computed key in HAVING only if it is written alike there.
-        known: Mapping[ir.Expr, Written] = {
-            key: once.written(key) for key in groups.group_by if isinstance(key, ir.Call)
+    def values(self, select: ir.Select) -> tuple[ir.Select, Mapping[ir.Expr, Written]]:
+        """Returns a block without the join that subqueries stand for, and what they say of its columns."""
+        row = row_join(select) if self.style.chance(25) else None
+        if row is not None:
+            read: dict[ir.Expr, Written] = {each: row_value(self, row, each) for each in row.columns}
+            return replace(select, source=row.left), read
+        found = scalar_join(select)
+        if found is None or not self.style.chance(75):
+            return select, {}
+        values = {column: scalar(self, found, value) for column, value in found.values.items()}
+        marks: dict[ir.Expr, Written] = {test: mark(self, found, test) for test in found.marks}
+        return replace(select, source=found.left), {**values, **marks}
+
+    def sets(self, select: ir.Select, clause: Clause) -> tuple[str, Mapping[ir.Expr, Written]]:
+        """Returns the grouping sets of a block, if any, and what stands for GROUPING of a key."""
+        if not select.group_by or select.sets is None:
+            return "", {}
+        text, order = written_sets(clause, select.group_by, select.sets)
+        if not self.style.chance(40):
+            return text, {}
+        texts = [clause.text(select.group_by[place]) for place in order]
+        return text, {
+            ir.Grouping(select.group_by[key], TINYINT): (
+                grouping_id(self.style, place, texts),
+                Level.PRIMARY,
+            )
+            for place, key in enumerate(order)
         }
-        clause = Clause(self.style, False, known)
-        keys = ", ".join(map(clause.text, groups.group_by))
-        selected = self.style.choices.choice(("1", keys, "NULL"))
-        text = f"{words('SELECT')} {selected} {words('FROM')} {self.source(groups.source)}"
-        if groups.where is not None:
-            text += f" {words('WHERE')} {clause.text(groups.where)}"
-        text += f" {words('GROUP BY')} {keys}"
-        return text if groups.having is None else f"{text} {words('HAVING')} {clause.text(groups.having)}"
-
-    def mark(self, join: ScalarJoin, mark: ir.Call) -> Written:
-        """Returns EXISTS or NOT EXISTS for a test whether a row has a group."""
-        exists = self.style.words("EXISTS" if mark.function == "is_not_null" else "NOT EXISTS")
-        return f"{exists} {self.inside(join, self.style.choices.choice(('1', '*', 'NULL')))}", Level.NOT
-
-    def scalar(self, join: ScalarJoin, value: ir.Expr) -> Written:
-        """Returns the subquery that gives one value of a join."""
-        return self.inside(join, Clause(self.style, False).text(value)), Level.PRIMARY
-
-    def inside(self, join: ScalarJoin, selected: str) -> str:
-        words, clause = self.style.words, Clause(self.style, False)
-        text = f"{words('SELECT')} {selected} {words('FROM')} {self.source(join.inner.source)}"
-        ties = (ir.Call("eq", (key, outer), BOOLEAN) for outer, key in join.ties)
-        conditions = [clause.operand(tie, Level.AND) for tie in ties]
-        if join.inner.where is not None:
-            conditions.append(clause.operand(join.inner.where, Level.AND))
-        where = f" {words('WHERE')} {words(' AND ').join(conditions)}" if conditions else ""
-        return f"({text}{where})"
 
     def keys(self, select: ir.Select, keys: tuple[ir.Expr, ...], clause: Clause) -> str:
         items = [item.expr for item in select.items]
@@ -372,6 +357,9 @@ class _Writer:
         return f" ({', '.join(_outputs(query))})" if self.style.chance(8) else ""
 
     def join(self, join: ir.Join) -> str:
+        first = first_rows(join)
+        if first is not None and self.style.chance(75):
+            return f"{self.relation(join.left)} {tied_rows(self, first)}"
         left, right = self.relation(join.left), self.relation(join.right)
         if isinstance(join.right, ir.Join | ir.Exploded):
             right = f"({right})"

@@ -43,7 +43,7 @@ def place_in_list(select: ir.Select) -> int | None:
     Nothing but these outputs may read the elements, and all of them stand side by side.
     """
     node = select.source
-    if not isinstance(node, ir.Exploded) or select.group_by is not None:
+    if not isinstance(node, ir.Exploded) or select.group_by is not None or any(ir.windows_of(select)):
         return None
     tops = [item.expr for item in select.items] + ([] if select.where is None else [select.where])
     read = [

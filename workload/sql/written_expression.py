@@ -16,7 +16,7 @@ from workload.sql.implied import with_implied
 from workload.sql.written_aggregates import written_form
 from workload.sql.written_literal import written_literal
 from workload.sql.written_style import Style
-from workload.sql.written_window import written_window
+from workload.sql.written_window import Names, written_window
 from workload.types import BOOLEAN
 
 
@@ -76,12 +76,13 @@ PREDICATES: Mapping[str, str] = {
 class Clause:
     """Writes the expressions of one clause. `bare`: columns without the name of their relation.
 
-    `known`: expressions that are written already.
+    `known`: expressions that are written already. `windows`: the names that WINDOW gives.
     """
 
     style: Style
     bare: bool
     known: Mapping[ir.Expr, Written] = field(default_factory=dict)
+    windows: Names = field(default_factory=dict)
 
     def item(self, item: ir.Item) -> str:
         expr = item.expr

@@ -60,7 +60,7 @@ def test_what_is_new_is_refreshed_and_read_by_what_follows(scenarios: list[Scena
         )
     assert refreshed > 60
     assert readers > 10
-    assert changed_views > 5
+    assert changed_views > 3
 
 
 def test_an_engine_without_drops_keeps_the_first_ones(scenarios: list[Scenario]) -> None:

@@ -1,0 +1,136 @@
+"""Subqueries in Spark's SQL as people write them: EXISTS and IN, values of one row, LATERAL."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from workload import query as ir
+from workload.sql.memberships import Comparison, comparison_of, groups_of
+from workload.sql.scalars import FirstRows, RowJoin, ScalarJoin
+from workload.sql.written_expression import Clause, Level, Written
+from workload.sql.written_style import Style
+from workload.sql.written_window import written_key
+from workload.types import BOOLEAN
+
+
+class WritesQueries(Protocol):
+    """What writes the blocks of a query and their FROM clauses."""
+
+    @property
+    def style(self) -> Style:
+        """The style in which it writes."""
+        ...
+
+    def source(self, relation: ir.Relation) -> str:
+        """Returns a FROM clause."""
+        ...
+
+    def relation(self, relation: ir.Relation) -> str:
+        """Returns one relation of a FROM clause."""
+        ...
+
+
+def membership(writer: WritesQueries, join: ir.Join) -> str:
+    """Returns a semi or anti join as a condition: EXISTS, or IN where a comparison allows it."""
+    words, clause = writer.style.words, Clause(writer.style, False)
+    assert join.on is not None, "only CROSS has no condition"
+    negation, from_ = ("NOT " if join.kind is ir.JoinKind.ANTI else ""), words("FROM")
+    found = groups_of(join)
+    if found is not None and writer.style.chance(60):
+        return f"{words(negation + 'EXISTS')} ({_groups(writer, found)})"
+    right = writer.relation(join.right)
+    compared = comparison_of(join)
+    if compared is None or not writer.style.chance(70):
+        selected = writer.style.choices.choice(("1", "*", "NULL"))
+        query = f"{words('SELECT')} {selected} {from_} {right} {words('WHERE')} {clause.text(join.on)}"
+        return f"{words(negation + 'EXISTS')} ({query})"
+    pairs, rest = _tuple(writer.style, join, compared)
+    theirs = ", ".join(clause.text(pair.theirs) for pair in pairs)
+    query = f"{words('SELECT')} {theirs} {from_} {right}"
+    if rest is not None:
+        query += f" {words('WHERE')} {clause.text(rest)}"
+    if len(pairs) > 1:
+        mine = f"({', '.join(clause.text(pair.mine) for pair in pairs)})"
+    else:
+        mine = clause.operand(compared.mine, Level.COMPARISON)
+    return f"{mine} {words(negation + 'IN')} ({query})"
+
+
+def _tuple(style: Style, join: ir.Join, first: Comparison) -> tuple[list[Comparison], ir.Expr | None]:
+    """Returns the comparisons that IN says, in some cases of several columns, and the other conditions."""
+    pairs, rest = [first], first.rest
+    while rest is not None and style.chance(60):
+        more = comparison_of(ir.Join(join.kind, join.left, join.right, rest))
+        if more is None:
+            break
+        pairs, rest = [*pairs, more], more.rest
+    return pairs, rest
+
+
+def _groups(writer: WritesQueries, groups: ir.Select) -> str:
+    """Returns a query whose groups are tied to a row outside by its WHERE and HAVING."""
+    words, once = writer.style.words, Clause(writer.style, False)
+    assert groups.group_by is not None, "it has groups"
+    # Spark finds a computed key in HAVING only if it is written alike there.
+    known: dict[ir.Expr, Written] = {
+        key: once.written(key) for key in groups.group_by if isinstance(key, ir.Call)
+    }
+    clause = Clause(writer.style, False, known)
+    keys = ", ".join(map(clause.text, groups.group_by))
+    selected = writer.style.choices.choice(("1", keys, "NULL"))
+    text = f"{words('SELECT')} {selected} {words('FROM')} {writer.source(groups.source)}"
+    if groups.where is not None:
+        text += f" {words('WHERE')} {clause.text(groups.where)}"
+    text += f" {words('GROUP BY')} {keys}"
+    return text if groups.having is None else f"{text} {words('HAVING')} {clause.text(groups.having)}"
+
+
+def mark(writer: WritesQueries, join: ScalarJoin, test: ir.Call) -> Written:
+    """Returns EXISTS or NOT EXISTS for a test whether a row has a group."""
+    exists = writer.style.words("EXISTS" if test.function == "is_not_null" else "NOT EXISTS")
+    return f"{exists} {_inside(writer, join, writer.style.choices.choice(('1', '*', 'NULL')))}", Level.NOT
+
+
+def scalar(writer: WritesQueries, join: ScalarJoin, value: ir.Expr) -> Written:
+    """Returns the subquery that gives one value of a join."""
+    return _inside(writer, join, Clause(writer.style, False).text(value)), Level.PRIMARY
+
+
+def _inside(writer: WritesQueries, join: ScalarJoin, selected: str) -> str:
+    words = writer.style.words
+    text = f"{words('SELECT')} {selected} {words('FROM')} {writer.source(join.inner.source)}"
+    return f"({text}{_where(writer.style, join.ties, join.inner.where)})"
+
+
+def _where(style: Style, ties: tuple[tuple[ir.Expr, ir.Expr], ...], where: ir.Expr | None) -> str:
+    """Returns the WHERE clause that ties rows to a row outside, after a blank; nothing for no condition."""
+    clause = Clause(style, False)
+    conditions: list[ir.Expr] = [ir.Call("eq", (key, outer), BOOLEAN) for outer, key in ties]
+    both = [*conditions, *([] if where is None else [where])]
+    texts = [clause.operand(each, Level.AND) for each in both]
+    return f" {style.words('WHERE')} {style.words(' AND ').join(texts)}" if texts else ""
+
+
+def row_value(writer: WritesQueries, join: RowJoin, column: ir.ColumnRef) -> Written:
+    """Returns the subquery that reads a column of the one row that is tied to the row outside."""
+    words = writer.style.words
+    selected = Clause(writer.style, False).text(column)
+    text = f"{words('SELECT')} {selected} {words('FROM')} {writer.relation(join.rows)}"
+    return f"({text}{_where(writer.style, join.ties, None)})", Level.PRIMARY
+
+
+def tied_rows(writer: WritesQueries, first: FirstRows) -> str:
+    """Returns LATERAL with the first rows, in an order, of those that are tied to a row outside."""
+    style, clause = writer.style, Clause(writer.style, False)
+    words = style.words
+    items = ", ".join(map(clause.item, first.block.items))
+    text = f"{words('SELECT')} {items} {words('FROM')} {writer.source(first.block.source)}"
+    text += _where(style, first.ties, first.block.where)
+    text += f" {words('ORDER BY')} {', '.join(written_key(clause, key) for key in first.order)}"
+    text += f" {words('LIMIT')} {first.count}"
+    if first.padded:
+        joined, on = style.choices.choice(("LEFT JOIN", "LEFT OUTER JOIN")), " ON TRUE"
+    else:
+        joined, on = style.choices.choice(("JOIN", "INNER JOIN", "CROSS JOIN")), ""
+    as_ = words("AS ") if style.chance(60) else ""
+    return f"{words(joined + ' LATERAL')} ({text}) {as_}{style.alias(first.alias)}{words(on)}"
