@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from oracle.errors import OracleError
 from shrink import Shrunk, shrink
 from shrink.registry import all_reductions
 from shrink.search import key_of
-from workload.results import Outcome, OutcomeClass
+from workload.results import Check, Outcome, OutcomeClass
 from workload.scenario import Scenario
 from workload.types import Row
 
@@ -58,8 +59,19 @@ class Progress:
 
 
 def same_class(first: Outcome, second: Outcome) -> bool:
-    """Whether two outcomes have the same class and the same first failed check."""
-    return (first.outcome, first.killer) == (second.outcome, second.killer)
+    """Whether two outcomes have the same class and the same first failed check; refusals, for one reason."""
+    return (first.outcome, first.killer, _refusal(first)) == (second.outcome, second.killer, _refusal(second))
+
+
+def _refusal(outcome: Outcome) -> str:
+    """Returns why an engine refused a definition, without names and numbers; nothing for other failures.
+
+    A smaller definition may be refused for a reason of its own, such as an array without elements.
+    """
+    if outcome.killer is not Check.REFRESH_MODE:
+        return ""
+    reason = next(finding.message for finding in outcome.findings if finding.check is Check.REFRESH_MODE)
+    return re.sub(r"\w*\d\w*", "_", reason)
 
 
 def smallest(
@@ -96,7 +108,7 @@ def smallest(
         return shrink(progress.scenario, fails, attempts=most, reductions=REDUCTIONS, tried=frozenset(tried))
 
     small = search(progress.tried_for_check, lambda candidate: same_class(outcome, candidate), attempts)
-    if outcome.outcome is OutcomeClass.PRODUCT_FAILURE and small.complete:
+    if outcome.outcome is OutcomeClass.PRODUCT_FAILURE and small.complete and not _refusal(outcome):
         most = max(attempts - small.attempts, int(attempts * CANONICAL_SHARE))
         small = search(progress.tried_for_class, lambda candidate: candidate.outcome is outcome.outcome, most)
     minimal = small.complete and not stop()

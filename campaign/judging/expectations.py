@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from generators.coverage import operators
 from workload.dml import Delete, Dml, Merge, Optimize, Replace, Restore, Truncate, Update
-from workload.query import ColumnRef, Query, names_read
+from workload.query import ColumnRef, Named, Query, RowSource, With, inputs, names_read
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
 from workload.trace import Action
 
@@ -45,6 +45,10 @@ SUPPORTED = frozenset(
 Its own set on purpose: an operator that disappears from the engine's registry must not disappear here.
 """
 
+
+MOST_NESTED = 32
+"""How deep a query may be nested that the engine must take: of deeper ones it may refuse to keep changes, as
+its plans have a greatest depth, which its documentation gives."""
 
 KEEPING = Update | Delete | Merge | Truncate | Restore | Optimize
 """Statements that keep the identities of all rows if the rows are the same after them. RESTORE may bring back
@@ -150,6 +154,27 @@ class SourceHistory:
             for at in times
             if (statements := self.statements(frozenset({table}), at - 1, at))
         )
+
+
+def nesting(scenario: Scenario, query: Query) -> int:
+    """How many blocks, joins and set operations stand inside one another, those of views included."""
+
+    def depth(node: RowSource, known: Mapping[str, int]) -> int:
+        match node:
+            case Named(name, _):
+                return 1 + known.get(name, 0)
+            case With(ctes, body):
+                for cte in ctes:
+                    known = {**known, cte.name: depth(cte.query, known)}
+                return 1 + depth(body, known)
+            case _:
+                return 1 + max((depth(part, known) for part in inputs(node)), default=0)
+
+    views: dict[str, int] = {}
+    for each in scenario.definitions:
+        if isinstance(each, View):
+            views[each.name] = depth(each.query, views)
+    return depth(query, views)
 
 
 def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:

@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from campaign.judging import states
-from campaign.judging.expectations import SUPPORTED, SourceHistory, incremental_due, operators_of
+from campaign.judging.expectations import (
+    MOST_NESTED,
+    SUPPORTED,
+    SourceHistory,
+    incremental_due,
+    nesting,
+    operators_of,
+)
 from campaign.judging.not_checked import not_checked
 from campaign.judging.probes import with_probes
 from campaign.judging.recording import RECORDING, Recording
@@ -149,9 +156,15 @@ class Judgement:
     def _admission_due(self, name: str) -> bool:
         """Whether the engine must take a definition, in the mode that it asks for."""
         definition = self.scenario.definition(name)
+        if self._is_deep(name):
+            return False
         if isinstance(definition, DynamicTable) and definition.mode is RefreshMode.INCREMENTAL:
             return self._incremental_due(name)
         return operators_of(self.scenario, definition.query) <= SUPPORTED
+
+    def _is_deep(self, name: str) -> bool:
+        """Whether a definition is nested so deep that the engine may rightly refuse to maintain changes."""
+        return nesting(self.scenario, self.scenario.definition(name).query) > MOST_NESTED
 
     def _types_of(self, name: str) -> list[SqlType]:
         return [column.type for column in self.truth.columns(name)]
@@ -162,7 +175,7 @@ class Judgement:
         self.checks += 1
         self.incremental[event.name] = event.incremental
         due = self._incremental_due(event.name)
-        if due != event.incremental:
+        if due != event.incremental and not (due and self._is_deep(event.name)):
             mode = "INCREMENTAL" if event.incremental else f"FULL ({event.reason})"
             message = f"{event.name} came out {mode}; {'INCREMENTAL' if due else 'FULL'} was due"
             self._find(Check.REFRESH_MODE, event.name, event.step, message)

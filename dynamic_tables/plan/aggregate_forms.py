@@ -207,8 +207,8 @@ def is_over_a_group(node: exp.Expr) -> bool:
     while isinstance(above, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         above = above.parent
     # A window of the WINDOW clause has nothing before OVER.
-    named = isinstance(above, exp.Window) and above.this is not None
-    before_over = named and any(node is part for part in above.this.walk())
+    before = above.this if isinstance(above, exp.Window) and above.this is not None else exp.Null()
+    before_over = any(node is part for part in before.walk())
     return isinstance(node, AGGREGATE_SYNTAX) and not before_over
 
 

@@ -48,8 +48,8 @@ from dynamic_tables.plan.types import BOOLEAN, common_of
 MAX_SCANS = 500
 """Most relations that a query may read after views and CTEs are expanded; each use of a view counts."""
 
-MAX_DEPTH = 50
-"""Most operators above one another. Plans are walked recursively, and Spark does the same on less stack."""
+MAX_DEPTH = 60
+"""Most operators above one another. Plans are walked recursively, and 75 are too deep for Python's stack."""
 
 
 def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) -> BoundQuery:

@@ -196,7 +196,7 @@ class Scalars:
         return self._beside(plan, groups, ties, value, single_row)
 
     def _nested(self, plan: Plan, rows: Tied, column: Col, *, one: bool) -> tuple[Plan, exp.Column]:
-        """Joins the rows of a query with a value that no MAX takes, such as an array, if surely one is tied."""
+        """Joins rows with a value that no MAX takes, such as an array, if at most one is tied to each."""
         if not (one and rows.ties):
             raise UnsupportedError(f"scalar subquery of type {column.type}", "write it as a join")
         keys = {key.name: Col(self.queries.names.fresh(key.name), key.type) for key in rows.keys}

@@ -58,6 +58,9 @@ QUERIES = (
     *(f"SELECT k, a, {value} AS v FROM r" for value in VALUES),
     "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING EXISTS (SELECT 1 FROM s WHERE s.k = r.k)",
     "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING k IN (SELECT b FROM s) OR COUNT(*) > 2",
+    "SELECT k AS x, COUNT(*) AS n FROM r GROUP BY x HAVING k IN (SELECT b FROM s)",
+    "SELECT k, EXISTS (SELECT 1 FROM s WHERE s.b = r.k) AS e, SUM(a) AS n FROM r GROUP BY ALL",
+    "SELECT a AS k, RANK() OVER w AS n FROM r WINDOW w AS (ORDER BY d) QUALIFY RANK() OVER w > 1",
     "SELECT k, a, COUNT(*) AS n FROM r GROUP BY 1, a "
     "HAVING NOT EXISTS (SELECT 1 FROM s WHERE s.b > r.k + r.a)",
     "SELECT k, EXISTS (SELECT 1 FROM s WHERE s.b = r.k) AS e, SUM(a) AS n FROM r GROUP BY k",

@@ -195,7 +195,12 @@ class _Writer:
         if kept:
             parts.append(f"{self.style.words('HAVING')} {kept}")
         if windows:
-            parts.append(window_clause(Clause(self.style, bare, known), windows, ir.windows_of(select)))
+            # Spark reads a name of WINDOW in QUALIFY as an output, too.
+            parts.append(
+                window_clause(
+                    Clause(self.style, bare and select.qualify is None, known), windows, ir.windows_of(select)
+                )
+            )
         if select.qualify is not None:
             qualify = Clause(self.style, False, {**known, **self.aliased(select)}, windows)
             parts.append(f"{self.style.words('QUALIFY')} {qualify.text(select.qualify)}")

@@ -20,7 +20,7 @@ from campaign.failures.fingerprint import FAMILIES, fingerprint
 from campaign.failures.ignore import IgnoreRule, IgnoreRules
 from campaign.failures.report import ShrinkBudget
 from campaign.failures.shrinkers import ShrinkTask, _result, reduced_in, shrinkers
-from campaign.failures.triage import Progress, Reduced, replayed, smallest
+from campaign.failures.triage import Progress, Reduced, replayed, same_class, smallest
 from campaign.faults import plant
 from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
@@ -38,7 +38,7 @@ from shrink import Size, size
 from tests.in_memory import in_memory
 from workload.dml import Delete, Insert
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
-from workload.results import Check, OutcomeClass, RunSummary
+from workload.results import Check, Finding, Outcome, OutcomeClass, RunSummary
 from workload.run_verdict import Decision, run_verdict
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
@@ -304,3 +304,15 @@ def imports_of(script: str) -> set[str]:
             case ast.ImportFrom(module):
                 names.add(module or "")
     return {name.split(".")[0] for name in names}
+
+
+def refused(reason: str) -> Outcome:
+    message = f"d1 was refused: {reason}"
+    finding = Finding(check=Check.REFRESH_MODE, table="d1", step=0, timestamp=20, message=message)
+    return Outcome(scenario="refused", outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
+
+
+def test_a_definition_refused_for_another_reason_is_another_failure() -> None:
+    first = refused("unsupported: scalar subquery of x2")
+    assert same_class(first, refused("unsupported: scalar subquery of x4"))
+    assert not same_class(first, refused("array is not defined for ()"))

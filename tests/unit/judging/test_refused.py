@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from campaign.judging.expectations import nesting
 from campaign.lanes.spec import LaneSpec
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError
-from tests.ir import columns, named, select, table
+from tests.ir import columns, derived, named, select, table
 from workload.dml import Insert
+from workload.query import Cte, With
 from workload.results import Outcome, OutcomeClass
 from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
 from workload.types import INT, STRING, map_of
@@ -51,3 +53,27 @@ def test_incremental_over_a_map_is_refused_rightly() -> None:
     query = select({"a": columns(M)["a"]}, named("m"))
     assert judged(DynamicTable("d", query, RefreshMode.INCREMENTAL)).outcome is OutcomeClass.UNSUPPORTED
     assert judged(DynamicTable("d", query)).outcome is OutcomeClass.PASSED
+
+
+def nested(levels: int) -> DynamicTable:
+    query = COPY
+    for level in range(levels):
+        query = select({"a": columns(R, f"t{level}")["a"]}, derived(query, f"t{level}"))
+    return DynamicTable("d", query)
+
+
+@pytest.mark.parametrize(("levels", "outcome"), [(3, "PRODUCT_FAILURE"), (40, "UNSUPPORTED")])
+def test_a_query_of_very_many_blocks_may_be_refused(
+    levels: int, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Account, "create_dynamic_table", refusing)
+    assert judged(nested(levels)).outcome is OutcomeClass[outcome]
+
+
+def test_blocks_of_views_and_ctes_count() -> None:
+    view = View("v", nested(10).query)
+    reading = select({"a": columns(R, "v")["a"]}, named("v"))
+    scenario = Scenario("nested", (R,), (view, DynamicTable("d", reading)), ())
+    assert nesting(scenario, reading) == 2 + nesting(scenario, view.query)
+    through_a_cte = With((Cte("c", reading),), select({"a": columns(R, "c")["a"]}, named("c")))
+    assert nesting(scenario, through_a_cte) == 3 + nesting(scenario, reading)

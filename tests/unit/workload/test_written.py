@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tests.ir import agg, call, columns, count_star, derived, join, named, select, table
-from workload.query import JoinKind, Query
+from tests.ir import agg, call, columns, count_star, derived, join, named, select, table, window
+from workload.query import Expr, Frame, FrameUnit, Grouping, JoinKind, Query
 from workload.schema import Column
 from workload.sql import written_query
-from workload.types import BIGINT, INT
+from workload.types import BIGINT, DATE, INT, TINYINT
 
 NAMES = {"r": ["k", "a"], "s": ["k", "b"]}
 r, s = columns(table("r", k=INT, a=INT)), columns(table("s", k=INT, b=INT))
@@ -63,3 +63,89 @@ def test_a_scalar_subquery_may_be_tied_by_an_inequality() -> None:
     assert re.search(r"\(select sum\(s\.b\) from s where s\.k <= r\.k\)", written)
     other = replace(query, source=replace(beside, on=call("same", r["a"], sums["x"])))
     assert "(select sum(s.b)" not in re.sub(r"[`\s]+", " ", texts(other, NAMES))
+
+
+def found(pattern: str, query: Query, names: dict[str, list[str]] = NAMES) -> bool:
+    """Whether some style of the query has a text like that, blanks and quotes aside."""
+    return re.search(pattern, re.sub(r"[`\s]+", " ", texts(query, names))) is not None
+
+
+def test_windows_that_are_alike_may_have_one_name() -> None:
+    order = [r["k"], r["a"]]
+    items: dict[str, Expr] = {
+        "k": r["k"],
+        "n": window("row_number", order=order),
+        "m": window("rank", order=order),
+    }
+    query = select(items, named("r"))
+    assert found(r"row_number\(\) over w0 .*rank\(\) over \(?w0\)?.* from r window w0 as \(order by", query)
+    other = {**items, "m": window("rank", partition=[r["a"]], order=order)}
+    assert found(r"over w0 .*over w1 .*window w0 as .*, w1 as \(partition by", select(other, named("r")))
+
+
+def test_days_of_a_frame_may_be_an_interval() -> None:
+    t, names = columns(table("t", d=DATE, a=INT)), {"t": ["d", "a"]}
+    days = Frame(FrameUnit.RANGE, -2, 0)
+    summed = window("SUM", t["a"], order=[t["d"]], frame=days)
+    assert found(
+        r"range interval '?2'? days? preceding", select({"n": summed}, named("t")), {"t": ["d", "a"]}
+    )
+    rows = replace(summed, frame=Frame(FrameUnit.ROWS, -2, 0))
+    assert not found("interval", select({"n": rows}, named("t")), names)
+
+
+def test_grouping_may_be_a_bit_of_grouping_id() -> None:
+    grouping = Grouping(r["k"], TINYINT)
+    block = select({"k": r["k"], "g": grouping}, named("r"), group_by=[r["k"], r["a"]])
+    query = replace(block, sets=((0, 1), (0,), ()))
+    assert found(r"cast\(if\(grouping_id\((k, a|r\.k, r\.a)?\) >= 2, 1, 0\) as tinyint\)", query)
+    lowest = replace(block, items=(*block.items[:1], replace(block.items[1], expr=Grouping(r["a"], TINYINT))))
+    assert found(r"grouping_id\((k, a)?\) % 2", replace(lowest, sets=((0, 1), (0,), ())))
+
+
+def test_in_may_compare_several_columns() -> None:
+    pairs = call("eq", r["k"], s["k"]), call("eq", r["a"], s["b"])
+
+    def members(kind: JoinKind, first: Expr, second: Expr) -> Query:
+        return select({"k": r["k"]}, join(kind, named("r"), named("s"), call("and", first, second)))
+
+    assert found(r"where \(r\.k, r\.a\) in \(select s\.k, s\.b from s\)", members(JoinKind.SEMI, *pairs))
+    never_false = [call("not", call("is_false", pair)) for pair in pairs]
+    pattern = r"\(r\.k, r\.a\) not in"
+    assert found(rf"{pattern} \(select s\.k, s\.b from s\)", members(JoinKind.ANTI, *never_false))
+    assert not found(pattern, members(JoinKind.ANTI, never_false[0], pairs[1]))
+
+
+SUMS = select({"k": r["k"], "n": agg("SUM", r["a"])}, named("r"), group_by=[r["k"]])
+of_sums = columns((Column("k", INT), Column("n", BIGINT)), "g")
+
+
+def test_groups_whose_keys_are_compared_may_ask_in_having() -> None:
+    on = call("eq", of_sums["k"], s["k"])
+    members = join(JoinKind.ANTI, derived(SUMS, "g"), named("s"), on)
+    query = select({"n": of_sums["n"]}, members, where=call("gt", of_sums["n"], 1))
+    groups = r"select sum\((r\.)?a\) (as )?n from r group by \S+"
+    assert found(rf"{groups} having .*not exists \(select \S+ from s where r\.k", query)
+    of_sum = join(JoinKind.ANTI, derived(SUMS, "g"), named("s"), call("eq", of_sums["n"], s["k"]))
+    assert not found("having", select({"n": of_sums["n"]}, of_sum))
+
+
+def test_the_one_group_of_a_row_may_be_read_by_a_subquery() -> None:
+    beside = join(JoinKind.LEFT, named("s"), derived(SUMS, "g"), call("eq", s["k"], of_sums["k"]))
+    query = select({"b": s["b"], "n": of_sums["n"]}, beside)
+    assert found(r"\(select g\.n from \(select .* group by [^()]+\) (as )?g where g\.k ={1,2} s\.k\)", query)
+    partly = replace(SUMS, group_by=(r["k"], r["a"]))
+    other = select({"n": of_sums["n"]}, replace(beside, right=derived(partly, "g")))
+    assert not found(r"\(select g\.n from \(", other)
+
+
+def test_the_first_rows_of_each_key_may_be_lateral_with_a_limit() -> None:
+    place = window("row_number", partition=[s["k"]], order=[s["b"]])
+    first = replace(select({"k": s["k"], "b": s["b"]}, named("s")), qualify=call("le", place, 2))
+    f = columns((Column("k", INT), Column("b", INT)), "f")
+    beside = join(JoinKind.LEFT, named("r"), derived(first, "f"), call("eq", r["k"], f["k"]))
+    query = select({"a": r["a"], "b": f["b"]}, beside)
+    rows = r"select .* from s where s\.k ={1,2} r\.k order by \S+ (asc |nulls first )?limit 2"
+    assert found(rf"from r left (outer )?join lateral \({rows}\) (as )?f on true", query)
+    of_all = replace(beside, on=call("eq", r["a"], f["b"]))
+    assert not found("lateral", replace(query, source=of_all))
