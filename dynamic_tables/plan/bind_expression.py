@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -13,9 +13,10 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import bound_form, is_form
 from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.bind_window import bind_window
-from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean
-from dynamic_tables.plan.functions import CASE, GROUPING, IN, case_type
+from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, text
+from dynamic_tables.plan.functions import CASE, FIELD, GROUPING, IN, STRUCT, case_type
 from dynamic_tables.plan.literals import beside_dates, binary, integer, literal, suffixed
+from dynamic_tables.plan.nested_types import fields_of, struct_type
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.passed import TypeOf, passed
 from dynamic_tables.plan.refusals import not_admitted
@@ -349,6 +350,50 @@ def _array(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     return call("array", *(args if element is None else (_retype(arg, element) for arg in args)))
 
 
+def _column(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns a column, or a field of one: `r.s.a` is the field a of the column s."""
+    assert isinstance(node, exp.Column), "it is called for columns"
+    try:
+        return binder.resolve(node)
+    except DefinitionError as error:
+        for count in (2, 1):
+            found = _field(binder, node.parts[:count], node.parts[count:])
+            if found is not None:
+                return found
+        raise error from None
+
+
+def _field(binder: ExpressionBinder, column: Sequence[exp.Expr], names: Sequence[exp.Expr]) -> Expr | None:
+    """Returns a field of a column by the names of structs inside one another; None if there is none."""
+    if not names:
+        return None
+    *qualifier, name = (part.copy() for part in column)
+    try:
+        found = binder.resolve(exp.Column(this=name, table=qualifier[0] if qualifier else None))
+    except DefinitionError:
+        return None
+    for each in names:
+        fields = [
+            (field, type_)
+            for field, type_ in fields_of(found.type) or ()
+            if field.lower() == each.name.lower()
+        ]
+        if len(fields) != 1:
+            return None
+        found = Fn(FIELD, (found, text(fields[0][0])), fields[0][1])
+    return found
+
+
+def _struct(binder: ExpressionBinder, node: exp.Expr) -> Expr:
+    """Returns struct or named_struct; sqlglot knows the name that Spark gives to each field."""
+    _only(node, "expressions")
+    if not all(isinstance(part, exp.PropertyEQ) and part.this.name for part in node.expressions):
+        raise not_admitted(node)
+    fields = [(part.this.name, binder.bind(part.expression)) for part in node.expressions]
+    args = tuple(each for name, value in fields for each in (text(name), value))
+    return Fn(STRUCT, args, struct_type(tuple((name, value.type) for name, value in fields)))
+
+
 def _split(binder: ExpressionBinder, node: exp.Expr) -> Expr:
     _only(node, "this", "expression")
     separator = node.expression
@@ -370,7 +415,7 @@ SEPARATORS = frozenset(",;:/_#@!%&=~ -")
 """Texts that `split` takes by themselves in Java, which reads a regular expression there, and in DuckDB."""
 
 SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] = {
-    exp.Column: lambda binder, node: binder.resolve(node),  # type: ignore[arg-type]  # keyed by its class
+    exp.Column: _column,
     exp.Paren: lambda binder, node: binder.bind(node.this),
     exp.Literal: lambda _, node: literal(node),
     exp.HexString: lambda _, node: binary(node),
@@ -393,6 +438,7 @@ SPECIAL: Mapping[type[exp.Expr], Callable[[ExpressionBinder, exp.Expr], Expr]] =
     exp.GroupingId: _grouping,
     exp.Concat: _concat,
     exp.Array: _array,
+    exp.Struct: _struct,
     exp.RegexpSplit: _split,
     exp.Substring: _substring,
     exp.Replace: _replace,

@@ -153,7 +153,10 @@ FUNCTIONS: Mapping[str, Function] = {
 """Functions with a type rule and a text; CASE, IN and CAST are bound and rendered by code."""
 
 FIELD = "field"
-"""A field of a STRUCT: only the engine uses it, for what `explode` and `inline` show of pairs and structs."""
+"""A field of a STRUCT, as a query names it, or as `inline` and `explode` of a MAP show it."""
+
+STRUCT = "struct"
+"""A STRUCT of fields: the arguments are the name and the value of each, by turns."""
 
 MAP_ENTRIES = "map_entries"
 """The pairs of a MAP as an array of structs: only the engine uses it, for `explode` of a map."""

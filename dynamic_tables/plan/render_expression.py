@@ -123,6 +123,8 @@ class ExpressionRenderer:
                 template = fn.args[0]
                 assert isinstance(template, Lit)
                 return f"({str(template.value).format('', *args[1:])})"
+            case functions.STRUCT:
+                return self.dialect.struct_text(list(zip(args[::2], args[1::2], strict=True)), fn.type)
             case functions.FRAME:
                 return self._frame(fn.args[0], args[0])
             case _:

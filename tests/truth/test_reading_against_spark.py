@@ -201,6 +201,10 @@ SELECT a AS y, COUNT(*) AS n FROM r GROUP BY y HAVING a IN (SELECT h FROM u)
 SELECT a, 1 AS one, COUNT(*) AS n FROM r GROUP BY ALL HAVING NOT EXISTS (SELECT 1 FROM u WHERE u.a = r.a)
 SELECT b AS a, RANK() OVER w AS n, MAX(d) OVER (w) AS m FROM r WINDOW w AS (PARTITION BY f ORDER BY a)
 SELECT a, (SELECT x FROM (SELECT a, sort_array(collect_list(h)) x FROM u GROUP BY a) q WHERE q.a = r.a) FROM r
+SELECT q.y.e AS e, y.F FROM (SELECT struct(a AS e, b AS f, d) AS y FROM r) AS q WHERE y.e > 0
+SELECT MAX(y.d) AS m, y.g FROM (SELECT named_struct('d', d, 'g', f) AS y FROM r) GROUP BY y.g
+SELECT q.y.z.e AS e FROM (SELECT named_struct('z', struct(a AS e)) AS y FROM r) AS q
+SELECT a, c.e FROM r LATERAL VIEW OUTER inline(array(struct(a AS e), named_struct('e', a + 1))) c AS e
 SELECT x FROM n UNION ALL SELECT sort_array(collect_set(a)) FROM u GROUP BY z
 SELECT a, b, COUNT(*) AS n FROM r GROUP BY 1, b HAVING a IN (SELECT h FROM u) OR COUNT(*) > 1
 SELECT a, EXISTS (SELECT 1 FROM u WHERE u.h > r.a) AS e, COUNT(*) AS n FROM r GROUP BY a

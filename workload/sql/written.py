@@ -314,12 +314,9 @@ class _Writer:
         if in_list and isinstance(relation, ir.Exploded):
             relation = relation.relation
         while isinstance(relation, ir.Exploded) and self.style.chance(60):
-            views.insert(0, view(self.style, relation, self.array(relation)))
+            views.insert(0, view(Clause(self.style, False), relation))
             relation = relation.relation
         return self.source(relation), views
-
-    def array(self, node: ir.Exploded) -> str:
-        return Clause(self.style, False).text(node.array)
 
     def items(self, select: ir.Select, clause: Clause, place: int | None) -> list[str]:
         """Returns the select list; at `place` a call stands for the outputs that are elements."""
@@ -333,7 +330,7 @@ class _Writer:
     def source(self, relation: ir.Relation) -> str:
         if isinstance(relation, ir.Exploded):
             inner = self.source(relation.relation)
-            return lateral(self.style, relation, inner, self.array(relation), comma=True)
+            return lateral(Clause(self.style, False), relation, inner, comma=True)
         if isinstance(relation, ir.Join) and relation.kind is ir.JoinKind.CROSS and self.style.chance(50):
             right = self.relation(relation.right)
             if isinstance(relation.right, ir.Join | ir.Exploded):
@@ -353,7 +350,7 @@ class _Writer:
                 return self.join(relation)
             case ir.Exploded(inner):
                 text = self.relation(inner)
-                return lateral(self.style, relation, text, self.array(relation), comma=False)
+                return lateral(Clause(self.style, False), relation, text, comma=False)
             case _:
                 assert_never(relation)
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from workload import query as ir
 from workload.sql.written_style import Style
+from workload.sql.written_window import Writes
 
 
-def view(style: Style, node: ir.Exploded, array: str) -> str:
+def view(clause: Writes, node: ir.Exploded) -> str:
     """Returns the LATERAL VIEW that stands for a node, which comes after all joins."""
-    function, outer = _function(style, node, named_outer=style.chance(30))
+    style = clause.style
+    call, outer = _call(clause, node)
     words = style.words(f"LATERAL VIEW {'OUTER ' if outer else ''}")
     columns = ", ".join(node.columns)
     shown = style.choices.choice((f" {style.words('AS')} {columns}", f" {columns}", ""))
-    return f"{words}{style.words(function)}({array}) {style.alias(node.alias)}{shown}"
+    return f"{words}{call} {style.alias(node.alias)}{shown}"
 
 
-def lateral(style: Style, node: ir.Exploded, relation: str, array: str, *, comma: bool) -> str:
+def lateral(clause: Writes, node: ir.Exploded, relation: str, *, comma: bool) -> str:
     """Returns the LATERAL join of a relation with the elements; `comma`: a comma may stand for the join."""
-    function, outer = _function(style, node, named_outer=style.chance(30))
+    style = clause.style
+    call, outer = _call(clause, node)
     if outer:
         joined, on = f" {style.choices.choice(('LEFT JOIN', 'LEFT OUTER JOIN'))} ", " ON TRUE"
     else:
@@ -25,8 +28,8 @@ def lateral(style: Style, node: ir.Exploded, relation: str, array: str, *, comma
         joined, on = ", " if comma and style.chance(50) else style.choices.choice(joins), ""
     as_ = style.words("AS ") if style.chance(60) else ""
     columns = f"({', '.join(node.columns)})" if style.chance(70) else ""
-    call = f"{style.words(function)}({array}) {as_}{style.alias(node.alias)}{columns}"
-    return f"{relation}{style.words(f'{joined}LATERAL ')}{call}{style.words(on)}"
+    called = f"{call} {as_}{style.alias(node.alias)}{columns}"
+    return f"{relation}{style.words(f'{joined}LATERAL ')}{called}{style.words(on)}"
 
 
 def listed(style: Style, node: ir.Exploded, names: list[str], array: str) -> str:
@@ -57,6 +60,22 @@ def place_in_list(select: ir.Select) -> int | None:
         return None
     place = tops.index(wanted[0])
     return place if tops[place : place + len(wanted)] == wanted else None
+
+
+def _call(clause: Writes, node: ir.Exploded) -> tuple[str, bool]:
+    """Returns the call that makes rows of an array, and whether other words must say that empty ones stay."""
+    style = clause.style
+    function, outer = _function(style, node, named_outer=style.chance(30))
+    match node.array:
+        case ir.Call("array", elements, _) if not node.position and style.chance(30):
+            # The elements as structs of one field, which `inline` takes apart.
+            function = function.replace("explode", "inline")
+            texts = map(clause.text, elements)
+            pairs = ((f"struct({text} AS col)", f"named_struct('col', {text})") for text in texts)
+            array = f"array({', '.join(map(style.choices.choice, pairs))})"
+        case _:
+            array = clause.text(node.array)
+    return f"{style.words(function)}({array})", outer
 
 
 def _function(style: Style, node: ir.Exploded, *, named_outer: bool) -> tuple[str, bool]:

@@ -49,8 +49,17 @@ class Dialect:
     """Takes Spark's name of a type of kind OTHER; returns the name in this dialect."""
     widens_floats: bool = True
     """Whether a FLOAT beside another number becomes a DOUBLE, as in Spark."""
+    struct_of_pairs: bool = False
+    """Whether a STRUCT is written as {'name': value}; else it is named_struct('name', value)."""
     join_hint: str = ""
     """A hint after SELECT for the rows of a join; with a hint, every join is rendered as its own SELECT."""
+
+    def struct_text(self, fields: Sequence[tuple[str, str]], type_: Type) -> str:
+        """Returns a STRUCT of fields, each the text of its name and of its value."""
+        if self.struct_of_pairs:
+            pairs = ", ".join(f"{name}: {value}" for name, value in fields)
+            return f"CAST({{{pairs}}} AS {self.type_name(type_)})"
+        return f"named_struct({', '.join(each for field in fields for each in field)})"
 
     def type_name(self, type_: Type) -> str:
         """Returns the name of a type in this dialect."""

@@ -73,6 +73,7 @@ DUCKDB = Dialect(
     type_names={Kind.STRING: "VARCHAR", Kind.TIMESTAMP_NTZ: "TIMESTAMP", Kind.BINARY: "BLOB"},
     other_type_name=_nested_name,
     widens_floats=False,
+    struct_of_pairs=True,
     quote='"',
     backslash_escapes=False,
     binary=lambda value: f"unhex('{value.hex()}')",

@@ -140,6 +140,15 @@ def test_declarations_are_read() -> None:
     assert "nope" not in declared
 
 
+def test_a_struct_is_read_with_and_without_colons() -> None:
+    declared = declare(["r(y STRUCT<a INT, b: ARRAY<STRUCT<c: INT>>>, d DECIMAL(5,2))"])
+    bound = bind_query("SELECT y.a AS e, r.y.B AS f, struct(d, y.a AS e) AS g FROM r", declared)
+    shown = [(name, str(column.type)) for name, column in bound.outputs]
+    assert shown == [("e", "INT"), ("f", "ARRAY<STRUCT<c: INT>>"), ("g", "struct<`d`:decimal(5,2),`e`:int>")]
+    with pytest.raises(DefinitionError, match=r"unknown table y in y\.c; in scope: r"):
+        bind_query("SELECT y.c AS e FROM r", declared)
+
+
 BAD_TABLES = {
     "r": "table 'r': write it as name(column TYPE, ...)",
     "r(a INT": "table 'r(a INT': write it as name(column TYPE, ...)",

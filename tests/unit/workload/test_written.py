@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from tests.ir import agg, call, columns, count_star, derived, join, named, select, table, window
-from workload.query import Expr, Frame, FrameUnit, Grouping, JoinKind, Query
+from workload.query import Call, ColumnRef, Exploded, Expr, Frame, FrameUnit, Grouping, JoinKind, Query
 from workload.schema import Column
 from workload.sql import written_query
-from workload.types import BIGINT, DATE, INT, TINYINT
+from workload.types import BIGINT, DATE, INT, TINYINT, array_of
 
 NAMES = {"r": ["k", "a"], "s": ["k", "b"]}
 r, s = columns(table("r", k=INT, a=INT)), columns(table("s", k=INT, b=INT))
@@ -149,3 +149,11 @@ def test_the_first_rows_of_each_key_may_be_lateral_with_a_limit() -> None:
     assert found(rf"from r left (outer )?join lateral \({rows}\) (as )?f on true", query)
     of_all = replace(beside, on=call("eq", r["a"], f["b"]))
     assert not found("lateral", replace(query, source=of_all))
+
+
+def test_elements_may_be_structs_that_inline_takes_apart() -> None:
+    both = Call("array", (r["k"], r["a"]), array_of(INT))
+    exploded = Exploded(named("r"), both, "e", False, False)
+    query = select({"k": r["k"], "x": ColumnRef("e", "col", INT)}, exploded)
+    assert found(r"inline\(array\(struct\(r\.k as col\), named_struct\('col', r\.a\)\)\)", query)
+    assert not found("inline", replace(query, source=replace(exploded, position=True)))
