@@ -148,7 +148,7 @@ FLOORS: Mapping[str, float] = {
     **{f"action: {name}": 200 for name in ("INITIALIZE", "INCREMENTAL", "NO_DATA", "FULL")},
     "action: REINITIALIZE": 5,
     **{f"pair: {outer} > {inner}": RARE for outer in COUNTED for inner in COUNTED},
-    **{f"pair: {outer} > {inner}": 5 for outer, inner in COMMON_PAIRS},
+    **{f"pair: {outer} > {inner}": 3 for outer, inner in COMMON_PAIRS},
     **{f"dml: {operator} / {kind}": 0.5 for operator in COUNTED for kind in STATEMENTS},
     **{f"intent: {intent}": 5 for intent in INTENT_NAMES},
     **{f"type: {kind.value}": 4 for kind in Kind},
