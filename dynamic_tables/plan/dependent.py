@@ -27,6 +27,9 @@ from dynamic_tables.plan.tied import Tied, tied_by_keys, tied_by_values
 from dynamic_tables.plan.typed import call
 from dynamic_tables.plan.types import INT
 
+COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+"""The comparisons, of which none tells 0.0 from -0.0."""
+
 OUTSIDE = "$outside"
 """The relation in whose name a query names columns of the row outside."""
 
@@ -56,7 +59,7 @@ def dependent(
     outer.rewrite(inner)
     tied = tied_by_keys(names, block, what) if not outer.found else None
     if tied is None:
-        tied = tied_by_values(names, block, left, outer.found, what)
+        tied = tied_by_values(names, block, left, outer.found, what, computed=outer.computed)
     bound = _with_keys(names, inner, block.scope, tied)
     shown = len(bound.outputs) - len(tied.keys)
     outputs, keys = bound.outputs[:shown], tuple(column for _, column in bound.outputs[shown:])
@@ -72,11 +75,15 @@ def dependent(
 
 @dataclass(slots=True)
 class _Outer:
-    """The columns of the row outside that the syntax of a query names, each with a column of a new name."""
+    """The columns of the row outside that the syntax of a query names, each with a column of a new name.
+
+    `computed`: those of them that are not only compared.
+    """
 
     names: Names
     block: Block
     found: dict[Col, Col] = field(default_factory=dict)
+    computed: set[Col] = field(default_factory=set)
 
     def rewrite(self, query: exp.Select) -> None:
         """Makes the clauses above WHERE name columns outside as columns of `OUTSIDE`."""
@@ -100,6 +107,8 @@ class _Outer:
                 )
             new = Col(self.names.fresh(f"$outer_{column.name}"), column.type)
             new = self.found.setdefault(column, new)
+            if not isinstance(node.parent, COMPARED):
+                self.computed.add(column)
             name: exp.Expr = exp.column(new.name, table=OUTSIDE, quoted=True)
             if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
                 name = exp.alias_(name, node.name, quoted=True)

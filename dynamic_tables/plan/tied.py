@@ -6,7 +6,7 @@ the rows. By values: the conditions are others, and the rows are joined with the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dynamic_tables.errors import UnsupportedError
@@ -47,13 +47,22 @@ def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
     return Tied(Project(block.plan, (*kept, *added)) if added else block.plan, ties, keys)
 
 
-def tied_by_values(names: Names, block: Block, left: Plan, read: Mapping[Col, Col], what: str) -> Tied:
+def tied_by_values(
+    names: Names,
+    block: Block,
+    left: Plan,
+    read: Mapping[Col, Col],
+    what: str,
+    *,
+    computed: Collection[Col] = (),
+) -> Tied:
     """Returns the rows of a block for the different values that columns of `left` have.
 
     `read`: columns outside that are read beside those of the ties, each with the column that it becomes.
+    `computed`: those of them that are not only compared.
     """
     found = dict(read)
-    _refuse_zeros(read, block.ties, what)
+    _refuse_zeros(computed, block.ties, what)
     for column in columns_outside(block, block.ties):
         found.setdefault(column, Col(names.fresh(f"$outer_{column.name}"), column.type))
     names.refuse_keys(found, what)
