@@ -24,8 +24,8 @@ from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.client import Client
 from dvs_model.observed.judge import judge
+from dvs_model.observed.variants import VARIANTS
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
 from reports.history.page import DRAWN, history_page
@@ -130,9 +130,9 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     "--client-level",
     "clients",
     multiple=True,
-    type=click.Choice([level.value for level in Client], case_sensitive=False),
+    type=click.Choice([*VARIANTS], case_sensitive=False),
     metavar="LEVEL",
-    help="Judge this client-side level, such as causal; may be repeated.",
+    help="Judge this client-side level, such as 'causal' or 'strict serializable'; may be repeated.",
 )
 @click.option(
     "--forbid",
@@ -251,9 +251,7 @@ def judged(
         records = item.observed.records
         if initial is not None:
             item.observed.records = replace(records, initial=records.initial | {initial})
-        checked = judge(item.observed, reading, steps=steps)
-        assert checked.seen is not None
-        return replace(checked, seen=replace(checked.seen, wanted=clients))
+        return judge(item.observed, reading, steps=steps, wanted=clients)
     if clients:
         raise CampaignError(
             f"{item.history.name} is a history in the notation or of a log, which clients did not record; "

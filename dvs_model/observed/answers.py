@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import pairwise
 
 from dvs_model.names import Phenomenon
 from dvs_model.observed.client import Answer, Client, Problem, decide, problem
-from dvs_model.observed.graph import Edges, Orders
+from dvs_model.observed.graph import Edges, Orders, Pair
 from dvs_model.observed.layers import layered_cycle
 from dvs_model.observed.recover import Finding, Recovered
 from dvs_model.observed.search import order_exists
@@ -21,6 +22,22 @@ REFUTED_OF = 400
 
 CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
 """The client-side levels of which each one but SNAPSHOT is below the next ones."""
+
+
+class Order(Enum):
+    """The order of transactions that a level keeps, beside the dependencies."""
+
+    NONE = "without sessions"
+    SESSIONS = "sessions"
+    REAL_TIME = "strict"
+
+
+CYCLES: Mapping[Order, Sequence[Phenomenon]] = {
+    Order.NONE: (Phenomenon.G1C, Phenomenon.G_SINGLE),
+    Order.SESSIONS: (Phenomenon.G1C_SESSION, Phenomenon.G_SINGLE_SESSION),
+    Order.REAL_TIME: (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME),
+}
+"""What parallel snapshot isolation with an order excludes: cycles with one anti-dependency at most."""
 
 EVERY_LEVEL = ("incompatible orders",)
 FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
@@ -44,21 +61,37 @@ class Answers:
 
         `present`: the phenomena that are. `acyclic`: whether sessions and dependencies close no cycle.
         """
-        if self.found.missing:
-            reason = self.missing()
-            return dict.fromkeys(Client, Answer(None, reason))
-        wrong = [f for f in self.found.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
-        dirty = [f for f in self.found.findings if f.name in ("aborted read", "intermediate read")]
-        if wrong or dirty:
-            return dict.fromkeys(Client, Answer(False, (wrong or dirty)[0].text))
-        if not self.found.observed.records.sessions:
-            return dict.fromkeys(
-                Client, Answer(None, "the file does not say which transactions are of one session")
-            )
+        excluded = self.excluded()
+        if excluded is not None:
+            return dict.fromkeys(Client, excluded)
         if acyclic and not self.orders.unknown:
             # A serial order that keeps sessions and version orders: every weaker level holds too.
             return dict.fromkeys(Client, Answer(True))
-        made = problem(self.found, self.orders, sessions=True)
+        return self.with_order(Order.SESSIONS, present, ())
+
+    def excluded(self, *, sessions: bool = True) -> Answer | None:
+        """Returns the verdict that all levels share; None if nothing decides or hides all of them.
+
+        `sessions`: the levels keep the order of sessions.
+        """
+        if self.found.missing:
+            return Answer(None, self.missing())
+        wrong = [f for f in self.found.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
+        dirty = [f for f in self.found.findings if f.name in ("aborted read", "intermediate read")]
+        if wrong or dirty:
+            return Answer(False, (wrong or dirty)[0].text)
+        if sessions and not self.found.observed.records.sessions:
+            return Answer(None, "the file does not say which transactions are of one session")
+        return None
+
+    def with_order(
+        self, order: Order, present: Collection[Phenomenon], time: Sequence[Pair]
+    ) -> dict[Client, Answer]:
+        """Returns the verdicts on the levels if an order of transactions is kept, decided one by one.
+
+        `time`: who ended right before whom began, for Order.REAL_TIME.
+        """
+        made = problem(self.found, self.orders, sessions=order is not Order.NONE, time=time)
         serial = self.searched(made, Client.SERIALIZABLE)
         if serial.holds:
             return dict.fromkeys(Client, Answer(True))
@@ -75,16 +108,18 @@ class Answers:
                 answers[other] = answers[level]
         if answers[Client.PREFIX].holds is False:
             answers[Client.SERIALIZABLE] = answers[Client.PREFIX]
-        answers[Client.PARALLEL] = self.parallel(answers, present)
+        answers[Client.PARALLEL] = self.parallel(answers, present, order)
         return {level: answers[level] for level in Client}
 
-    def parallel(self, answers: Mapping[Client, Answer], present: Collection[Phenomenon]) -> Answer:
+    def parallel(
+        self, answers: Mapping[Client, Answer], present: Collection[Phenomenon], order: Order
+    ) -> Answer:
         """Returns the verdict on parallel snapshot isolation: so, wr and ww, then at most one rw."""
         if answers[Client.CAUSAL].holds is False:
             return answers[Client.CAUSAL]
         if self.lost:
             return Answer(False, self.lost[0].text)
-        for phenomenon in (Phenomenon.G1C_SESSION, Phenomenon.G_SINGLE_SESSION):
+        for phenomenon in CYCLES[order]:
             if phenomenon in present:
                 return Answer(False, f"{phenomenon.value} is present")
         if not self.orders.unknown or answers[Client.SNAPSHOT].holds:
@@ -94,7 +129,8 @@ class Answers:
     def searched(self, made: Problem, level: Client) -> Answer:
         """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
         if not self.orders.unknown:
-            cycle = layered_cycle(self.found, self.edges, level)
+            order = {"before in its session": made.so, "ended before the beginning of": made.time}
+            cycle = layered_cycle(self.found, self.edges, level, order)
             return Answer(True) if cycle is None else Answer(False, cycle)
         steps = max(SEARCH_STEPS, 4 * made.count)
         exists = order_exists(made, level, steps)

@@ -9,7 +9,7 @@ isolation and serializability an order is searched, within a budget of steps.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
@@ -58,7 +58,7 @@ class Problem:
     `writes`: by transaction the keys that it installed. `reads`: by transaction its reads from others, in
     its order. `session`, `within`: by transaction its session and its place in it. `wr`: who read from whom.
     `so`: neighbours in sessions. `ww`: neighbours in known version orders, with the key; `before`: by key and
-    writer the writer of the version before.
+    writer the writer of the version before. `time`: who ended right before whom began, if that counts.
     """
 
     found: Recovered
@@ -73,11 +73,12 @@ class Problem:
     ww: dict[Pair, str] = field(default_factory=dict)
     before: dict[tuple[str, int], int] = field(default_factory=dict)
     so: list[Pair] = field(default_factory=list)
+    time: Sequence[Pair] = ()
 
 
-def problem(found: Recovered, orders: Orders, *, sessions: bool) -> Problem:
+def problem(found: Recovered, orders: Orders, *, sessions: bool, time: Sequence[Pair] = ()) -> Problem:
     """Returns the problem of a history; without `sessions` each transaction is in one of its own."""
-    made = Problem(found, len(found.observed.transactions))
+    made = Problem(found, len(found.observed.transactions), time=time)
     for key, writers in found.installed.items():
         made.writers[key] = sorted(writers)
         for index in writers:
@@ -131,9 +132,10 @@ def forced(made: Problem, level: Client) -> dict[Pair, Reason] | None:
         case Client.READ_COMMITTED:
             return _read_committed(made)
         case Client.READ_ATOMIC:
-            return _read_atomic(made)
+            earlier = _happened(made, {*made.so, *made.time}, "real time") if made.time else {}
+            return None if earlier is None else _read_atomic(made) | earlier
         case _:
-            return _causal(made)
+            return _happened(made, {*made.wr, *made.so, *made.time}, "causal")
 
 
 def _read_committed(made: Problem) -> dict[Pair, Reason]:
@@ -175,12 +177,13 @@ def _read_atomic(made: Problem) -> dict[Pair, Reason]:
     return edges
 
 
-def _causal(made: Problem) -> dict[Pair, Reason] | None:
+def _happened(made: Problem, pairs: Collection[Pair], rule: str) -> dict[Pair, Reason] | None:
+    """Returns what is forced if a transaction has seen everything before it, by pairs at any distance."""
     if made.count * len(made.chains) > MOST_CLOCKS:
         return None
     below: list[list[int]] = [[] for _ in range(made.count)]
     above: list[list[int]] = [[] for _ in range(made.count)]
-    for tail, head in {*made.wr, *made.so}:
+    for tail, head in pairs:
         below[tail].append(head)
         above[head].append(tail)
     order = topological(sorted(made.found.taken), below)
@@ -209,13 +212,21 @@ def _causal(made: Problem) -> dict[Pair, Reason] | None:
                 if number:
                     other = made.chains[at][written[number - 1]]
                     if other not in (read.writer, index):
-                        edges.setdefault((other, read.writer), ("causal", read.key))
+                        edges.setdefault((other, read.writer), (rule, read.key))
     return edges
 
 
 def decide(made: Problem, level: Client) -> Answer:
     """Returns the verdict on a level up to CAUSAL, exactly."""
-    edges = forced(made, level)
+    order = dict.fromkeys(made.so, ("session", "")) | dict.fromkeys(made.time, ("real time", ""))
+    return settled(made, forced(made, level), order)
+
+
+def settled(made: Problem, edges: Mapping[Pair, Reason] | None, order: Mapping[Pair, Reason]) -> Answer:
+    """Returns whether edges that are forced close a cycle with dependencies and an order of transactions.
+
+    `edges`: None: there are too many.
+    """
     if edges is None:
         return Answer(None, "there are too many transactions and sessions for it")
     wrong = next((pair for pair in edges if pair[1] == INITIAL), None)
@@ -223,13 +234,13 @@ def decide(made: Problem, level: Client) -> Answer:
         seen = f"one that had seen T{made.found.number(wrong[0])}'s write of it"
         return Answer(False, f"key {edges[wrong][1]} was read as it was before the run by {seen}")
     base = {pair: ("version order", key) for pair, key in made.ww.items()}
-    base |= dict.fromkeys(made.so, ("session", "")) | dict.fromkeys(made.wr, ("reads from", ""))
+    base |= {**order, **dict.fromkeys(made.wr, ("reads from", ""))}
     everything = [*base, *(pair for pair in edges if pair not in base)]
     labels = strong_labels((a for a, _ in everything), (b for _, b in everything), made.count)
     inside = [(a, b) for a, b in everything if labels[a] == labels[b]]
     if not inside:
         return Answer(True)
-    return Answer(False, _cycle(made, inside, base | edges))
+    return Answer(False, _cycle(made, inside, {**base, **edges}))
 
 
 def _cycle(made: Problem, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]) -> str:
@@ -250,6 +261,8 @@ def _cycle(made: Problem, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]
             words.append(f"{b} reads from {a}")
         elif rule == "version order":
             words.append(f"{a}'s version of key {key} is the one before {b}'s")
+        elif not key and rule == "real time":
+            words.append(f"{a} ended before {b} began")
         elif not key:
             words.append(f"{a} comes before {b} in their session")
         else:

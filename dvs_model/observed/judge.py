@@ -6,7 +6,7 @@ transactions without an answer, starts and commits), and holds if it appears und
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from dvs_model.observed.graph import Edges, Orders, edges, on_cycles, orders, wi
 from dvs_model.observed.history import Part
 from dvs_model.observed.recover import Recovered, recover
 from dvs_model.observed.seen import Observed, Status, Window
+from dvs_model.observed.variants import Variants
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
 from dvs_model.sentences import Sentences
@@ -41,14 +42,16 @@ WITH_LOST_UPDATES = (Level.PL_1, Level.PL_2, Level.PL_2L, Level.PL_MSR)
 """The levels that allow lost updates."""
 
 
-def judge(observed: Observed, reading: Reading = DEFAULT, *, steps: int = STEPS) -> Checked:
-    """Returns the verdicts on a history as clients saw it.
+def judge(
+    observed: Observed, reading: Reading = DEFAULT, *, steps: int = STEPS, wanted: Sequence[str] = ()
+) -> Checked:
+    """Returns the verdicts on a history as clients saw it. `wanted`: levels of `VARIANTS` to be judged, too.
 
     Raises HistoryError: two writes of one value to one key, so that no read tells what it has read.
     """
     found = recover(observed)
     known = orders(found)
-    judgement = _Judgement(found, known, edges(found, known), reading, steps)
+    judgement = _Judgement(found, known, edges(found, known), reading, steps, tuple(wanted))
     return judgement.checked()
 
 
@@ -61,6 +64,7 @@ class _Judgement:
     edges: Edges
     reading: Reading
     steps: int
+    wanted: tuple[str, ...]
     phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
     answers: Answers = field(init=False)
 
@@ -73,6 +77,7 @@ class _Judgement:
         file_windows = windows(self.found, timed=False) if records.real_time else None
         count = len(observed.transactions)
         on = on_cycles(count, pairs, file_windows)
+        serial = file_windows is not None and not on.any()
         acyclic = not on.any() or not on_cycles(count, pairs).any()
         if records.stamps:
             on |= on_cycles(count, pairs, self.stamps())
@@ -92,17 +97,21 @@ class _Judgement:
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
         present = {p for p, verdict in ordered.items() if isinstance(verdict, Present)}
         client = self.answers.client(present, acyclic=acyclic)
+        variants = Variants(self.answers, client, present, serial)
+        asked = {level.value: answer for level, answer in client.items()}
+        asked |= {name: variants.answer(name) for name in self.wanted}
         levels = {level: self.level(level, ordered) for level in Level}
         named = [(each.name, each.txns, each.text) for each in (*self.found.findings, *self.answers.lost)]
         if len(part.members) <= NAMED_OF:
             named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
         seen = Seen(
             anomalies=tuple(dict.fromkeys(named)),
-            client={level.value: _words(answer) for level, answer in client.items()},
+            client={name: _words(answer) for name, answer in asked.items()},
             notes=tuple(self.notes()),
             size=self.size(),
             names=part.names.keys,
             places={self.found.number(index): observed.transactions[index].place for index in part.members},
+            wanted=self.wanted,
         )
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
 

@@ -6,7 +6,7 @@ or ww, then at most one rw) does not; prefix consistency if (so or wr, then at m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import networkx as nx
 
@@ -16,10 +16,15 @@ from dvs_model.observed.graph import Edges, Pair
 from dvs_model.observed.recover import Recovered
 
 
-def layered_cycle(found: Recovered, edges: Edges, level: Client) -> str | None:
-    """Returns a cycle in words that violates a level; None: there is none, so the level holds."""
+def layered_cycle(
+    found: Recovered, edges: Edges, level: Client, order: Mapping[str, Sequence[Pair]]
+) -> str | None:
+    """Returns a cycle in words that violates a level; None: there is none, so the level holds.
+
+    `order`: the pairs of transactions whose order is kept, with words that stand between two of them.
+    """
     count = len(found.observed.transactions)
-    arcs = list(_arcs(edges, level, count))
+    arcs = list(_arcs(edges, level, count, order))
     labels = strong_labels((a for a, _, _ in arcs), (b for _, b, _ in arcs), 2 * count)
     inside = [(a, b, kind) for a, b, kind in arcs if labels[a] == labels[b]]
     if not inside:
@@ -41,10 +46,12 @@ def layered_cycle(found: Recovered, edges: Edges, level: Client) -> str | None:
     )
 
 
-def _arcs(edges: Edges, level: Client, count: int) -> Iterator[tuple[int, int, str]]:
+def _arcs(
+    edges: Edges, level: Client, count: int, order: Mapping[str, Sequence[Pair]]
+) -> Iterator[tuple[int, int, str]]:
     """Yields arcs; a transaction's second vertex is entered by what one anti-dependency may follow."""
-    named: list[tuple[str, list[Pair]]] = [
-        ("before in its session", edges.session),
+    named: list[tuple[str, Sequence[Pair]]] = [
+        *order.items(),
         ("read by", edges.wr),
         ("overwritten by", edges.ww),
     ]

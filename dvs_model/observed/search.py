@@ -36,15 +36,20 @@ def order_exists(made: Problem, level: Client, steps: int) -> bool | None:
         for version in {(read.key, read.writer) for read in reads}:
             state.pending[version] = state.pending.get(version, 0) + 1
     search = _Search(made, level is Client.SNAPSHOT, split, state)
+    for tail, head in made.time:
+        search.after.setdefault(head, []).append(tail)
     return search.run(steps)
 
 
 @dataclass(slots=True)
 class _Search:
+    """A search. `after`: by transaction those that ended before it began, as far as they say the others."""
+
     made: Problem
     conflicts: bool
     split: bool
     state: _State
+    after: dict[int, list[int]] = field(default_factory=dict)
     undo: list[tuple[int, list[tuple[str, int | None]]]] = field(default_factory=list)
 
     def run(self, steps: int) -> bool | None:
@@ -96,6 +101,10 @@ class _Search:
     def allowed(self, session: int) -> bool:
         index, reads, writes = self.step(session)
         state, keys = self.state, self.made.writes.get(index, ())
+        per = 2 if self.split else 1
+        made = self.made
+        if any(state.done[made.session[t]] < (made.within[t] + 1) * per for t in self.after.get(index, ())):
+            return False
         mine = {(read.key, read.writer) for read in self.made.reads.get(index, ())}
         if reads and any(state.last.get(key, INITIAL) != writer for key, writer in mine):
             return False

@@ -273,6 +273,33 @@ def test_a_file_of_jepsen(tmp_path: Path) -> None:
     assert dvs("--client-level", "serializable", str(file)).exit_code == 1
 
 
+STALE = """\
+{:type :invoke, :process 0, :value [[:append 1 1]]}
+{:type :ok, :process 0, :value [[:append 1 1]]}
+{:type :invoke, :process 1, :value [[:r 1 nil]]}
+{:type :ok, :process 1, :value [[:r 1 []]]}
+{:type :invoke, :process 2, :value [[:r 1 nil]]}
+{:type :ok, :process 2, :value [[:r 1 [1]]]}
+{:type :invoke, :process 2, :value [[:r 1 nil]]}
+{:type :ok, :process 2, :value [[:r 1 []]]}
+"""
+
+
+def test_variants_of_client_levels_have_names(tmp_path: Path) -> None:
+    """Process 1 reads what is older than what has ended, process 2 what is older than what it has read."""
+    file = tmp_path / "stale.edn"
+    file.write_text(STALE, encoding="utf-8")
+    late = "".join(STALE.splitlines(keepends=True)[:4])
+    assert dvs("--client-level", "serializable", "-", "--format", "elle", given=late.encode()).exit_code == 0
+    strict = dvs("--client-level", "strict serializable", "-", "--format", "elle", given=late.encode())
+    assert strict.exit_code == 1
+    assert "T1 committed before T2 started" in strict.stdout
+    assert dvs("--client-level", "monotonic reads", str(file)).exit_code == 1
+    assert dvs("--client-level", "read your writes", str(file)).exit_code == 0
+    assert dvs("--client-level", "serializable", str(file)).exit_code == 1
+    assert dvs("--client-level", "serializable without sessions", str(file)).exit_code == 0
+
+
 def test_a_store_that_was_loaded_with_a_value(tmp_path: Path) -> None:
     file = tmp_path / "h.edn"
     file.write_text(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations, product
 from random import Random
 
@@ -15,14 +16,16 @@ import pytest
 from dvs_model.check import Holds, Violated, check
 from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.answers import CHAIN
+from dvs_model.observed.answers import CHAIN, Order
 from dvs_model.observed.client import Client, decide, problem
-from dvs_model.observed.graph import orders
+from dvs_model.observed.graph import orders, windows
+from dvs_model.observed.guarantees import Guarantee
 from dvs_model.observed.history import Part
 from dvs_model.observed.judge import ORDERED, judge
 from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.observed.variants import VARIANTS, time_pairs
 from dvs_model.verdict import Absent, Present, Unknown
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
@@ -61,9 +64,9 @@ def registers(random: Random) -> Observed:
 
 
 class Axioms:
-    """The axioms, by their words."""
+    """The axioms, by their words. `order`: which order of transactions a level keeps."""
 
-    def __init__(self, observed: Observed) -> None:
+    def __init__(self, observed: Observed, order: Order = Order.SESSIONS) -> None:
         txns = observed.transactions
         self.count = len(txns)
         self.writes = [{op.key for op in t.ops if op.kind is Kind.WRITE} for t in txns]
@@ -78,6 +81,13 @@ class Axioms:
             for i, j in product(range(self.count), repeat=2)
             if i < j and txns[i].session == txns[j].session
         }
+        self.in_sessions = self.so
+        if order is Order.NONE:
+            self.so = set()
+        if order is Order.REAL_TIME:
+            windows = [t.window or Window(0, 0) for t in txns]
+            pairs = product(range(self.count), repeat=2)
+            self.so |= {(i, j) for i, j in pairs if windows[i].end < windows[j].begin}
         self.wr = {(w, i) for i, reads in enumerate(self.reads) for _, w in reads if w != INIT}
         self.before = self.so | self.wr
 
@@ -127,6 +137,126 @@ class Axioms:
             place[t2] <= place[t4] < place[t3] and self.writes[t4] & self.writes[t3]
             for t4 in range(self.count)
         )
+
+    def guaranteed(self, guarantee: Guarantee) -> bool:
+        se, wr, writers = self.in_sessions, self.wr, [bool(keys) for keys in self.writes]
+        kept: set[tuple[int, int]] = set()
+        match guarantee:
+            case Guarantee.READ_YOUR_WRITES:
+                seen = se
+            case Guarantee.MONOTONIC_READS:
+                seen = joined(wr, se)
+            case Guarantee.MONOTONIC_WRITES:
+                seen, kept = joined(se, wr), {(a, b) for a, b in se if writers[a] and writers[b]}
+            case Guarantee.WRITES_FOLLOW_READS:
+                read_before = wr | joined(wr, se)
+                seen, kept = joined(read_before, wr), {(a, b) for a, b in read_before if writers[b]}
+        return any(self.keeps(order, seen, wr | kept) for order in permutations(range(self.count)))
+
+    def keeps(self, order: tuple[int, ...], seen: set[tuple[int, int]], kept: set[tuple[int, int]]) -> bool:
+        """Whether an order keeps pairs, and no read shows what is older than a write that it has seen."""
+        place = {INIT: -1, **{txn: at for at, txn in enumerate(order)}}
+        if not all(place[a] < place[b] for a, b in kept):
+            return False
+        reads = ((t3, key, t1) for t3, each in enumerate(self.reads) for key, t1 in each)
+        return all(
+            place[t2] < place[t1]
+            for t3, key, t1 in reads
+            for t2 in range(self.count)
+            if t2 not in (t1, t3) and key in self.writes[t2] and (t2, t3) in seen
+        )
+
+
+def joined(first: set[tuple[int, int]], second: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    return {(a, d) for a, b in first for c, d in second if b == c}
+
+
+def timed(observed: Observed, random: Random) -> Observed:
+    """The history with real time, which keeps the order of each session."""
+    observed.records = replace(observed.records, real_time=True)
+    now: dict[str, float] = {}
+    for transaction in observed.transactions:
+        begin = now.get(transaction.session, 0) + random.randint(0, 4)
+        now[transaction.session] = begin + random.randint(1, 4) + 0.5
+        transaction.window = Window(begin, now[transaction.session])
+    return observed
+
+
+@pytest.mark.parametrize("order", Order)
+def test_variants_agree_with_their_axioms(order: Order) -> None:
+    random = Random(53)
+    names = [name for name, each in VARIANTS.items() if not isinstance(each, Guarantee) and each[1] is order]
+    violated = dict.fromkeys(names, 0)
+    for _ in range(COUNT // 2):
+        observed = timed(registers(random), random)
+        seen = judge(observed, wanted=names).seen
+        assert seen is not None
+        axioms = Axioms(observed, order)
+        for name in names:
+            level = VARIANTS[name][0]  # type: ignore[index]
+            if level is Client.PARALLEL:
+                due = any(
+                    parallel(axioms, dict(zip("xy", both, strict=True))) for both in version_orders(axioms)
+                )
+            else:
+                due = axioms.holds(level)
+            answer, _ = seen.client[name]
+            unknown = answer == "unknown" and level is Client.PARALLEL
+            assert unknown or answer == ("holds" if due else "violated"), f"{name}: {observed}"
+            violated[name] += answer == "violated"
+    assert all(count > 10 for count in violated.values()), violated
+
+
+@pytest.mark.parametrize("order", [Order.NONE, Order.REAL_TIME])
+def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: Order) -> None:
+    """Lists have known version orders: there cycles decide, and here an order is searched with them."""
+    random, met = Random(59), {True: 0, False: 0}
+    for _ in range(COUNT):
+        observed = lists(random)
+        found = recover(observed)
+        known = orders(found)
+        if known.unknown or known.tails or found.findings:
+            continue
+        time = time_pairs(windows(found, timed=False)) if order is Order.REAL_TIME else []
+        made = problem(found, known, sessions=order is not Order.NONE, time=time)
+        names = {level: f"strict {level.value}" for level in Client}
+        if order is Order.NONE:
+            names = {level: f"{level.value} without sessions" for level in Client}
+        seen = judge(observed, wanted=list(names.values())).seen
+        assert seen is not None
+        for level in (Client.SERIALIZABLE, Client.SNAPSHOT):
+            exists = order_exists(made, level, 200_000)
+            assert exists is not None
+            assert seen.client[names[level]][0] == ("holds" if exists else "violated"), f"{observed}"
+            met[exists] += 1
+    assert min(met.values()) > 10, met
+
+
+@pytest.mark.parametrize("guarantee", Guarantee)
+def test_session_guarantees_agree_with_their_axioms(guarantee: Guarantee) -> None:
+    random, violated = Random(61), 0
+    for _ in range(COUNT):
+        observed = registers(random)
+        seen = judge(observed, wanted=[guarantee.value]).seen
+        assert seen is not None
+        due = Axioms(observed).guaranteed(guarantee)
+        assert seen.client[guarantee.value][0] == ("holds" if due else "violated"), f"{observed}"
+        violated += not due
+    assert violated > 5
+
+
+def test_pairs_in_time_imply_all_others() -> None:
+    random = Random(67)
+    for _ in range(300):
+        begins = [random.randint(0, 12) for _ in range(random.randint(1, 7))]
+        windows = [Window(begin, begin + random.randint(0, 6)) for begin in begins]
+        pairs = set(time_pairs(windows))
+        reached = set(pairs)
+        while more := joined(reached, pairs) - reached:
+            reached |= more
+        every = product(range(len(windows)), repeat=2)
+        assert reached == {(i, j) for i, j in every if windows[i].end < windows[j].begin}
+        assert not pairs & joined(reached, reached), "a pair that others imply is left out"
 
 
 def test_levels_agree_with_their_axioms() -> None:

@@ -1,0 +1,142 @@
+"""Client-side levels by name: with sessions, without them, in real time; and the session guarantees.
+
+A level keeps the order of each session. Its *strict* variant keeps real time: who ended before another one
+began comes before it, and is visible to it. *Without sessions* it keeps neither.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from dvs_model.names import Phenomenon
+from dvs_model.observed.answers import Answers, Order
+from dvs_model.observed.client import Answer, Client, problem
+from dvs_model.observed.graph import Pair, windows
+from dvs_model.observed.guarantees import Guarantee, decide_guarantee
+from dvs_model.observed.seen import Window
+
+DIRTY = ("aborted read", "intermediate read")
+
+MOST = 200_000
+"""Transactions up to which guarantees and strict levels are decided."""
+
+DISAGREE = "the order of the file and :time do not agree on when transactions began and ended"
+
+Named = Guarantee | tuple[Client, Order]
+
+VARIANTS: Mapping[str, Named] = {
+    **{level.value: (level, Order.SESSIONS) for level in Client},
+    **{f"strict {level.value}": (level, Order.REAL_TIME) for level in Client},
+    **{f"{level.value} without sessions": (level, Order.NONE) for level in Client},
+    **{guarantee.value: guarantee for guarantee in Guarantee},
+}
+"""What a user can ask for, by name."""
+
+
+@dataclass(slots=True)
+class Variants:
+    """The verdicts on variants. `plain`: those on the levels. `present`: the phenomena that are.
+
+    `serial`: dependencies, sessions and real time are known to close no cycle.
+    """
+
+    answers: Answers
+    plain: Mapping[Client, Answer]
+    present: Collection[Phenomenon]
+    serial: bool = False
+    known: dict[Order, Mapping[Client, Answer]] = field(default_factory=dict)
+
+    def answer(self, name: str) -> Answer:
+        """Returns the verdict on a level by its name in `VARIANTS`."""
+        match VARIANTS[name]:
+            case Guarantee() as guarantee:
+                return self.guarantee(guarantee)
+            case (level, order):
+                if order not in self.known:
+                    self.known[order] = self.of(order)
+                return self.known[order][level]
+
+    def of(self, order: Order) -> Mapping[Client, Answer]:
+        """Returns the verdicts on all levels with an order of transactions."""
+        answers, records = self.answers, self.answers.found.observed.records
+        if order is Order.NONE:
+            return self.without_sessions()
+        if order is Order.SESSIONS or answers.excluded() is not None:
+            return self.plain
+        if not records.real_time:
+            return self.implied(Answer(None, "the file does not say when transactions began and ended"))
+        if self.serial and not answers.orders.unknown:
+            return dict.fromkeys(Client, Answer(True))
+        if len(answers.found.observed.transactions) > MOST:
+            return self.implied(Answer(None, "there are too many transactions for it"))
+        by_file, by_time = (time_pairs(windows(answers.found, timed=timed)) for timed in (False, True))
+        found = answers.with_order(order, self.present, by_file)
+        if not by_time or set(by_time) == set(by_file):
+            return found
+        other = answers.with_order(order, self.present, by_time)
+        both = {level: self.agreed(level, found[level], other[level]) for level in Client}
+        # The phenomena that decide it are those of both orders.
+        both[Client.PARALLEL] = both[Client.SNAPSHOT]
+        if both[Client.SNAPSHOT].holds is False:
+            both[Client.PARALLEL] = Answer(None, DISAGREE)
+        return both
+
+    def without_sessions(self) -> Mapping[Client, Answer]:
+        """Returns the verdicts on all levels where no order of transactions is kept."""
+        excluded = self.answers.excluded(sessions=False)
+        if excluded is not None:
+            return dict.fromkeys(Client, excluded)
+        found = self.answers.with_order(Order.NONE, self.present, ())
+        return {
+            level: each if not self.plain[level].holds else self.plain[level] for level, each in found.items()
+        }
+
+    def agreed(self, level: Client, first: Answer, second: Answer) -> Answer:
+        """Returns the verdict where the order of the file and its times differ: what both say counts."""
+        for each in (first, second):
+            if each.holds:
+                return each
+        if self.plain[level].holds is False:
+            return self.plain[level]
+        return Answer(
+            None, "the order of the file and :time do not agree on when transactions began and ended"
+        )
+
+    def implied(self, unknown: Answer) -> Mapping[Client, Answer]:
+        """Returns the verdicts where real time is not known: what is violated without it is with it, too."""
+        return {level: each if each.holds is False else unknown for level, each in self.plain.items()}
+
+    def guarantee(self, guarantee: Guarantee) -> Answer:
+        """Returns the verdict on a session guarantee."""
+        excluded = self.answers.excluded()
+        if excluded is not None:
+            dirty = {finding.name for finding in self.answers.found.findings} <= {*DIRTY}
+            # What was read of others is no matter of sessions.
+            return Answer(None, excluded.because) if dirty else excluded
+        if self.plain[Client.CAUSAL].holds:
+            # Causal consistency is all of them at once.
+            return self.plain[Client.CAUSAL]
+        if len(self.answers.found.observed.transactions) > MOST:
+            return Answer(None, "there are too many transactions for it")
+        made = problem(self.answers.found, self.answers.orders, sessions=True)
+        return decide_guarantee(made, guarantee)
+
+
+def time_pairs(of: Sequence[Window | None]) -> list[Pair]:
+    """Returns pairs of which the first one ended before the second one began; they imply all others."""
+    timed = [(window, index) for index, window in enumerate(of) if window is not None]
+    by_end = sorted((window.end, window.begin, index) for window, index in timed)
+    ends = [end for end, _, _ in by_end]
+    # The latest beginning among the transactions up to each end.
+    latest = list(accumulate((begin for _, begin, _ in by_end), max))
+    pairs = []
+    for window, index in timed:
+        count = bisect_left(ends, window.begin)
+        if count:
+            # Who ended before one of these began is before it already.
+            first = bisect_left(ends, latest[count - 1], 0, count)
+            pairs += [(by_end[at][2], index) for at in range(first, count)]
+    return pairs
