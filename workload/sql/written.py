@@ -161,7 +161,8 @@ class _Writer:
         conditions = [membership(self, join) for join in joins]
         select, values = (select, {}) if joins else self.values(select)
         # Without a qualifier a name of two relations would be ambiguous.
-        place = place_in_list(select) if self.style.chance(60) else None
+        # A condition that was a join may read the elements, too.
+        place = place_in_list(select) if self.style.chance(60) and not joins else None
         source, views = self.with_views(select.source, in_list=place is not None)
         single = self.is_single(select.source)
         # Spark finds a key in the select list only if it is written alike there.

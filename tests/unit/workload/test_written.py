@@ -157,3 +157,12 @@ def test_elements_may_be_structs_that_inline_takes_apart() -> None:
     query = select({"k": r["k"], "x": ColumnRef("e", "col", INT)}, exploded)
     assert found(r"inline\(array\(struct\(r\.k as col\), named_struct\('col', r\.a\)\)\)", query)
     assert not found("inline", replace(query, source=replace(exploded, position=True)))
+
+
+def test_elements_that_a_condition_reads_are_not_in_the_select_list() -> None:
+    both = Call("array", (r["k"], r["a"]), array_of(INT))
+    element = ColumnRef("e", "col", INT)
+    exploded = Exploded(named("r"), both, "e", False, False)
+    members = join(JoinKind.SEMI, exploded, named("s"), call("eq", element, s["k"]))
+    assert found(r"select explode\(", select({"x": element}, exploded))
+    assert not found(r"select explode\(", select({"x": element}, members))
