@@ -26,6 +26,15 @@ MODELS = (RA, CC, PSI, PC, SI, SER)
 """The consistency models of Cerone and others."""
 
 
+SHORT = dict(zip(Client, ("RC", "RA", "causal", "PSI", "prefix", "SI", "serializable"), strict=True))
+
+
+def short(levels: Sequence[Client]) -> str:
+    if len(levels) > 2 and list(levels) == list(Client)[-len(levels) :]:
+        return f"{SHORT[levels[0]]} and all after it"
+    return ", ".join(SHORT[level] for level in levels)
+
+
 @dataclass(frozen=True)
 class Claim:
     """What a source says: which levels forbid a history, and which of them allow it."""
@@ -36,8 +45,8 @@ class Claim:
 
     def text(self) -> str:
         parts = [
-            f"{word} {', '.join(level.value for level in levels)}"
-            for word, levels in (("not under", self.forbidden), ("under", self.allowed))
+            f"{word} {short(levels)}"
+            for word, levels in (("no", self.forbidden), ("yes", self.allowed))
             if levels
         ]
         return f"{self.source}: {'; '.join(parts)}"
@@ -194,11 +203,10 @@ def table() -> str:
     rows = ["| anomaly | sessions | violated for clients | the sources |", "|---|---|---|---|"]
     for known in KNOWN:
         verdicts = violated(judge(known.observed()))
-        levels = ", ".join(level.value for level in Client if verdicts[level])
-        every = "all" if all(verdicts.values()) else levels
+        levels = short([level for level in Client if verdicts[level]])
         sessions = "<br>".join(f"`{line}`" for line in known.lines)
         sources = "<br>".join(claim.text() for claim in known.claims)
-        rows.append(f"| {known.name} | {sessions} | {every} | {sources} |")
+        rows.append(f"| {known.name} | {sessions} | {levels} | {sources} |")
     return "\n".join(rows) + "\n"
 
 
