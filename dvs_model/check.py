@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from dvs_model.analysis import RULES, STEPS, Analysis, Rules
 from dvs_model.history import History
 from dvs_model.levels import LEVELS, weaker
+from dvs_model.mixing import Mixed
 from dvs_model.names import Level, Phenomenon
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
@@ -69,7 +70,7 @@ class Checked:
     `original`: the history as given. `history`: as it was judged, with derivations replaced by reads and
     writes if the reading ignores them; events in evidence are numbers of its events. `seen`: what else was
     found in a history of clients, of which `history` holds what lies on cycles. `forbidden`: the phenomena
-    that a user forbids beside the levels.
+    that a user forbids beside the levels. `mixed`: the verdict where each transaction has a level of its own.
     """
 
     history: History
@@ -80,6 +81,7 @@ class Checked:
     analysis: Analysis
     seen: Seen | None = None
     forbidden: tuple[Phenomenon, ...] = ()
+    mixed: Mixed | None = None
 
     @property
     def strongest(self) -> tuple[Level, ...]:

@@ -15,7 +15,7 @@ from dvs_model.history import History
 from dvs_model.minimise import minimise
 from dvs_model.names import Level, Phenomenon
 from dvs_model.sentences import Sentences
-from dvs_model.verdict import Absent, Cycle, Evidence, Overlap, Present, Told, Unknown
+from dvs_model.verdict import Absent, Cycle, Evidence, Overlap, PhenomenonVerdict, Present, Told, Unknown
 
 LONG = 30
 """Sentences of one piece of evidence that are shown."""
@@ -51,15 +51,16 @@ def worst(statuses: Sequence[Status]) -> Status:
 def overall(checked: Checked, requested: Sequence[Level]) -> Status:
     """Returns the worst status of the requested levels, client-side ones and forbidden phenomena included."""
     statuses = [status(checked.levels[level]) for level in requested]
-    statuses += [_absence(checked, phenomenon) for phenomenon in checked.forbidden]
+    statuses += [_absence(checked.phenomena[phenomenon]) for phenomenon in checked.forbidden]
+    statuses += [] if checked.mixed is None else [_absence(checked.mixed.verdict)]
     if checked.seen is not None:
         statuses += [Status(checked.seen.client[name][0]) for name in checked.seen.wanted]
     return worst(statuses)
 
 
-def _absence(checked: Checked, phenomenon: Phenomenon) -> Status:
+def _absence(verdict: PhenomenonVerdict) -> Status:
     """Returns whether the absence of a phenomenon holds."""
-    match checked.phenomena[phenomenon]:
+    match verdict:
         case Present():
             return Status.VIOLATED
         case Unknown():
@@ -79,8 +80,10 @@ def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status
     found += [
         (f"no {each.value}", words[verdict])
         for each in checked.forbidden
-        if _absence(checked, each) is verdict
+        if _absence(checked.phenomena[each]) is verdict
     ]
+    if checked.mixed is not None and _absence(checked.mixed.verdict) is verdict:
+        found.append(("mixed levels", "; ".join(checked.mixed.words) or "each transaction keeps its level"))
     if checked.seen is not None:
         client = checked.seen.client
         found += [(n, client[n][1]) for n in checked.seen.wanted if Status(client[n][0]) is verdict]

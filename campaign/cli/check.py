@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from campaign.cli.history_files import histories
+from campaign.cli.transaction_levels import others_level, transaction_levels, with_mixed
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -142,6 +143,14 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     metavar="PHENOMENON",
     help="Forbid this phenomenon too, such as G1-predA; may be repeated.",
 )
+@click.option(
+    "--transaction-level",
+    "mixed",
+    multiple=True,
+    metavar="LEVEL:T,...",
+    help="Transactions that run at a level of their own, such as PL-2:3,4; the others run at PL-3, or at the "
+    "--level. May be repeated.",
+)
 @reading_option("--derivations", Derivations)
 @reading_option("--predicates", Predicates)
 @reading_option("--derived-writes", DerivedWrites)
@@ -161,6 +170,7 @@ def command(
     names: tuple[str, ...],
     clients: tuple[str, ...],
     forbidden: tuple[str, ...],
+    mixed: tuple[str, ...],
     derivations: str,
     predicates: str,
     derived_writes: str,
@@ -178,7 +188,12 @@ def command(
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
     reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    requested = tuple(BY_NAME[name] for name in names) or (() if clients or forbidden else (Level.PL_3,))
+    requested = tuple(BY_NAME[name] for name in names)
+    if mixed:
+        levels, others = transaction_levels(mixed), others_level(requested)
+        requested = ()
+    elif not (requested or clients or forbidden):
+        requested = (Level.PL_3,)
     _require_different(html, sarif_out, junit)
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
@@ -192,6 +207,8 @@ def command(
         try:
             checked = judged(item, reading, steps, clients, initial)
             checked = replace(checked, forbidden=tuple(Phenomenon(name) for name in forbidden))
+            if mixed:
+                checked = with_mixed(checked, levels, others)
         except HistoryError as error:
             message = f"{source}: {error.fact}"
             reports.refused.append(message)

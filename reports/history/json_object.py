@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dvs_model.anomalies import named
 from dvs_model.check import Checked, Seen
 from dvs_model.explain import because, lines, status
+from dvs_model.mixing import Mixed
 from dvs_model.names import Phenomenon
-from dvs_model.verdict import Evidence, PhenomenonVerdict, Present, Unknown
+from dvs_model.verdict import Absent, Evidence, PhenomenonVerdict, Present, Unknown
 
 
 def as_object(checked: Checked) -> dict[str, object]:
@@ -31,7 +32,19 @@ def as_object(checked: Checked) -> dict[str, object]:
         },
         "strongest": [level.value for level in checked.strongest],
         "stats": stats(checked),
+        **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
         **({} if checked.seen is None else _seen(checked.seen)),
+    }
+
+
+def _mixed(mixed: Mixed) -> dict[str, object]:
+    """Returns whether each transaction keeps its own level."""
+    words = {Present: "violated", Absent: "holds", Unknown: "unknown"}
+    return {
+        "verdict": words[type(mixed.verdict)],
+        "because": list(mixed.words),
+        "levels": {f"T{txn}": level.value for txn, level in mixed.levels.items()},
+        "others": mixed.others.value,
     }
 
 

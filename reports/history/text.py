@@ -72,6 +72,8 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
         yield f"  {name}{f' ({count} times)' if count > 1 else ''}: {first[name]}"
     if checked.seen is not None:
         yield from _seen(checked.seen)
+    if checked.mixed is not None:
+        yield from (f"  mixed levels: {text}" for text in checked.mixed.words)
     for explanation in explanations(checked, minimised=True):
         yield from _explanation(explanation)
         if checked.seen is not None:
