@@ -20,8 +20,8 @@ CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "1GB",
     "max_expression_depth": 4000,
 }
-"""NULL order and division by zero as in Spark; one thread, because workers are processes. The plan of the changes
-of ten blocks over one another is deeper than the 1,000 operators that DuckDB allows unless told otherwise."""
+"""NULL order and division by zero as in Spark; one thread, because workers are processes. The plan of the
+changes of ten blocks, one over the other, is deeper than the 1,000 operators that DuckDB allows at first."""
 
 NUMBERS = count()
 

@@ -414,3 +414,26 @@ def test_theorems() -> None:
     result = CliRunner().invoke(main, ["verify", "theorems", "--operations", "2", "--random", "60"])
     assert result.exit_code == 0
     assert "theorem 1: 25 derivations moved" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["PL-2:1"], 0, ""),
+        (["PL-2.99:2"], 1, ""),
+        (["PL-2:1", "PL-3:T1"], 2, "names T1 twice"),
+        (["PL-SI:1"], 2, "write LEVEL:T,..., such as PL-2:3,4; the levels: PL-1, PL-2, PL-2.99, PL-3"),
+        (["1"], 2, "write LEVEL:T,..."),
+        (["PL-2:7"], 2, "no committed transaction T7"),
+    ],
+)
+def test_transactions_have_levels_of_their_own(options: list[str], code: int, message: str) -> None:
+    skew = b"r1(x0) r1(y0) r2(x0) r2(y0) w1(x1) w2(y2) c1 c2"
+    named = [word for option in options for word in ("--transaction-level", option)]
+    result = dvs(*named, "--json", "-", given=skew)
+    assert result.exit_code == code
+    assert message in result.stderr
+    if code < 2:
+        mixed = json.loads(result.stdout)["mixed"]
+        assert mixed["verdict"] == ("violated" if code else "holds")
+        assert mixed["others"] == "PL-3"
