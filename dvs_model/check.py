@@ -63,6 +63,15 @@ class Seen:
     wanted: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Executing:
+    """The verdicts on what an aborted transaction has read. `words`: by level what is wrong, in sentences."""
+
+    txn: int
+    levels: Mapping[Level, LevelVerdict]
+    words: Mapping[Level, tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """The verdicts on a history.
@@ -71,6 +80,7 @@ class Checked:
     writes if the reading ignores them; events in evidence are numbers of its events. `seen`: what else was
     found in a history of clients, of which `history` holds what lies on cycles. `forbidden`: the phenomena
     that a user forbids beside the levels. `mixed`: the verdict where each transaction has a level of its own.
+    `executing`: those on the reads of aborted transactions, if they are judged.
     """
 
     history: History
@@ -82,6 +92,7 @@ class Checked:
     seen: Seen | None = None
     forbidden: tuple[Phenomenon, ...] = ()
     mixed: Mixed | None = None
+    executing: tuple[Executing, ...] = ()
 
     @property
     def strongest(self) -> tuple[Level, ...]:

@@ -52,6 +52,7 @@ def overall(checked: Checked, requested: Sequence[Level]) -> Status:
     """Returns the worst status of the requested levels, client-side ones and forbidden phenomena included."""
     statuses = [status(checked.levels[level]) for level in requested]
     statuses += [_absence(checked.phenomena[phenomenon]) for phenomenon in checked.forbidden]
+    statuses += [status(verdict) for each in checked.executing for verdict in each.levels.values()]
     statuses += [] if checked.mixed is None else [_absence(checked.mixed.verdict)]
     if checked.seen is not None:
         statuses += [Status(checked.seen.client[name][0]) for name in checked.seen.wanted]
@@ -82,12 +83,23 @@ def requested_with(checked: Checked, requested: Sequence[Level], verdict: Status
         for each in checked.forbidden
         if _absence(checked.phenomena[each]) is verdict
     ]
+    found += [
+        (f"{executing_name(level)} of T{each.txn}", "; ".join(each.words.get(level, ())) or because(judged))
+        for each in checked.executing
+        for level, judged in each.levels.items()
+        if status(judged) is verdict
+    ]
     if checked.mixed is not None and _absence(checked.mixed.verdict) is verdict:
         found.append(("mixed levels", "; ".join(checked.mixed.words) or "each transaction keeps its level"))
     if checked.seen is not None:
         client = checked.seen.client
         found += [(n, client[n][1]) for n in checked.seen.wanted if Status(client[n][0]) is verdict]
     return found
+
+
+def executing_name(level: Level) -> str:
+    """Returns the name of a level for transactions that are executing, EPL-3 for PL-3."""
+    return f"E{level.value}"
 
 
 def because(verdict: LevelVerdict) -> str:

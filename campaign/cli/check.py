@@ -20,6 +20,7 @@ from campaign.files import write_text
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread
 from dvs_model.errors import HistoryError
+from dvs_model.executing import executing as of_aborted
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
@@ -151,6 +152,11 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     help="Transactions that run at a level of their own, such as PL-2:3,4; the others run at PL-3, or at the "
     "--level. May be repeated.",
 )
+@click.option(
+    "--executing",
+    is_flag=True,
+    help="Judge the reads of aborted transactions as well, by the executing variants EPL of the levels.",
+)
 @reading_option("--derivations", Derivations)
 @reading_option("--predicates", Predicates)
 @reading_option("--derived-writes", DerivedWrites)
@@ -171,6 +177,7 @@ def command(
     clients: tuple[str, ...],
     forbidden: tuple[str, ...],
     mixed: tuple[str, ...],
+    executing: bool,
     derivations: str,
     predicates: str,
     derived_writes: str,
@@ -209,6 +216,8 @@ def command(
             checked = replace(checked, forbidden=tuple(Phenomenon(name) for name in forbidden))
             if mixed:
                 checked = with_mixed(checked, levels, others)
+            if executing and checked.seen is None:
+                checked = replace(checked, executing=of_aborted(checked, requested))
         except HistoryError as error:
             message = f"{source}: {error.fact}"
             reports.refused.append(message)

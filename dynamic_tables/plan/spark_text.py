@@ -92,6 +92,17 @@ class SparkText(Spark):
                 this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
             return this
 
+        def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
+            """Reads ROLLUP and CUBE of any expressions: sqlglot takes conditions for the end of the list."""
+            parsed = super()._parse_cube_or_rollup(with_prefix=True)
+            if parsed is not None and not with_prefix:
+                parsed.set("expressions", self._parse_wrapped_csv(self._parse_assignment))
+            return parsed
+
+        def _parse_grouping_set(self) -> exp.Expr | None:
+            """Reads a grouping set, which may be a condition."""
+            return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_assignment()
+
         def _parse_any(self) -> exp.Expr:
             """Parses ANY: `any(DISTINCT x)` and `any(ALL x)` are the aggregate, as `some(...)` is."""
             if self._next.token_type not in (TokenType.DISTINCT, TokenType.ALL):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dvs_model.anomalies import named
-from dvs_model.check import Checked, Seen
-from dvs_model.explain import because, lines, status
+from dvs_model.check import Checked, Executing, Seen
+from dvs_model.explain import because, executing_name, lines, status
 from dvs_model.mixing import Mixed
 from dvs_model.names import Phenomenon
 from dvs_model.verdict import Absent, Evidence, PhenomenonVerdict, Present, Unknown
@@ -32,8 +32,23 @@ def as_object(checked: Checked) -> dict[str, object]:
         },
         "strongest": [level.value for level in checked.strongest],
         "stats": stats(checked),
+        **({"executing": list(map(_executing, checked.executing))} if checked.executing else {}),
         **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
         **({} if checked.seen is None else _seen(checked.seen)),
+    }
+
+
+def _executing(each: Executing) -> dict[str, object]:
+    """Returns the verdicts on the reads of an aborted transaction."""
+    return {
+        "transaction": f"T{each.txn}",
+        "levels": {
+            executing_name(level): {
+                "verdict": status(verdict).value,
+                "because": "; ".join(each.words.get(level, ())) or because(verdict),
+            }
+            for level, verdict in each.levels.items()
+        },
     }
 
 

@@ -12,6 +12,7 @@ from dvs_model.explain import (
     Explanation,
     Status,
     because,
+    executing_name,
     explanations,
     lines,
     overall,
@@ -72,6 +73,9 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
         yield f"  {name}{f' ({count} times)' if count > 1 else ''}: {first[name]}"
     if checked.seen is not None:
         yield from _seen(checked.seen)
+    for each in checked.executing:
+        for level, words in each.words.items():
+            yield from (f"  {executing_name(level)} of T{each.txn}: {text}" for text in words)
     if checked.mixed is not None:
         yield from (f"  mixed levels: {text}" for text in checked.mixed.words)
     for explanation in explanations(checked, minimised=True):
