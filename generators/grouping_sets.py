@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from generators import expressions
+from generators.aggregates import beside_texts
 from generators.choices import Choices
 from generators.expressions import Term, call
 from generators.relations import COUNT_STAR, FromClause, Generated, select
@@ -22,7 +23,7 @@ def grouping_sets(
 ) -> Generated:
     """A block grouped by several sets of keys; GROUPING tells a subtotal from a key that is NULL."""
     choices = draw.choices
-    aggregates = [draw.aggregate(source) for _ in range(choices.integer(1, 2))]
+    aggregates = beside_texts([draw.aggregate(source) for _ in range(choices.integer(1, 2))])
     groupings = [Term(Grouping(choices.pick(keys).expr, TINYINT), 1)] if choices.chance(50) else []
     shown = keys if choices.chance(80) else keys[1:]
     having = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from generators import expressions
+from generators.aggregates import beside_texts
 from generators.choices import Choices
 from generators.domains import NO_ARITHMETIC
 from generators.expressions import Term, call
@@ -252,7 +253,7 @@ def windowed_groups(
 ) -> Generated:
     """A grouped block with window functions over its groups."""
     choices = draw.choices
-    aggregates = [draw.aggregate(source) for _ in range(choices.integer(1, 2))]
+    aggregates = beside_texts([draw.aggregate(source) for _ in range(choices.integer(1, 2))])
     total = None
     if all(key.type.kind not in UNORDERED for key in keys):
         total = total_order(choices, keys)

@@ -89,7 +89,7 @@ def call(name: str, *args: Expr) -> Expr:
 
 
 def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
-    """Returns an aggregate over an argument.
+    """Returns an aggregate over an argument; the extremum of different values is that of all of them.
 
     Raises DefinitionError: if the aggregate is not defined for the argument's type.
     """
@@ -103,10 +103,10 @@ def aggregate(name: str, arg: Expr, distinct: bool) -> Agg:
         case "BOOL_AND" | "BOOL_OR":
             if arg.type == BOOLEAN:
                 # FALSE is less than TRUE.
-                return Agg("MIN" if name == "BOOL_AND" else "MAX", arg, distinct, BOOLEAN)
+                return Agg("MIN" if name == "BOOL_AND" else "MAX", arg, False, BOOLEAN)
             type_ = None
         case _:
-            type_ = arg.type
+            type_, distinct = arg.type, False
     if type_ is None:
         raise DefinitionError(f"{name} is not defined for {arg.type}")
     return Agg(name, arg, distinct, type_)
