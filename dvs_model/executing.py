@@ -8,6 +8,7 @@ the history with the twin is judged. The writes of the aborted one stay aborted:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -92,5 +93,5 @@ def _judged(checked: Checked, txn: int, history: History, levels: Sequence[Level
         present = [judged.phenomena[p] for p in (verdict.by if isinstance(verdict, Violated) else ())]
         found = [item for each in present if isinstance(each, Present) for item in each.evidence[:1]]
         told = (text for item in found[:1] for text in sentences.evidence(item))
-        words[level] = tuple(text.replace(f"T{twin}", f"T{txn}") for text in told)
+        words[level] = tuple(re.sub(rf"\bT{twin}\b", f"T{txn}", text) for text in told)
     return Executing(txn, {level: judged.levels[level] for level in levels}, words)

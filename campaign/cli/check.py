@@ -6,27 +6,25 @@ import gc
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
 import click
 
 from campaign.cli.history_files import histories
-from campaign.cli.transaction_levels import others_level, transaction_levels, with_mixed
+from campaign.cli.wanted import wanted_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.analysis import STEPS
-from dvs_model.check import Checked, check, with_unread
+from dvs_model.check import Checked
 from dvs_model.errors import HistoryError
-from dvs_model.executing import executing as of_aborted
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
-from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
+from dvs_model.formats.reader import Item, Refused
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.judge import judge
 from dvs_model.observed.variants import VARIANTS
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
@@ -194,13 +192,10 @@ def command(
     read. A file of - is standard input. Folders of Delta tables are read as one history: their commits. Files
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
-    reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    requested = tuple(BY_NAME[name] for name in names)
-    if mixed:
-        levels, others = transaction_levels(mixed), others_level(requested)
-        requested = ()
-    elif not (requested or clients or forbidden):
-        requested = (Level.PL_3,)
+    wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
+    wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
+    wanted.steps, wanted.initial = steps, initial
+    requested = wanted.requested
     _require_different(html, sarif_out, junit)
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
@@ -212,12 +207,7 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         try:
-            checked = judged(item, reading, steps, clients, initial)
-            checked = replace(checked, forbidden=tuple(Phenomenon(name) for name in forbidden))
-            if mixed:
-                checked = with_mixed(checked, levels, others)
-            if executing and checked.seen is None:
-                checked = replace(checked, executing=of_aborted(checked, requested))
+            checked = wanted.judged(item)
         except HistoryError as error:
             message = f"{source}: {error.fact}"
             reports.refused.append(message)
@@ -264,27 +254,6 @@ def _require_different(*reports: Path | None) -> None:
     for path in paths:
         if paths.count(path) > 1 and (path.is_file() or not path.exists()):
             raise CampaignError(f"two reports would be written to {path}; give each its own file")
-
-
-def judged(
-    item: Parsed | Viewed, reading: Reading, steps: int, clients: tuple[str, ...], initial: int | None
-) -> Checked:
-    """Returns the verdicts on a history. `initial`: one more value that clients read where nobody wrote.
-
-    Raises HistoryError: values are not unique; CampaignError: a history without clients has no such levels.
-    """
-    if isinstance(item, Viewed):
-        records = item.observed.records
-        if initial is not None:
-            item.observed.records = replace(records, initial=records.initial | {initial})
-        return judge(item.observed, reading, steps=steps, wanted=clients)
-    if clients:
-        raise CampaignError(
-            f"{item.history.name} is a history in the notation or of a log, which clients did not record; "
-            "--client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
-        )
-    checked = check(item.history, reading, steps=steps)
-    return with_unread(checked, item.unread) if item.unread else checked
 
 
 def _relative(file: str) -> str:

@@ -416,6 +416,22 @@ def test_theorems() -> None:
     assert "theorem 1: 25 derivations moved" in result.stdout
 
 
+def test_reads_of_aborted_transactions_are_judged_if_wanted() -> None:
+    text = b"r1(x0) w2(x2) w2(y2) c2 r1(y2) a1"
+    assert dvs("-", given=text).exit_code == 0
+    result = dvs("--executing", "-", given=text)
+    assert result.exit_code == 1
+    assert "EPL-3 of T1 violated" in result.stdout
+    assert "EPL-3 of T1: T1 read x at version 0, which T2's write replaced" in result.stdout
+    document = json.loads(dvs("--executing", "--level", "PL-2", "--json", "-", given=text).stdout)
+    assert document["executing"] == [
+        {
+            "transaction": "T1",
+            "levels": {"EPL-2": {"verdict": "holds", "because": "every phenomenon it forbids is absent"}},
+        }
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [

@@ -1,0 +1,142 @@
+"""What a user of `dvs check` wants to know of a history, and its verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from campaign.errors import CampaignError
+from dvs_model.analysis import STEPS
+from dvs_model.check import Checked, check, with_unread
+from dvs_model.executing import executing
+from dvs_model.formats.reader import Parsed, Viewed
+from dvs_model.levels import BY_NAME
+from dvs_model.mixing import MIXED, mixing
+from dvs_model.names import Level, Phenomenon
+from dvs_model.observed.judge import judge
+from dvs_model.reading import DEFAULT, Reading
+
+FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
+KNOWN = ", ".join(level.value for level in MIXED)
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What is wanted of histories.
+
+    `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels by
+    transaction, where they have levels of their own; `others`: that of all others. `executing`: levels by which
+    reads of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
+    """
+
+    requested: tuple[Level, ...]
+    clients: tuple[str, ...] = ()
+    forbidden: tuple[Phenomenon, ...] = ()
+    mixed: Mapping[int, Level] | None = None
+    others: Level = Level.PL_3
+    executing: tuple[Level, ...] = ()
+    reading: Reading = DEFAULT
+    steps: int = STEPS
+    initial: int | None = None
+
+    def judged(self, item: Parsed | Viewed) -> Checked:
+        """Returns the verdicts on a history.
+
+        Raises HistoryError: values are not unique. Raises CampaignError: it is wanted what such a history
+        cannot tell, such as client-side levels of a history that no clients recorded.
+        """
+        checked = self._observed(item) if isinstance(item, Viewed) else self._stated(item)
+        checked = replace(checked, forbidden=self.forbidden)
+        if self.executing and checked.seen is None:
+            checked = replace(checked, executing=executing(checked, self.executing))
+        return checked if self.mixed is None else _with_mixed(checked, self.mixed, self.others)
+
+    def _observed(self, item: Viewed) -> Checked:
+        """Returns the verdicts on a history that clients recorded."""
+        if self.initial is not None:
+            records = item.observed.records
+            item.observed.records = replace(records, initial=records.initial | {self.initial})
+        return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
+
+    def _stated(self, item: Parsed) -> Checked:
+        """Returns the verdicts on a history in the notation, or of a log."""
+        if self.clients:
+            raise CampaignError(
+                f"{item.history.name} is a history in the notation or of a log, which clients did not "
+                "record; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
+            )
+        checked = check(item.history, self.reading, steps=self.steps)
+        return with_unread(checked, item.unread) if item.unread else checked
+
+
+def wanted_of(
+    levels: Sequence[str],
+    clients: tuple[str, ...],
+    forbidden: Sequence[str],
+    mixed: Sequence[str],
+    *,
+    executing: bool,
+) -> Wanted:
+    """Returns what the options want: without any, PL-3. Raises CampaignError: they do not go together."""
+    named = tuple(BY_NAME[name] for name in levels)
+    if not (named or clients or forbidden or mixed):
+        named = (Level.PL_3,)
+    wanted = Wanted(named, clients, tuple(map(Phenomenon, forbidden)))
+    if executing:
+        wanted.executing = named or (Level.PL_3,)
+    if mixed:
+        wanted.mixed, wanted.others, wanted.requested = transaction_levels(mixed), others_level(named), ()
+    return wanted
+
+
+def transaction_levels(texts: Sequence[str]) -> Mapping[int, Level]:
+    """Returns by transaction its level. Raises CampaignError: another form, or a transaction twice."""
+    levels: dict[int, Level] = {}
+    for text in texts:
+        match = FORM.fullmatch(text)
+        level = None if match is None else _level(match["level"].strip())
+        if match is None or level is None:
+            raise CampaignError(
+                f"--transaction-level {text}: write LEVEL:T,..., such as PL-2:3,4; the levels: {KNOWN}"
+            )
+        for number in map(int, re.findall(r"\d+", match["txns"])):
+            if number in levels:
+                raise CampaignError(f"--transaction-level names T{number} twice; give it one level")
+            levels[number] = level
+    return levels
+
+
+def others_level(requested: Sequence[Level]) -> Level:
+    """Returns the level of the transactions that are not named. Raises CampaignError: it cannot be mixed."""
+    if not requested:
+        return Level.PL_3
+    if len(requested) > 1 or requested[0] not in MIXED:
+        raise CampaignError(
+            f"beside --transaction-level there is one --level for all others; take one of {KNOWN}"
+        )
+    return requested[0]
+
+
+def _with_mixed(checked: Checked, levels: Mapping[int, Level], others: Level) -> Checked:
+    """Returns the verdicts with the one on a history of several levels.
+
+    Raises CampaignError: the history was recorded by clients, or has no such transaction.
+    """
+    name = checked.original.name or "the history"
+    if checked.seen is not None:
+        raise CampaignError(
+            f"{name} was recorded by clients; --transaction-level is for the notation and Delta logs"
+        )
+    committed = checked.analysis.facts.commits
+    missing = [txn for txn in levels if txn not in committed]
+    if missing:
+        raise CampaignError(
+            f"{name} has no committed transaction T{missing[0]}; --transaction-level names it"
+        )
+    return replace(checked, mixed=mixing(checked.analysis, levels, others))
+
+
+def _level(name: str) -> Level | None:
+    level = {known.lower(): level for known, level in BY_NAME.items()}.get(name.lower())
+    return level if level in MIXED else None
