@@ -32,7 +32,7 @@ class Name(NamedTuple):
 
 
 class DraftEvent(NamedTuple):
-    """One event. `kind`: s, w, r, d, c, a as in the notation, R and W for predicate reads and writes.
+    """One event. `kind`: s, w, r, rc, d, c, a as in the notation, R and W for predicate reads and writes.
 
     `names`: the version written, read or derived; or the version set. `others`: a derivation's sources, or
     the members that match (None: not stated). `at`: its offset in the text, for messages.
@@ -50,7 +50,7 @@ class DraftEvent(NamedTuple):
         match self.kind:
             case "s" | "c" | "a":
                 return f"{self.kind}{self.txn}"
-            case "w" | "r":
+            case "w" | "r" | "rc":
                 value = "" if self.value is None else f", {self.value}"
                 return f"{self.kind}{self.txn}({self.names[0]}{value})"
             case "d":

@@ -68,8 +68,8 @@ def _of_twin(event: Event, txn: int, twin: int) -> list[Event]:
     match event:
         case Start():
             return [Start(twin)]
-        case Read(_, version, value) if version.txn != txn:
-            return [Read(twin, version, value)]
+        case Read(_, version) if version.txn != txn:
+            return [replace(event, txn=twin)]
         case PredicateRead(_, predicate, versions, matched, _):
             kept = tuple(version for version in versions if version.txn != txn)
             matching = None if matched is None else tuple(v for v in matched if v.txn != txn)

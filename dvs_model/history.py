@@ -52,12 +52,13 @@ class Write:
 class Read:
     """r_i(x_j): a transaction reads one version of an object (Adya 1999, section 3.1).
 
-    `value`: for display only.
+    `value`: for display only. `cursor`: it reads through a cursor, rc_i(x_j) (section 4.2.2).
     """
 
     txn: int
     version: Version
     value: str | None = None
+    cursor: bool = False
 
 
 @dataclass(frozen=True, slots=True)

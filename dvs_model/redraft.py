@@ -116,8 +116,8 @@ class Naming:
             case Write(txn, version, value, dead):
                 name = Name(version.obj, Special.DEAD) if dead else self.name(version)
                 return DraftEvent("w", txn, (name,), value=value)
-            case Read(txn, version, value):
-                return DraftEvent("r", txn, (self.name(version),), value=value)
+            case Read(txn, version, value, cursor):
+                return DraftEvent("rc" if cursor else "r", txn, (self.name(version),), value=value)
             case Derive(txn, version, sources):
                 return DraftEvent("d", txn, (self.name(version),), self.names(sources))
             case PredicateRead(txn, predicate, versions, matched, writes):

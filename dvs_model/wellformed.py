@@ -103,7 +103,7 @@ class Resolution:
             case "w":
                 version = self.made(event)
                 return Write(event.txn, version, event.value, event.names[0].txn is Special.DEAD)
-            case "r":
+            case "r" | "rc":
                 return self.read(number, event)
             case "d":
                 version = self.made(event)
@@ -136,7 +136,7 @@ class Resolution:
             maker = self.inventory.created[version]
             raise self.clash("a dead version cannot be read, and this one was made by", event, maker)
         self.check_latest(version.obj, version, event)
-        return Read(event.txn, version, event.value)
+        return Read(event.txn, version, event.value, event.kind == "rc")
 
     def check_latest(self, obj: str, version: Version | None, event: DraftEvent) -> None:
         """Checks that a transaction sees its own latest version of an object that it has made before."""
@@ -178,7 +178,7 @@ class Resolution:
             return version
         if self.inventory.place[version] >= number:
             written = self.inventory.created[version].kind == "w"
-            if event.kind != "r" or version.txn == event.txn or not written:
+            if event.kind not in ("r", "rc") or version.txn == event.txn or not written:
                 raise self.too_early(version, event)
             self.early.append((version, event))
         return version

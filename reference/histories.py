@@ -134,8 +134,14 @@ class Reference:
         }
 
     def cursor(self, edges: list[Edge]) -> set[str]:
-        """The objects with G-cursor."""
-        item_edges = [e for e in edges if e.kind == "ww" or (e.kind == "rw" and not e.predicate)]
+        """The objects with G-cursor. Where the history has reads through cursors, no others count."""
+        events = self.history.events
+        cursors = {at for at, event in enumerate(events) if isinstance(event, Read) and event.cursor}
+        item_edges = [
+            e
+            for e in edges
+            if e.kind == "ww" or (e.kind == "rw" and not e.predicate and (not cursors or e.leaves in cursors))
+        ]
         labels = {edge.label for edge in item_edges}
         return {x for x in labels if some(with_one_rw)([e for e in item_edges if e.label == x])}
 

@@ -26,7 +26,7 @@ class Wanted:
     """What is wanted of histories.
 
     `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels by
-    transaction, where they have levels of their own; `others`: that of all others. `executing`: levels by which
+    transaction, if they have their own; `others`: that of all others. `executing`: levels by which
     reads of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
     """
 

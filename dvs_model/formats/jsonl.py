@@ -164,11 +164,11 @@ class Arrays:
             self.named(rest[0], what)
             matched = self.versions(rest[2], what) if len(rest) == 3 else None
             return DraftEvent(kind.upper(), txn, self.versions(rest[1], what), matched, rest[0])
-        if kind in ("r", "w") and len(rest) in (1, 2):
+        if kind in ("r", "rc", "w") and len(rest) in (1, 2):
             value = None if len(rest) == 1 or rest[1] is None else str(rest[1]).strip()
             if value:
                 self.named(value, what)
-            return DraftEvent(kind, txn, (self.version(rest[0], what),), None, "", value)
+            return DraftEvent(str(kind), txn, (self.version(rest[0], what),), None, "", value)
         raise HistoryError(f'{what}: no event; write ["w", 1, "x1"], ["d", 3, "y3", ["x1"]], or ["c", 1]')
 
     def txn(self, value: object, what: str) -> int:

@@ -12,7 +12,7 @@ _VERSION = r"[A-Za-z][A-Za-z0-9_]*(?:\.[0-9]+)?"
 _TOKEN = re.compile(
     rf"""
       (?P<end>[cabs])(?P<end_txn>[0-9]+)(?![0-9_(.])
-    | (?P<item>[rw])(?P<item_txn>[0-9]+)\(\s*(?P<version>{_VERSION})\s*(?:,(?P<value>[^()\[\]:;,|]*))?\)
+    | (?P<item>w|rc?)(?P<item_txn>[0-9]+)\(\s*(?P<version>{_VERSION})\s*(?:,(?P<value>[^()\[\]:;,|]*))?\)
     | d(?P<derive>[0-9]+)\(\s*(?P<derived>{_VERSION})\s*\|(?P<sources>[^()\[\]:;|]*)\)
     | (?P<pred>[rw])(?P<pred_txn>[0-9]+)\(\s*(?P<name>[^()\[\]:;,|\s][^()\[\]:;,|]*):
           (?P<vset>[^()\[\]:;|]*)(?:;(?P<matched>[^()\[\]:;|]*))?\)
@@ -26,7 +26,7 @@ _MARKED = re.compile(r"([A-Za-z][A-Za-z0-9_]*)_(?:([0-9]+)(?:\.([0-9]+))?|(init|
 _PRECEDES = re.compile(r"c([0-9]+)\s*<\s*[sb]([0-9]+)")
 _MATCHES = re.compile(r"\smatches(?=\s|$)")
 _DIGITS = re.compile(r"[0-9]{1,18}")
-_OPENING = re.compile(r"(?:[rwd][0-9]+\s*\(|\[)")
+_OPENING = re.compile(r"(?:(?:[rwd]|rc)[0-9]+\s*\(|\[)")
 
 
 def scan(text: str, name: str = "") -> Draft:

@@ -14,6 +14,7 @@ from dvs_model.analysis import Analysis
 from dvs_model.definitions import CYCLES, CycleSpec, Subject
 from dvs_model.edges import BudgetSpent, Edge, doubt
 from dvs_model.graph import DEPENDENCIES, Kind
+from dvs_model.history import Read
 from dvs_model.names import Phenomenon
 from dvs_model.phenomena.monotonic import unfolded_cycles
 from dvs_model.phenomena.update import update_cycles
@@ -63,7 +64,7 @@ def find_cycles(analysis: Analysis, scope: Scope, spec: CycleSpec, *, certain: b
             return knot_cycle(scope, spec, certain=certain)
         case Subject.OBJECT:
             edges_by_subject = {}
-            for edge in scope.edges(certain=certain):
+            for edge in filter(_at_cursor(analysis), scope.edges(certain=certain)):
                 edges_by_subject.setdefault(edge.obj, []).append(edge)
         case Subject.TRANSACTION:
             return unfolded_cycles(analysis, scope, scope.edges(certain=certain), certain=certain)
@@ -77,6 +78,19 @@ def find_cycles(analysis: Analysis, scope: Scope, spec: CycleSpec, *, certain: b
         if (cycle := single_cycle(edges, scope, spec)) is not None
     ]
     return tuple(sorted(cycles, key=lambda cycle: (len(cycle.edges), cycle.subject)))
+
+
+def _at_cursor(analysis: Analysis) -> Callable[[Edge], bool]:
+    """Returns what tells whether an edge counts for G-cursor: of reads, those through cursors, if any."""
+    events = analysis.history.events
+    if not any(isinstance(event, Read) and event.cursor for event in events):
+        return lambda edge: True
+
+    def counted(edge: Edge) -> bool:
+        read = None if edge.event is None else events[edge.event]
+        return edge.kind is not Kind.RW or (isinstance(read, Read) and read.cursor)
+
+    return counted
 
 
 def single_cycle(edges: Sequence[Edge], scope: Scope, spec: CycleSpec) -> tuple[Edge, ...] | None:
