@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,6 +15,9 @@ LAGS = (None, 60, 60, 120, 300)
 """Target lags in seconds; None for DOWNSTREAM."""
 
 KEYS, VALUES = 6, 9
+
+CLONES = 3
+"""Most copies of tables in one account."""
 
 
 class Kind(Enum):
@@ -92,13 +94,21 @@ class Redefine:
 
 
 @dataclass(frozen=True, slots=True)
+class Clone:
+    """A dynamic table gets a copy, which goes on by itself."""
+
+    name: str
+    copy: str
+
+
+@dataclass(frozen=True, slots=True)
 class Down:
     """The process that refreshes does not run for some ticks; another one follows it."""
 
     ticks: int
 
 
-Happening = Write | Alter | Switch | Group | Ungroup | Redefine | Down
+Happening = Write | Alter | Switch | Group | Ungroup | Redefine | Clone | Down
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,8 @@ def plan_of(seed: int, hours: float, tables: int = 12) -> Plan:
     declared = _tables(draw, tables)
     count = round(hours * 3600 * SECOND / TICK)
     ticks: list[tuple[Happening, ...]] = [(Write(tuple(_row(draw) for _ in range(12))),)]
-    ticks += [_tick(draw, declared) for _ in range(count - 1)]
+    names = [each.name for each in declared]
+    ticks += [_tick(draw, names, tables + CLONES) for _ in range(count - 1)]
     return Plan(seed, declared, tuple(ticks))
 
 
@@ -144,7 +155,8 @@ def _row(draw: random.Random) -> tuple[str, int, int]:
     return draw.choice(BASES), draw.randrange(KEYS), draw.randrange(1, VALUES)
 
 
-def _tick(draw: random.Random, tables: Sequence[Declared]) -> tuple[Happening, ...]:
+def _tick(draw: random.Random, names: list[str], most: int) -> tuple[Happening, ...]:
+    """Returns what happens before a look. `names`: the tables, to which a copy is added, up to `most`."""
     happened: list[Happening] = []
     if draw.random() < 0.7:
         rows = tuple(_row(draw) for _ in range(draw.randrange(1, 4)))
@@ -154,16 +166,16 @@ def _tick(draw: random.Random, tables: Sequence[Declared]) -> tuple[Happening, .
         happened.append(Write(((draw.choice(BASES), draw.randrange(KEYS), 0),)))
     if draw.random() < 0.12:
         happened.append(Write(deleted=tuple((base, "b", 0) for base in BASES)))
-    name = draw.choice(tables).name
+    name = draw.choice(names)
     match draw.randrange(24):
         case 0:
             happened.append(Switch(name, False))
         case 1 | 2 | 3:
-            happened += [Switch(each.name, True) for each in tables]
+            happened += [Switch(each, True) for each in names]
         case 4 | 5:
             happened.append(Alter(name, draw.choice(LAGS)))
         case 6:
-            members = tuple(each.name for each in draw.sample(list(tables), draw.randrange(2, 4)))
+            members = tuple(draw.sample(names, draw.randrange(2, 4)))
             happened.append(Group(members, draw.choice(("read_committed", "repeatable_read"))))
         case 7:
             happened.append(Ungroup())
@@ -171,6 +183,9 @@ def _tick(draw: random.Random, tables: Sequence[Declared]) -> tuple[Happening, .
             happened.append(Redefine(name, draw.randrange(4)))
         case 9:
             happened.append(Down(draw.randrange(1, 4)))
+        case 10 | 11 if len(names) < most:
+            happened.append(Clone(name, f"t{len(names)}"))
+            names.append(f"t{len(names)}")
         case _:
             pass
     return tuple(happened)

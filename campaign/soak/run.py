@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from campaign.soak.plan import (
@@ -11,6 +12,7 @@ from campaign.soak.plan import (
     SECOND,
     TICK,
     Alter,
+    Clone,
     Down,
     Group,
     Happening,
@@ -178,20 +180,26 @@ class _Session:
                 if truth.group:
                     account.drop_refresh_group(GROUP)
                     truth.group, truth.repeatable = (), False
-            case Redefine(name, number):
-                changed = replace(truth.tables[name], number=number)
-                # Another definition may not fail where the old one did, and if it fails, the old one is new.
-                self.errors[name] = 0
-                lag = None if changed.lag is None else changed.lag * SECOND
-                try:
-                    account.create_dynamic_table(name, changed.query, target_lag=lag, or_replace=True)
-                except RefreshFailed:
-                    self._note()
-                    return
-                truth.tables[name] = changed
+            case Redefine() | Clone():
+                self._defines(each)
                 self._note()
             case Down(ticks):
                 self.down = ticks
+
+    def _defines(self, each: Redefine | Clone) -> None:
+        """Replaces a definition, or copies a table."""
+        changed = self.truth.tables[each.name]
+        if isinstance(each, Clone):
+            self.account.clone(each.name, each.copy)
+            self.truth.tables[each.copy] = replace(changed, name=each.copy)
+            return
+        changed = replace(changed, number=each.number)
+        # Another definition may not fail where the old one did, and if it fails, the old one is new.
+        self.errors[each.name] = 0
+        lag = None if changed.lag is None else changed.lag * SECOND
+        with suppress(RefreshFailed):
+            self.account.create_dynamic_table(each.name, changed.query, target_lag=lag, or_replace=True)
+            self.truth.tables[each.name] = changed
 
     def _note(self) -> None:
         """Takes what commands have refreshed between two looks as seen: they read times between ticks."""

@@ -28,7 +28,7 @@ def test_nothing_is_wrong_and_what_may_happen_does() -> None:
         seen.update(result.events)
         seen["failed"] += result.failures
         seen.update(result.actions)
-    kinds = {"Write", "Alter", "Switch", "Group", "Ungroup", "Redefine", "Down"}
+    kinds = {"Write", "Alter", "Switch", "Group", "Ungroup", "Redefine", "Clone", "Down"}
     assert kinds | {"failed", "NO_DATA", "INCREMENTAL"} <= {name for name, count in seen.items() if count}
 
 
