@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dvs_model.analysis import RULES, STEPS, Analysis, Rules
 from dvs_model.history import History
@@ -51,7 +51,8 @@ class Seen:
     `anomalies`: by the names that people know, each with a sentence. `client`: by client-side level the
     verdict ("holds", "violated", "unknown") and the reason. `notes`: what a reader should know. `size`:
     counts by name. `names`: by object of the shown history the key; `places`: by transaction where it stands
-    in the file. `wanted`: the client-side levels that a user requested.
+    in the file. `rules`: by object what gave the order of its versions. `wanted`: the client-side levels that
+    a user requested.
     """
 
     anomalies: tuple[tuple[str, tuple[int, ...], str], ...]
@@ -61,6 +62,7 @@ class Seen:
     names: Mapping[str, str]
     places: Mapping[int, str]
     wanted: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,8 +127,9 @@ class _Session:
 
     def tick(self, at: int, happened: Sequence[Happening]) -> None:
         """Lets things happen before a tick, then the process look, then the judge."""
+        apart = min(SECOND, TICK // 2 // max(1, len(happened)))
         for place, each in enumerate(happened):
-            self._at(at - TICK // 2 + place * SECOND)
+            self._at(at - TICK // 2 + place * apart)
             self._happens(each)
         self._at(at)
         self.truth.keep(at)

@@ -26,12 +26,21 @@ class Orders:
 
     `known`: by key the writers in order. `tails`: by key the writers after them, in an order that nobody
     saw. `unknown`: by key why nothing is known of the order, but for `pairs`: neighbours that a file states.
+    `rules`: by key what gave its order, or the part of it that is known.
     """
 
     known: dict[str, list[int]] = field(default_factory=dict)
     tails: dict[str, list[int]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, list[Pair]] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)
+
+
+BY_LISTS = "the lists that were read"
+BY_STAMPS = "the commit timestamps"
+BY_ONE = "one transaction alone wrote it"
+BY_FILE = "the file says which write replaced which"
+BY_NOTHING = "what was there before the run comes first, and more is not known"
 
 
 def orders(found: Recovered) -> Orders:
@@ -40,13 +49,16 @@ def orders(found: Recovered) -> Orders:
     records = found.observed.records
     for key, writers in found.installed.items():
         shown = found.lists.get(key)
+        made.rules[key] = BY_NOTHING
         if key in found.broken:
             made.unknown[key] = found.broken[key]
         elif len(writers) <= 1 and shown is None:
-            made.known[key] = list(writers)
+            made.known[key], made.rules[key] = list(writers), BY_ONE
         elif records.stamps:
+            made.rules[key] = BY_STAMPS
             _by_stamps(found, key, writers, made)
         elif shown is not None or records.lists:
+            made.rules[key] = BY_LISTS
             place = {value: at for at, value in enumerate(shown or ())}
             read = sorted((place[v], index) for index, v in writers.items() if v in place)
             made.known[key] = [index for _, index in read]
@@ -85,6 +97,7 @@ def _stated(found: Recovered, made: Orders) -> None:
         common = written.get(before, set()) & written.get(after, set())
         if before != after and len(common) == 1 and (key := next(iter(common))) in made.unknown:
             made.pairs.setdefault(key, []).append((before, after))
+            made.rules[key] = BY_FILE
 
 
 @dataclass(slots=True)

@@ -112,6 +112,7 @@ class _Judgement:
             names=part.names.keys,
             places={self.found.number(index): observed.transactions[index].place for index in part.members},
             wanted=self.wanted,
+            rules={obj: self.orders.rules[key] for obj, key in part.names.keys.items()},
         )
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
 

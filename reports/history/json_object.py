@@ -71,6 +71,7 @@ def _seen(seen: Seen) -> dict[str, object]:
         },
         "notes": list(seen.notes),
         "keys": dict(seen.names),
+        "version_orders": dict(seen.rules),
         "places": {f"T{txn}": place for txn, place in seen.places.items()},
     }
 

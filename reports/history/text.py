@@ -120,6 +120,9 @@ def _places(explanation: Explanation, seen: Seen) -> Iterator[str]:
     places += [f"{obj}: key {seen.names[obj]}" for obj in objects if obj != seen.names[obj]]
     if places:
         yield f"  in the file: {'; '.join(places)}"
+    rules = dict.fromkeys(seen.rules[edge.obj] for edge in edges if edge.obj in seen.rules)
+    if rules:
+        yield f"  the order of versions: {'; '.join(rules)}"
 
 
 def _everything(checked: Checked) -> Iterator[str]:
