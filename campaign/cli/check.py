@@ -119,6 +119,11 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 )
 @click.option("--initial-value", "initial", type=int, help="What clients read of a key that nobody wrote.")
 @click.option(
+    "--complete",
+    is_flag=True,
+    help="Every committed write is in the file: other values were never committed.",
+)
+@click.option(
     "--level",
     "names",
     multiple=True,
@@ -171,6 +176,7 @@ def command(
     format_: str,
     workload: str | None,
     initial: int | None,
+    complete: bool,
     names: tuple[str, ...],
     clients: tuple[str, ...],
     forbidden: tuple[str, ...],
@@ -194,7 +200,7 @@ def command(
     """
     wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    wanted.steps, wanted.initial = steps, initial
+    wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
     requested = wanted.requested
     _require_different(html, sarif_out, junit)
     reports = Reports(requested, clients, html, sarif_out, junit)

@@ -28,6 +28,7 @@ class Wanted:
     `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels by
     transaction, if they have their own; `others`: that of all others. `executing`: levels by which
     reads of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
+    `complete`: every committed write is in the file.
     """
 
     requested: tuple[Level, ...]
@@ -39,6 +40,7 @@ class Wanted:
     reading: Reading = DEFAULT
     steps: int = STEPS
     initial: int | None = None
+    complete: bool = False
 
     def judged(self, item: Parsed | Viewed) -> Checked:
         """Returns the verdicts on a history.
@@ -54,9 +56,9 @@ class Wanted:
 
     def _observed(self, item: Viewed) -> Checked:
         """Returns the verdicts on a history that clients recorded."""
-        if self.initial is not None:
-            records = item.observed.records
-            item.observed.records = replace(records, initial=records.initial | {self.initial})
+        records = item.observed.records
+        more = frozenset() if self.initial is None else frozenset({self.initial})
+        item.observed.records = replace(records, initial=records.initial | more, complete=self.complete)
         return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
 
     def _stated(self, item: Parsed) -> Checked:

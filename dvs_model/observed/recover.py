@@ -285,5 +285,9 @@ class _Transaction:
         return True
 
     def unwritten(self, op: Op, value: object) -> None:
+        if self.found.observed.records.complete:
+            wrote = f"read {value_text(value)} of key {op.key}, which no committed transaction wrote"
+            self.add("aborted read", wrote)
+            return
         self.found.missing += 1
         self.add("unwritten value read", f"read {value_text(value)} of key {op.key}, which nobody wrote")

@@ -71,7 +71,8 @@ class Records:
 
     `aborts`: aborted transactions; `sessions`, `real_time`: the order of transactions for one client, for
     all. `lists`: reads show whole lists, and with them the order of versions; `stamps`: commit timestamps do.
-    `initial`: the values that mean "before the run" where nobody wrote them.
+    `initial`: the values that mean "before the run" where nobody wrote them. `complete`: every committed
+    write is in the file, so a value that nobody wrote there was never committed.
     """
 
     aborts: bool
@@ -80,6 +81,7 @@ class Records:
     lists: bool = False
     stamps: bool = False
     initial: frozenset[object] = frozenset({None})
+    complete: bool = False
 
 
 @dataclass(slots=True)

@@ -310,6 +310,20 @@ def test_a_store_that_was_loaded_with_a_value(tmp_path: Path) -> None:
     assert dvs("--initial-value", "0", str(file)).exit_code == 0
 
 
+def test_a_value_that_nobody_wrote_was_never_committed_in_a_complete_file(tmp_path: Path) -> None:
+    file = tmp_path / "h.edn"
+    file.write_text(
+        "{:type :invoke, :process 0, :value [[:r 1 nil]]}\n{:type :ok, :process 0, :value [[:r 1 7]]}\n",
+        encoding="utf-8",
+    )
+    assert dvs("--level", "PL-2", str(file)).exit_code == 3
+    result = dvs("--level", "PL-2", "--complete", "--client-level", "read committed", str(file))
+    assert result.exit_code == 1
+    assert "read 7 of key 1, which no committed transaction wrote" in result.stdout
+    assert "aborted read" in result.stdout
+    assert "PL-2, read committed violated" in result.stdout
+
+
 def test_a_history_without_clients_has_no_client_levels(tmp_path: Path) -> None:
     result = dvs("--client-level", "causal", "-", given=b"w1(x1) c1")
     assert result.exit_code == 2

@@ -82,3 +82,9 @@ def test_the_command() -> None:
     bad = runner.invoke(main, ["soak", "--hours", "1", "--runs", "5", "--fault", "skipped-interval-lost"])
     assert bad.exit_code == 1
     assert "WRONG at seed" in bad.output
+
+
+def test_many_tables_and_what_happens_to_all_of_them_between_two_looks() -> None:
+    result = soak(plan_of(3, 0.1, tables=80))
+    assert result.wrong == []
+    assert result.events["Switch"] > 80
