@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from campaign.cli.history_files import histories
+from campaign.cli.smallest import SUFFIXES, require_suffix, write_smallest
 from campaign.cli.wanted import wanted_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
@@ -163,6 +164,13 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 @reading_option("--derivations", Derivations)
 @reading_option("--predicates", Predicates)
 @reading_option("--derived-writes", DerivedWrites)
+@click.option(
+    "--smallest",
+    "smallest_out",
+    type=click.Path(path_type=Path),
+    help="Write the smallest part of the first violated history of clients, in the format of the suffix: "
+    f"{SUFFIXES}.",
+)
 @click.option("--explain", is_flag=True, help="Show every phenomenon and level with its reason.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with pictures.")
 @click.option("--sarif", "sarif_out", type=click.Path(path_type=Path), help="Write SARIF.")
@@ -185,6 +193,7 @@ def command(
     derivations: str,
     predicates: str,
     derived_writes: str,
+    smallest_out: Path | None,
     explain: bool,
     html: Path | None,
     sarif_out: Path | None,
@@ -202,7 +211,8 @@ def command(
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
     requested = wanted.requested
-    _require_different(html, sarif_out, junit)
+    _require_different(html, sarif_out, junit, smallest_out)
+    require_suffix(smallest_out)
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
     for source, item in uncollected(histories(files, format_, workload)):
@@ -219,6 +229,8 @@ def command(
             reports.refused.append(message)
             click.echo(f"error: {message}", err=True)
             continue
+        if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
+            smallest_out = None
         printed = sum(reports.counts.values())
         done = time.perf_counter()
         reports.add(source, item.line, checked, done - began)

@@ -9,13 +9,18 @@ from dataclasses import dataclass, replace
 from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread
+from dvs_model.errors import HistoryError
 from dvs_model.executing import executing
+from dvs_model.explain import Status, requested_with
 from dvs_model.formats.reader import Parsed, Viewed
 from dvs_model.levels import BY_NAME
 from dvs_model.mixing import MIXED, mixing
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.judge import judge
+from dvs_model.observed.seen import Observed
+from dvs_model.observed.smallest import smallest
 from dvs_model.reading import DEFAULT, Reading
+from dvs_model.verdict import Cycle, Present
 
 FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
 KNOWN = ", ".join(level.value for level in MIXED)
@@ -54,6 +59,24 @@ class Wanted:
             checked = replace(checked, executing=executing(checked, self.executing))
         return checked if self.mixed is None else _with_mixed(checked, self.mixed, self.others)
 
+    def smallest(self, observed: Observed, checked: Checked) -> Observed:
+        """Returns the smallest part found that violates the first level that a history violates."""
+        name = requested_with(checked, self.requested, Status.VIOLATED)[0][0]
+
+        def judged(part: Observed) -> Checked:
+            return judge(part, self.reading, steps=self.steps, wanted=self.clients)
+
+        def wrong(part: Observed) -> bool:
+            try:
+                found = requested_with(judged(part), self.requested, Status.VIOLATED)
+            except HistoryError:
+                return False
+            return name in [each for each, _ in found]
+
+        # Where a value without its writer is an aborted read, whatever is left out would be wrong.
+        plain = replace(observed, records=replace(observed.records, complete=False))
+        return smallest(plain if wrong(plain) else observed, _shown(checked), wrong)
+
     def _observed(self, item: Viewed) -> Checked:
         """Returns the verdicts on a history that clients recorded."""
         records = item.observed.records
@@ -70,6 +93,16 @@ class Wanted:
             )
         checked = check(item.history, self.reading, steps=self.steps)
         return with_unread(checked, item.unread) if item.unread else checked
+
+
+def _shown(checked: Checked) -> list[int]:
+    """Returns the transactions of the evidence."""
+    found = [v.evidence for v in checked.phenomena.values() if isinstance(v, Present)]
+    edges = [edge for each in found for item in each if isinstance(item, Cycle) for edge in item.edges]
+    of_anomalies = (
+        [] if checked.seen is None else [txn for _, txns, _ in checked.seen.anomalies for txn in txns]
+    )
+    return [*(txn for edge in edges for txn in (edge.source, edge.target)), *of_anomalies]
 
 
 def wanted_of(

@@ -324,6 +324,31 @@ def test_a_value_that_nobody_wrote_was_never_committed_in_a_complete_file(tmp_pa
     assert "PL-2, read committed violated" in result.stdout
 
 
+def test_the_smallest_part_of_a_file_is_a_file_of_its_own(tmp_path: Path) -> None:
+    file, out = tmp_path / "history.edn", tmp_path / "small.edn"
+    quiet = [
+        f"{{:type :{kind}, :process {number}, :value [[:append {number} 1]]}}\n"
+        for number in range(50, 90)
+        for kind in ("invoke", "ok")
+    ]
+    file.write_text("".join(quiet) + APPENDS, encoding="utf-8")
+    result = dvs("--level", "PL-SI", "--smallest", str(out), str(file))
+    assert result.exit_code == 1
+    assert f"{out}: 3 of 43 transactions" in result.stderr
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 6
+    assert "lost update" in dvs("--client-level", "snapshot isolation", str(out)).stdout
+    # Nothing is wrong by read committed, so there is nothing to be written.
+    other = tmp_path / "none.edn"
+    assert dvs("--level", "PL-2", "--smallest", str(other), str(file)).exit_code == 0
+    assert not other.exists()
+    unknown = dvs("--smallest", str(tmp_path / "small.xml"), str(file))
+    assert unknown.exit_code == 2
+    assert "the suffix names the format; take one of .edn, .txt, .hist" in unknown.stderr
+    lists = dvs("--level", "PL-SI", "--smallest", str(tmp_path / "small.hist"), str(file))
+    assert lists.exit_code == 2
+    assert "this format has no lists; write .edn" in lists.stderr
+
+
 def test_a_history_without_clients_has_no_client_levels(tmp_path: Path) -> None:
     result = dvs("--client-level", "causal", "-", given=b"w1(x1) c1")
     assert result.exit_code == 2

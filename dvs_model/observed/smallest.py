@@ -1,0 +1,112 @@
+"""The smallest part of a history of clients that is wrong in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from dvs_model.observed.seen import Kind, Observed, Op, Transaction
+
+CALLS = 400
+"""Parts that are judged at most; what is left by then may not be the smallest."""
+
+Wrong = Callable[[Observed], bool]
+"""Tells whether a part of a history is still wrong in the way that is looked for."""
+
+
+def smallest(observed: Observed, first: Sequence[int], wrong: Wrong, calls: int = CALLS) -> Observed:
+    """Returns a part of a history that is wrong, from which nothing can be taken away.
+
+    `first`: numbers of transactions that show what is wrong, tried as a whole before anything else. Halves,
+    quarters and so on of the transactions are left out while the rest is wrong, then single operations; what
+    they appended goes from the lists that others read.
+    """
+    search = _Search(observed, wrong, calls)
+    near = _with_writers(observed, set(first))
+    if near and search.fails(near):
+        search.kept = near
+    before = None
+    while before != search.kept and search.calls > 0:
+        before = list(search.kept)
+        search.transactions()
+        search.operations()
+    return search.part(search.kept)
+
+
+def _with_writers(observed: Observed, numbers: set[int]) -> list[Transaction]:
+    """Returns transactions with those that wrote what they read."""
+    chosen = [each for each in observed.transactions if each.number in numbers]
+    read = {
+        (op.key, value)
+        for each in chosen
+        for op in each.ops
+        for value in (op.value if isinstance(op.value, tuple) else (op.value,))
+    }
+    return [
+        each
+        for each in observed.transactions
+        if each.number in numbers or any((op.key, op.value) in read for op in each.ops)
+    ]
+
+
+def _appended(transactions: Sequence[Transaction]) -> set[tuple[str, object]]:
+    """Returns the elements of lists that transactions append, each with its key."""
+    return {(op.key, op.value) for each in transactions for op in each.ops if op.kind is Kind.APPEND}
+
+
+def _without(op: Op, gone: set[tuple[str, object]]) -> Op:
+    """Returns an operation whose list lacks the elements of appends that are left out."""
+    if op.kind is not Kind.READ_LIST or not isinstance(op.value, tuple):
+        return op
+    return op._replace(value=tuple(value for value in op.value if (op.key, value) not in gone))
+
+
+class _Search:
+    """Leaves out what is not needed. `kept`: what is left so far."""
+
+    def __init__(self, observed: Observed, wrong: Wrong, calls: int) -> None:
+        self.observed, self.wrong, self.calls = observed, wrong, calls
+        self.kept = list(observed.transactions)
+        self.appended = _appended(self.kept)
+
+    def part(self, kept: Sequence[Transaction]) -> Observed:
+        """Returns the history of some transactions."""
+        numbers = {each.number for each in kept}
+        follows = [pair for pair in self.observed.follows if numbers.issuperset(pair)]
+        gone = self.appended - _appended(kept)
+        copies = [replace(each, ops=[_without(op, gone) for op in each.ops]) for each in kept]
+        return replace(self.observed, transactions=copies, notes=[], follows=follows)
+
+    def fails(self, kept: Sequence[Transaction]) -> bool:
+        """Whether a part is wrong; not, once the calls are used up."""
+        self.calls -= 1
+        return self.calls >= 0 and self.wrong(self.part(kept))
+
+    def transactions(self) -> None:
+        """Leaves out ever smaller runs of transactions."""
+        size = max(1, len(self.kept) // 2)
+        while self.calls > 0:
+            at, before = 0, len(self.kept)
+            while at < len(self.kept) and len(self.kept) > 1:
+                rest = [*self.kept[:at], *self.kept[at + size :]]
+                if rest and self.fails(rest):
+                    self.kept = rest
+                else:
+                    at += size
+            if size == 1 and len(self.kept) == before:
+                return
+            size = max(1, size // 2)
+
+    def operations(self) -> None:
+        """Leaves out single operations."""
+        for place in range(len(self.kept)):
+            number = 0
+            while number < len(self.kept[place].ops) > 1:
+                transaction = self.kept[place]
+                ops = [*transaction.ops[:number], *transaction.ops[number + 1 :]]
+                rest = [*self.kept]
+                rest[place] = replace(transaction, ops=ops)
+                if self.fails(rest):
+                    self.kept = rest
+                else:
+                    number += 1
