@@ -103,7 +103,8 @@ class _Search:
         state, keys = self.state, self.made.writes.get(index, ())
         per = 2 if self.split else 1
         made = self.made
-        if any(state.done[made.session[t]] < (made.within[t] + 1) * per for t in self.after.get(index, ())):
+        earlier = self.after.get(index, ()) if self.after else ()
+        if any(state.done[made.session[t]] < (made.within[t] + 1) * per for t in earlier):
             return False
         mine = {(read.key, read.writer) for read in self.made.reads.get(index, ())}
         if reads and any(state.last.get(key, INITIAL) != writer for key, writer in mine):

@@ -10,7 +10,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from dvs_model.check import Checked
 from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import Explanation, Line, Status, because, explanations, overall, status, worst
+from dvs_model.explain import (
+    Explanation,
+    Line,
+    Status,
+    because,
+    explanations,
+    overall,
+    requested_with,
+    status,
+    worst,
+)
 from dvs_model.levels import LEVELS
 from dvs_model.names import Level
 from dvs_model.notation import render
@@ -26,6 +36,10 @@ DRAWN = 40
 
 LONGEST = 4000
 """Characters of a history's text that are shown."""
+
+
+NAMED = 5
+"""Levels that the heading names at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +76,19 @@ def history_page(
     return _template().render(
         views=[view(checked, requested, number) for number, checked in enumerate(drawn)],
         others=others,
-        requested=requested,
+        names=", ".join(_named(drawn, requested, worst([s for s in Status if counts[s]]))),
         counts=counts,
         refused=refused,
         reading=str(drawn[0].reading) if drawn else "",
         worst=worst([s for s in Status if counts[s]]),
     )
+
+
+def _named(drawn: Sequence[Checked], requested: Sequence[Level], verdict: Status) -> Sequence[str]:
+    """Returns what has the verdict of the page, such as levels of clients; else the requested levels."""
+    found = (name for checked in drawn for name, _ in requested_with(checked, requested, verdict))
+    names = [*dict.fromkeys(found)] or [level.value for level in requested]
+    return names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
 
 
 def view(checked: Checked, requested: Sequence[Level], number: int) -> HistoryView:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dvs_model.check import Checked, Undecided, Violated
 from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import because, first_evidence, folded, lines
+from dvs_model.explain import Status, because, first_evidence, folded, lines, requested_with
 from dvs_model.levels import LEVELS
 from dvs_model.names import Level
 from reports.sarif import SarifResult, location, sarif_document
@@ -41,12 +41,11 @@ def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level
         elif isinstance(verdict, Undecided):
             text_unknown = f"{checked.original.name}: {level.value} is unknown: {because(verdict)}"
             results.append(_result(file, line, level.value, "open", text_unknown))
-    if checked.seen is not None:
-        for name in checked.seen.wanted:
-            found, reason = checked.seen.client[name]
-            if found != "holds":
-                words = f"{checked.original.name}: {name} is {found}: {reason}"
-                results.append(_result(file, line, name, "fail" if found == "violated" else "open", words))
+    for found, kind in ((Status.VIOLATED, "fail"), (Status.UNKNOWN, "open")):
+        # Without levels: those of clients, of executing and of mixed transactions, and forbidden phenomena.
+        for name, reason in requested_with(checked, (), found):
+            words = f"{checked.original.name}: {name} is {found.value}: {reason}"
+            results.append(_result(file, line, name.partition(" of T")[0], kind, words))
     return results
 
 

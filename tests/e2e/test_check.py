@@ -494,3 +494,18 @@ def test_transactions_have_levels_of_their_own(options: list[str], code: int, me
         mixed = json.loads(result.stdout)["mixed"]
         assert mixed["verdict"] == ("violated" if code else "holds")
         assert mixed["others"] == "PL-3"
+
+
+def test_reports_name_what_is_violated_beside_levels(tmp_path: Path) -> None:
+    page, sarif, stale = tmp_path / "h.html", tmp_path / "h.sarif", tmp_path / "stale.edn"
+    text = b"r1(x0) w2(x2) w2(y2) c2 r1(y2) a1"
+    dvs("--executing", "--html", str(page), "--sarif", str(sarif), "-", given=text)
+    assert "<h1>EPL-3 of T1: violated</h1>" in page.read_text(encoding="utf-8")
+    (result,) = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert result["ruleId"] == "EPL-3"
+    stale.write_text(STALE, encoding="utf-8")
+    dvs("--client-level", "monotonic reads", "--html", str(page), "--sarif", str(sarif), str(stale))
+    assert "<h1>monotonic reads: violated</h1>" in page.read_text(encoding="utf-8")
+    dvs("--forbid", "G2", "--sarif", str(sarif), "-", given=b"r1(x0) r2(y0) w1(y1) w2(x2) c1 c2")
+    (result,) = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert result["message"]["text"] == "stdin: no G2 is violated: it is present"
