@@ -46,6 +46,13 @@ def forms() -> Mapping[str, Aggregate]:
         **{f"{f.value} DISTINCT": agg(f.value, v["i"], distinct=True) for f in STATISTICS},
         **{f"{f.value} of NULL": agg(f.value, never) for f in STATISTICS},
         **{f"{f.value} {a}{b}": agg(f.value, v[a], v[b]) for f in PAIRED for a, b in pairwise("ihdxi")},
+        # NaN is no less than a number: beside it stands NULL, so it is in no pair.
+        **{
+            f"{f.value} NULL beside NaN": agg(
+                f.value, case((call("lt", v["x"], 100.0), v["i"]), otherwise=never), v["x"]
+            )
+            for f in PAIRED
+        },
         **{f"{f.value} {n}": agg(f.value, v[n]) for f in BITWISE for n in "yhil"},
         **{f"{f.value} alone {n}": agg(f.value, v[n], v[n]) for f in EXTREMES_BY for n in "idxst"},
         **{f"{f.value} by {n}": agg(f.value, v["s"], v[n], v["s"]) for f in EXTREMES_BY for n in "idxbt"},

@@ -77,11 +77,12 @@ def _paired(aggregate: Aggregate, args: Sequence[str]) -> str:
     x, y = (f"CAST({arg} AS DOUBLE)" for arg in args)
     pairs, finite = f"REGR_COUNT({y}, {x})", f"ISFINITE({x}) AND ISFINITE({y})"
     enough = 0 if aggregate.function is AggregateFunction.COVAR_POP else 1
-    broken = f"COUNT(*) FILTER (WHERE NOT ({finite})) > 0"
+    whole = f"{x} IS NOT NULL AND {y} IS NOT NULL"
+    broken = f"COUNT(*) FILTER (WHERE {whole} AND NOT ({finite})) > 0"
     result = f"{aggregate.function.value}({x}, {y}) FILTER (WHERE {finite})"
     if aggregate.function is AggregateFunction.CORR:
-        whole = f"FILTER (WHERE {x} IS NOT NULL AND {y} IS NOT NULL)"
-        same = " OR ".join(f"MIN({side}) {whole} = MAX({side}) {whole}" for side in (x, y))
+        of_pairs = f"FILTER (WHERE {whole})"
+        same = " OR ".join(f"MIN({side}) {of_pairs} = MAX({side}) {of_pairs}" for side in (x, y))
         result = f"CASE WHEN {same} THEN error('division by zero') ELSE {result} END"
     nan = f"WHEN {broken} THEN CAST('NaN' AS DOUBLE)"
     return f"(CASE WHEN {pairs} <= {enough} THEN CAST(NULL AS DOUBLE) {nan} ELSE {result} END)"
