@@ -197,7 +197,8 @@ class QueryGenerator:
             return first
         second: Query = replace(first.query, where=self.sometimes(source, 80))
         if self.choices.chance(60):
-            second = self.alike(self.from_clause(sources, 0), first.columns) or second
+            other = self.alike(self.from_clause(sources, 0), first.columns)
+            second = second if other is None else other.query
         operation = self.choices.weighted(DIFFERENCES)
         return replace(first, query=operation((first.query, second)))
 
@@ -222,14 +223,12 @@ class QueryGenerator:
         limited = Limited(block.query, tuple(order), self.choices.integer(1, 4), offset)
         return replace(block, query=limited, rows=min(block.rows, limited.count))
 
-    def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Select | None:
+    def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Generated | None:
         """A block of one relation's columns with the types of given ones; None where it lacks a type."""
         usable = [of_type([term for term in source.scope if term.key], column.type) for column in columns]
         if not all(usable):
             return None
-        block = select(source, [self.choices.pick(terms) for terms in usable], self.sometimes(source, 30))
-        assert isinstance(block.query, Select)
-        return block.query
+        return select(source, [self.choices.pick(terms) for terms in usable], self.sometimes(source, 30))
 
     def sometimes(self, source: FromClause, percent: int, *, depth: int = 1) -> Expr | None:
         """A random condition over a FROM clause in so many percent of the cases, else None."""

@@ -60,7 +60,7 @@ class DrawsBlocks(Protocol):
 
     def first_of(self, block: Generated) -> Generated: ...
 
-    def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Select | None: ...
+    def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Generated | None: ...
 
 
 def stacked(draw: DrawsBlocks, sources: Sequence[Source]) -> Generated:
@@ -125,8 +125,15 @@ def _combined(
     if any(not column.key for column in first.columns) or not isinstance(first.query, Select):
         return first
     second: Query = replace(first.query, where=draw.sometimes(sure, 90))
+    columns = first.columns
     if draw.choices.chance(60):
-        second = draw.alike(draw.from_clause(sources, 0), first.columns) or second
+        other = draw.alike(draw.from_clause(sources, 0), first.columns)
+        if other is not None:
+            second = other.query
+            # The rows may be those of either branch.
+            pairs = zip(columns, other.columns, strict=True)
+            columns = tuple(replace(one, digits=max(one.digits, two.digits)) for one, two in pairs)
     branches = (first.query, second) if draw.choices.chance(70) else (second, first.query)
     growth = 2 if operation in (UnionAll, Union) else 1
-    return replace(first, query=cast(Query, operation(branches)), rows=first.rows * growth)
+    query = cast(Query, operation(branches))
+    return replace(first, query=query, columns=columns, rows=first.rows * growth)
