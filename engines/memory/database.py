@@ -13,11 +13,13 @@ import duckdb
 
 from workload.types import of_map
 
+MEMORY = "1GB"
+"""What a scenario may take; one that takes more is stopped before it stops the machine."""
+
 CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
     "default_null_order": "nulls_first_on_asc_last_on_desc",
     "ieee_floating_point_ops": False,
     "threads": 1,
-    "memory_limit": "1GB",
     "max_expression_depth": 4000,
 }
 """NULL order and division by zero as in Spark; one thread, because workers are processes. The plan of the
@@ -34,13 +36,13 @@ Connection = duckdb.DuckDBPyConnection
 
 
 @cache
-def instance() -> duckdb.DuckDBPyConnection:
-    """Returns the DuckDB of this process, which is opened once: opening takes as long as some refreshes do.
+def instance(memory: str = MEMORY) -> duckdb.DuckDBPyConnection:
+    """Returns the DuckDB of this process with a limit of memory, opened once: that takes some time.
 
     It cannot read files. All optimizers are off: the statistics propagation of DuckDB 2.0.0 gives wrong sums
     over outer joins, which would look like a bug of the engine, and none helps on a dozen rows.
     """
-    opened = duckdb.connect(":memory:", config=CONFIGURATION)
+    opened = duckdb.connect(":memory:", config={**CONFIGURATION, "memory_limit": memory})
     optimizers = opened.execute("SELECT name FROM duckdb_optimizers()").fetchall()
     opened.execute(f"SET GLOBAL disabled_optimizers = '{','.join(name for (name,) in optimizers)}'")
     opened.execute("SET enable_external_access = false")
@@ -49,11 +51,11 @@ def instance() -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def own_database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to an empty database, which is dropped at the end of the block."""
+def own_database(memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to an empty database, which is dropped at the end of the block. `memory`: its limit."""
     name = f"scenario_{next(NUMBERS)}"
     with USED_BY_ONE:
-        connection = instance().cursor()
+        connection = instance(memory).cursor()
     try:
         connection.execute(f"ATTACH ':memory:' AS {name}")
         connection.execute(f"USE {name}")
@@ -61,7 +63,7 @@ def own_database() -> Iterator[duckdb.DuckDBPyConnection]:
     finally:
         connection.close()
         with USED_BY_ONE:
-            instance().execute(f"DETACH DATABASE IF EXISTS {name}")
+            instance(memory).execute(f"DETACH DATABASE IF EXISTS {name}")
 
 
 NESTED = {"list", "struct", "map"}
