@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed, StoreError
 from dynamic_tables.journal.events import Privilege, RefreshFailure, Trigger
+from dynamic_tables.operations.claiming import claimed_in_turn
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, completed, publish
 from dynamic_tables.operations.reading import sources_now
@@ -26,10 +27,13 @@ class Commanded:
         """Writes the first contents of a table created with `initialize=False`; otherwise as `refresh`."""
         with self.lock:
             table = self.dynamic_table(name)
-            timestamps = {upstream.name: self.visible(upstream) for upstream in self.upstream(table)}
-            now = self.store.earliest(self.clock.now())
-            timestamp = initialization_timestamp(timestamps, now, table.target_lag, self.oldest(table))
-            return _refresh(self, (table.name,), timestamp, Trigger.CREATION, observe)
+
+            def newest_of_all() -> int:
+                timestamps = {upstream.name: self.visible(upstream) for upstream in self.upstream(table)}
+                now = self.store.earliest(self.clock.now())
+                return initialization_timestamp(timestamps, now, table.target_lag, self.oldest(table))
+
+            return _refresh(self, (table.name,), newest_of_all, Trigger.CREATION, observe)
 
     def refresh(
         self: Operated, name: str, at: int | None = None, *, observe: Observe | None = None
@@ -44,17 +48,18 @@ class Commanded:
         Example: `[result.action for result in account.refresh("totals")]`.
         """
         with self.lock:
-            now = self.store.earliest(self.clock.now())
             table = allowed(self, name, Privilege.OPERATE)
-            if at is not None and at > now:
+            if at is not None and at > self.store.earliest(self.clock.now()):
                 raise DefinitionError(f"refresh of {table.name} at {at}: the future cannot be read yet")
-            return _refresh(self, (table.name,), now if at is None else at, Trigger.MANUAL, observe)
+            return _refresh(
+                self, (table.name,), _now(self) if at is None else lambda: at, Trigger.MANUAL, observe
+            )
 
     def refresh_together(self: Operated, names: Sequence[str]) -> tuple[RefreshResult, ...]:
         """Refreshes tables to one data timestamp, now, and what they read; as `refresh`."""
         with self.lock:
             named = [allowed(self, name, Privilege.OPERATE).name for name in names]
-            return _refresh(self, named, self.store.earliest(self.clock.now()), Trigger.MANUAL)
+            return _refresh(self, named, _now(self), Trigger.MANUAL)
 
     def reinitialize(self: Operated, name: str) -> tuple[RefreshResult, ...]:
         """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
@@ -65,8 +70,7 @@ class Commanded:
         """
         with self.lock:
             table = allowed(self, name, Privilege.OPERATE)
-            timestamp = self.store.earliest(self.clock.now())
-            return _refresh(self, (table.name,), timestamp, Trigger.MANUAL, anew="it was asked for")
+            return _refresh(self, (table.name,), _now(self), Trigger.MANUAL, anew="it was asked for")
 
     def run_refresh(
         self: Operated, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
@@ -132,10 +136,15 @@ class Commanded:
         return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
 
 
+def _now(account: Operated) -> Callable[[], int]:
+    """Returns what chooses the present as a data timestamp."""
+    return lambda: account.store.earliest(account.clock.now())
+
+
 def _refresh(
     account: Operated,
     names: Sequence[str],
-    timestamp: int,
+    choose: Callable[[], int],
     trigger: Trigger,
     observe: Observe | None = None,
     *,
@@ -143,13 +152,32 @@ def _refresh(
 ) -> tuple[RefreshResult, ...]:
     """Refreshes tables, what they read and the members of their groups, and publishes the groups.
 
+    What another process refreshes is waited for. `choose`: chooses the data timestamp, after the waiting.
     `anew`: the reason to write the tables that were named anew, whatever has changed.
     """
-    account.decide(account.dynamic_table(names[-1]), timestamp)
     tables = _with_upstream(account, names, groups=True)
+    expected = choose()
+    reasons = dict.fromkeys(names, anew) if anew else {}
+    try:
+        with claimed_in_turn(account, [table.name for table in tables], expected):
+            return _refresh_claimed(account, tables, choose(), trigger, observe, reasons)
+    except StoreError as error:
+        raise RefreshFailed(names[-1], expected, str(error)) from error
+
+
+def _refresh_claimed(
+    account: Operated,
+    tables: Sequence[DynamicTable],
+    timestamp: int,
+    trigger: Trigger,
+    observe: Observe | None,
+    anew: Mapping[str, str],
+) -> tuple[RefreshResult, ...]:
+    """Refreshes tables that this process has claimed. `anew`: why to write some of them anew, by name."""
+    account.decide(tables[-1], timestamp)
     results = []
     for table in tables:
-        reason = anew if table.name in names else ""
+        reason = anew.get(table.name, "")
         if reason or not account.has_version_at(table, timestamp):
             results.append(account.run_refresh(table, timestamp, trigger, anew=reason))
             if observe is not None:

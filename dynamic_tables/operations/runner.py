@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Event as Signal, Thread
+from threading import Event as Signal
 
-from dynamic_tables.errors import DynamicTablesError, StoreError
-from dynamic_tables.journal.events import Claimed, Released, Trigger
-from dynamic_tables.journal.state import Operations
+from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.journal.events import Trigger
+from dynamic_tables.operations.claiming import LEASE, claimed
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import publish
-from dynamic_tables.operations.states import is_held, table_states, timetable_of
+from dynamic_tables.operations.states import table_states, timetable_of
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.due import Due, TableState, due
 from dynamic_tables.schedule.group import RefreshGroup
-from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.schedule.timetable import Timetable
 from dynamic_tables.store.owner import has_ended
-
-LEASE = 60 * SECOND
-"""How long a claim holds without another sign of life, in microseconds."""
 
 Schedule = Callable[[Timetable, Mapping[str, TableState], int], Sequence[Due]]
 """What is due, as `schedule.due.due` says it."""
@@ -96,7 +91,16 @@ class Runner:
     def run_unit(self, unit: Due) -> bool:
         """Refreshes the tables of a unit, unless another process does; tells whether all went well."""
         tables = tuple(name for name, _ in unit.steps)
-        with self._claimed(tables, max(timestamp for _, timestamp in unit.steps)) as mine:
+        newest = max(timestamp for _, timestamp in unit.steps)
+        with claimed(
+            self.account,
+            tables,
+            newest,
+            lease=self.lease,
+            gone=self.gone,
+            observe=self.observe,
+            beats=self.beats,
+        ) as mine:
             if not mine:
                 return False
             for name, timestamp in unit.steps:
@@ -119,44 +123,3 @@ class Runner:
                 return
             self.account.decide(table, timestamp)
             self.observe(self.account.run_refresh(table, timestamp, Trigger.SCHEDULED))
-
-    @contextmanager
-    def _claimed(self, tables: tuple[str, ...], timestamp: int) -> Iterator[bool]:
-        """Claims tables inside the block, with a sign of life each third of a lease; yields if it may."""
-        account, journal = self.account, self.account.store.journal
-
-        def claim(operations: Operations) -> Claimed | None:
-            now = max(account.clock.now(), operations.newest)
-            claims = [operations.of(table).claim for table in tables]
-            if any(is_held(each, account.process, now, self.gone) for each in claims):
-                return None
-            return Claimed(
-                at=now, by=account.process, tables=tables, timestamp=timestamp, until=now + self.lease
-            )
-
-        if journal.append(claim) is None:
-            yield False
-            return
-        ended = Signal()
-
-        def beat() -> None:
-            while not ended.wait(self.lease / SECOND / 3):
-                try:
-                    journal.append(claim)
-                except DynamicTablesError as error:
-                    self.observe(error)
-
-        heart = Thread(target=beat, name="claim", daemon=True)
-        if self.beats:
-            heart.start()
-        try:
-            yield True
-        finally:
-            ended.set()
-            if self.beats:
-                heart.join()
-            try:
-                journal.add(Released(at=account.clock.now(), by=account.process, tables=tables))
-            except StoreError as error:
-                # The claim runs out by itself.
-                self.observe(error)

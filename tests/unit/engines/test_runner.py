@@ -10,9 +10,11 @@ import pytest
 
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, MissingPrivilege, RefreshFailed, StoreError
+from dynamic_tables.operations.claiming import claimed, claimed_in_turn
 from dynamic_tables.operations.lags import lag_summary
 from dynamic_tables.operations.runner import Runner, Told
 from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.schedule.failing import FailureRule
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.port import Action
@@ -160,7 +162,7 @@ def test_what_another_process_refreshes_is_left_to_it(office: Office) -> None:
     office.world.at(PERIOD)
     other = office.another("second")
     ready = other.due()
-    with office.runner._claimed(("totals",), PERIOD) as mine:
+    with claimed(office.account, ("totals",), PERIOD, beats=False) as mine:
         assert mine
         assert other.due() == []
         assert not other.run_unit(ready[0])
@@ -172,13 +174,61 @@ def test_a_claim_ends_with_its_process_or_its_lease(office: Office, how: str) ->
     office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
     office.world.at(PERIOD)
     owner = office.another("dead" if how == "the process has ended" else "silent")
-    claim = owner._claimed(("totals",), PERIOD)
+    claim = claimed(owner.account, ("totals",), PERIOD, beats=False)
     claim.__enter__()
     if how == "the lease has run out":
         assert office.run() == []
         office.world.at(PERIOD + owner.lease)
     assert office.run() == [("totals", 2 * PERIOD if how == "the lease has run out" else PERIOD)]
     claim.__exit__(None, None, None)
+
+
+def test_a_command_leaves_a_table_to_its_refresh_under_way(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS)
+    office.account.create_dynamic_table("above", ABOVE)
+    office.world.at(PERIOD, Insert("orders", ((4, "oslo", 1),)))
+    other = office.another("second")
+    with claimed(other.account, ("totals",), PERIOD, beats=False):
+        with pytest.raises(RefreshFailed, match="totals is being refreshed by second; refresh it again"):
+            office.account.refresh("above")
+        assert office.world.rows("totals") == [("rome", 30), (None, 5)]
+    assert [each.table for each in office.account.refresh("above")] == ["totals", "above"]
+
+
+def test_while_a_command_runs_no_other_process_takes_its_tables(office: Office) -> None:
+    office.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+    office.world.at(PERIOD)
+    other = office.another("second")
+    (ready,) = other.due()
+    taken: list[bool] = []
+    office.world.at(PERIOD + 1, Insert("orders", ((4, "oslo", 1),)))
+    office.account.refresh("totals", observe=lambda result: taken.append(other.run_unit(ready)))
+    assert taken == [False]
+    assert office.account.store.journal.poll().of("totals").claim is None
+
+
+def test_a_command_waits_for_a_table_after_the_other(office: Office) -> None:
+    """Of three tables the second is busy: the first is claimed at once, the third only after the second."""
+    mine = replace(office.account, clock=WallClock(), process="mine")
+    other = replace(office.account, clock=WallClock(), process="second")
+    seen: list[list[str | None]] = []
+
+    def holders() -> list[str | None]:
+        claims = [office.account.store.journal.poll().of(name).claim for name in "abc"]
+        return [None if claim is None else claim.by for claim in claims]
+
+    busy = claimed(other, ("b",), PERIOD, beats=False)
+    busy.__enter__()
+
+    def pause(seconds: float) -> None:
+        seen.append(holders())
+        if len(seen) == 2:
+            busy.__exit__(None, None, None)
+
+    with claimed_in_turn(mine, ("c", "b", "a"), PERIOD, pause=pause):
+        seen.append(holders())
+    assert seen == [["mine", "second", None]] * 2 + [["mine"] * 3]
+    assert holders() == [None] * 3
 
 
 def test_two_processes_that_see_the_same_refresh_once(office: Office) -> None:
