@@ -164,13 +164,6 @@ def with_exploded_items(
     return plan, scope, node
 
 
-def output_names(item: exp.Expr) -> Sequence[str]:
-    """Returns the names of the outputs of an item of a select list, as far as its syntax tells them."""
-    if isinstance(item, exp.Func) and function_name(item).removesuffix(OUTER) in NAMES:
-        return ("pos", "col", "key", "value")
-    return [item.name] if isinstance(item, exp.Column) else _aliases(item)
-
-
 def _called(item: exp.Expr) -> exp.Expr:
     called: exp.Expr = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
     return called

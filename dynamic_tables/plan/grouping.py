@@ -13,6 +13,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped
 from dynamic_tables.plan.functions import GROUPING, PASSED
 from dynamic_tables.plan.grouping_sets import keys_as_written, places_in, sets_of, union_of_sets
 from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
+from dynamic_tables.plan.output_names import own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.typed import predicate
@@ -126,7 +127,7 @@ def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
             case exp.Alias():
                 items.append((item.alias, binder.bind(item.this)))
             case _:
-                name = item.name if isinstance(item, exp.Column) else f"{UNNAMED}{position}"
+                name = own_name(item, node) or f"{UNNAMED}{position}"
                 items.append((name, binder.bind(item)))
     return items
 

@@ -20,6 +20,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, conjunction, wa
 from dynamic_tables.plan.grouping import UNNAMED, without_excepted
 from dynamic_tables.plan.limit import is_cut
 from dynamic_tables.plan.nodes import Filter, Join, JoinKind, Plan, Project, columns
+from dynamic_tables.plan.output_names import own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.refusals import join_kind
 from dynamic_tables.plan.scalar import Scalars
@@ -121,7 +122,7 @@ class _Lateral:
             plan, (name,) = values.joined(plan, [exp.paren(exp.Subquery(this=one))], correlated=True)
             column = values.scope.resolve(name)
             assert isinstance(column, Col)
-            outputs.append((item.alias or f"{UNNAMED}{place}", column))
+            outputs.append((item.alias or own_name(item, query) or f"{UNNAMED}{place}", column))
         return plan, tuple(outputs)
 
     def _joined(self, query: exp.Select, lateral: exp.Expr, on: exp.Expr | None) -> tuple[Plan, Scope]:
@@ -196,6 +197,6 @@ def _named_items(
             table = item.table if isinstance(item, exp.Column) else None
             items.extend(without_excepted(star, block.scope.star(table)))
         else:
-            plain = item.name if isinstance(item, exp.Column) else f"{UNNAMED}{place}"
-            items.append((item.alias or plain, binder.bind(item.unalias())))
+            name = item.alias or own_name(item, query) or f"{UNNAMED}{place}"
+            items.append((name, binder.bind(item.unalias())))
     return items

@@ -10,9 +10,9 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import is_over_a_group
 from dynamic_tables.plan.correlated import Ctes, Queries
-from dynamic_tables.plan.exploding import output_names
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import Limit, Project
+from dynamic_tables.plan.output_names import output_names, own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs
 
@@ -126,21 +126,58 @@ def _place(query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr]) -> int | 
         return str(key.name)
     if not isinstance(query, exp.Select):
         raise UnsupportedError("an expression in ORDER BY with LIMIT over a set operation")
-    _ensure_an_input(query, key, named=named)
+    selected = _selected(query, key)
+    if selected is not None:
+        return selected
+    key = key if named else _over_inputs(query, key)
+    _ensure_an_input(query, key)
     hidden.append(key)
     return Hidden(len(hidden) - 1)
 
 
-def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
+def _selected(query: exp.Select, key: exp.Expr) -> int | None:
+    """Returns the position, from 1, of the column of SELECT DISTINCT that a key is; None if it is none."""
+    items = [item.unalias().unnest() for item in query.expressions]
+    single = all(len(output_names(item, query)) <= 1 and not item.is_star for item in query.expressions)
+    distinct = query.args.get("distinct") is not None
+    if not distinct or not single or not isinstance(key, exp.Column) or _merges_columns(query):
+        return None
+
+    def is_key(item: exp.Expr) -> bool:
+        # A name without its table is that of one column of all tables of FROM.
+        plain = isinstance(item, exp.Column) and not item.table
+        return item.name.lower() == key.name.lower() if plain else item == key
+
+    return next((number for number, item in enumerate(items, start=1) if is_key(item)), None)
+
+
+def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
+    """Returns an expression with the meaning of each output that it reads by its alias.
+
+    Spark takes the output, and only where there is none the input. Raises UnsupportedError for an output that
+    cannot be written twice.
+    """
+    meanings: dict[str, list[exp.Expr]] = {}
+    for item in query.expressions:
+        if isinstance(item, exp.Alias):
+            meanings.setdefault(item.alias.lower(), []).append(item.this)
+        elif not isinstance(item.unnest(), exp.Column) and (name := own_name(item, query)):
+            meanings.setdefault(name.lower(), []).append(item)
+    key = key.copy()
+    for column in list(key.find_all(exp.Column)):
+        meant = [] if column.table else meanings.get(column.name.lower(), [])
+        if len(meant) > 1 or any(each.find(exp.Query) for each in meant):
+            raise UnsupportedError("an expression over an output in ORDER BY with LIMIT", "select it")
+        for each in meant:
+            column.replace(exp.paren(each.copy()))
+    return key
+
+
+def _ensure_an_input(query: exp.Select, key: exp.Expr) -> None:
     """Raises UnsupportedError for a key that may not mean what it means over the rows of FROM."""
     group = query.args.get("group")
     if query.args.get("distinct") is not None or (group is not None and group.args.get("all")):
         raise UnsupportedError("a key of ORDER BY with LIMIT that is not selected", "select it")
-    names = [column.name.lower() for column in key.find_all(exp.Column) if not column.table]
-    outputs = {item.alias.lower() for item in query.expressions if isinstance(item, exp.Alias)}
-    if not named and outputs.intersection(names):
-        # Spark takes the output, and only where there is none the input.
-        raise UnsupportedError("an expression over an output in ORDER BY with LIMIT", "select it")
     of_group = any(map(is_over_a_group, key.walk()))
     if key.find(exp.Column) is None and not of_group:
         raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")
@@ -149,9 +186,14 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr, *, named: bool) -> None:
     )
     if of_group and not grouped:
         raise UnsupportedError("an aggregate in ORDER BY with LIMIT over rows", "group them")
-    if names and any(join.args.get("using") or join.args.get("method") for join in _own_joins(query)):
+    plain = any(not column.table for column in key.find_all(exp.Column))
+    if plain and _merges_columns(query):
         # A merged column and those that it stands for have one name; an output may be either.
         raise UnsupportedError("a key of ORDER BY with LIMIT beside USING or NATURAL", "select it")
+
+
+def _merges_columns(query: exp.Select) -> bool:
+    return any(join.args.get("using") or join.args.get("method") for join in _own_joins(query))
 
 
 def _own_joins(query: exp.Select) -> Iterator[exp.Join]:
@@ -164,7 +206,9 @@ def _own_joins(query: exp.Select) -> Iterator[exp.Join]:
 
 def _is_output(query: exp.Select, name: str) -> bool:
     """Tells whether a name is surely that of an output; what a star brings is found as an input, too."""
-    return any(known.lower() == name.lower() for item in query.expressions for known in output_names(item))
+    return any(
+        known.lower() == name.lower() for item in query.expressions for known in output_names(item, query)
+    )
 
 
 def _column(outputs: Outputs, extra: Outputs, place: int | str | Hidden) -> Col:

@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.idle_limits import drop_idle_limits
 from dynamic_tables.plan.spark_text import SparkText
 
 NON_DETERMINISTIC = frozenset(
@@ -75,6 +76,7 @@ def parse_query(text: str) -> exp.Query:
         if len(statements) > 1:
             kind = f"{len(statements)} statements"
         raise DefinitionError(f"a defining query is one SELECT; found {kind}")
+    drop_idle_limits(statements[0])
     return statements[0]
 
 

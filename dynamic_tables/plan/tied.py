@@ -116,7 +116,12 @@ def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str] | None:
             outside = [block.reads_outside(left), block.reads_outside(right)]
             inside = [_reads_inside(left, block), _reads_inside(right, block)]
             outer, inner = (left, right) if outside[0] else (right, left)
-            if outside == [not each for each in inside] and _makes_one_group(outer.type, inner.type):
+            # Both sides may be outside, as in `r.a = r.a`.
+            if (
+                sum(outside) == 1
+                and outside == [not each for each in inside]
+                and _makes_one_group(outer.type, inner.type)
+            ):
                 return outer, inner, sign
         case _:
             pass

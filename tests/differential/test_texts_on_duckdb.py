@@ -30,6 +30,8 @@ TABLES = {each.name: each for each in (R, S)}
 ROUNDS = 12
 
 CONDITIONS = (
+    "EXISTS (SELECT 1 FROM s WHERE r.a = r.a GROUP BY s.b)",
+    "a IN (SELECT MAX(b) FROM s WHERE r.a = r.a AND s.k = r.k GROUP BY s.b)",
     "EXISTS (SELECT b FROM s WHERE s.k = r.k GROUP BY b HAVING COUNT(*) > 1)",
     "NOT EXISTS (SELECT b FROM s WHERE s.k = r.k GROUP BY b HAVING SUM(b) > 1)",
     "EXISTS (SELECT 1 FROM s WHERE s.k < r.k GROUP BY s.b HAVING COUNT(*) > 1)",
@@ -54,6 +56,13 @@ VALUES = (
     "(SELECT SUM(b) FROM s WHERE s.k = r.k GROUP BY s.k)",
 )
 QUERIES = (
+    "SELECT k, a AS b FROM r ORDER BY -b, k LIMIT 3",
+    "SELECT DISTINCT(k) FROM r ORDER BY r.k LIMIT 2",
+    "SELECT k, GROUPING(k) AS g, SUM(a) AS s FROM r GROUP BY ROLLUP(k) "
+    "ORDER BY g DESC, CASE WHEN g = 0 THEN k END, s LIMIT 3",
+    "SELECT k, SUM(a) AS s FROM r GROUP BY k ORDER BY SUM(a) DESC",
+    "SELECT k, (SELECT COUNT(*) FROM s WHERE s.k = r.k LIMIT 1) AS n FROM r",
+    "SELECT SUM(a) AS s, COUNT(*) AS n FROM r LIMIT 5",
     *(f"SELECT k, a FROM r WHERE {condition}" for condition in CONDITIONS),
     *(f"SELECT k, a, {value} AS v FROM r" for value in VALUES),
     "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING EXISTS (SELECT 1 FROM s WHERE s.k = r.k)",

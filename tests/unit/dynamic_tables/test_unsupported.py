@@ -185,7 +185,7 @@ QUERIES = {
         "a key of ORDER BY with LIMIT that is not selected",
         "select it",
     ),
-    "SELECT a + 1 AS a FROM r ORDER BY abs(a) LIMIT 1": (
+    "SELECT a + 1 AS c, a AS c FROM r ORDER BY abs(c) LIMIT 1": (
         "an expression over an output in ORDER BY with LIMIT",
         "select it",
     ),
