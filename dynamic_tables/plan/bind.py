@@ -38,6 +38,7 @@ from dynamic_tables.plan.parse import (
     parse_query,
 )
 from dynamic_tables.plan.passed import TypeOf
+from dynamic_tables.plan.pushed import pushed
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
 from dynamic_tables.plan.scope import Bound, Cte, Names, Outputs, Scope, listed
@@ -73,7 +74,7 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
         if name.lower() in names:
             raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
         names.add(name.lower())
-    return BoundQuery(bound.plan, bound.outputs)
+    return BoundQuery(pushed(bound.plan), bound.outputs)
 
 
 def _tree(text: str) -> exp.Query:

@@ -1,0 +1,149 @@
+"""Conditions are evaluated as near to the sources as they can be.
+
+A database does that itself within one query. But the changes of a query are computed from parts of it, and a
+part that is kept for several readers would hold, without its conditions, all rows of all years.
+
+Row ids stay what they are: of a filter the id is that of its input, and no operator below which a condition
+goes makes ids from rows that the condition removes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, conjunction, conjuncts, replace_columns, walk
+from dynamic_tables.plan.functions import IN
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Explode,
+    Filter,
+    Join,
+    JoinKind,
+    Mark,
+    Plan,
+    Project,
+    SemiJoin,
+    UnionAll,
+    Window,
+    added,
+    children,
+    children_first,
+    columns,
+    rebuilt,
+    walk as nodes_of,
+)
+
+SAFE = frozenset(
+    {"=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "between", "and", "or"}
+    | {"not", "is null", "is not null", "is true", "is not true", "is false", "is not false", IN}
+)
+"""Functions that fail on no value: they may meet rows that the query itself would never show them."""
+
+
+def pushed(plan: Plan) -> Plan:
+    """Returns a plan with the same rows and row ids, whose conditions stand as low as they can.
+
+    Nodes with several readers stay shared; a condition of one reader stays above such a node.
+    """
+    uses: Counter[int] = Counter()
+    for node in nodes_of(plan):
+        uses.update(id(child) for child in children(node))
+    done: dict[int, Plan] = {}
+    shared: set[int] = set()
+    kept: list[Plan] = []
+    for node in children_first(plan):
+        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        if isinstance(made, Filter):
+            made = _Pushing(shared).filtered(made.child, list(conjuncts(made.predicate)))
+        done[id(node)] = made
+        if uses[id(node)] > 1:
+            shared.add(id(made))
+            # A node is known by its identity, which must not be given to another one.
+            kept.append(made)
+    return done[id(plan)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushing:
+    """`shared`: the identities of nodes that have several readers."""
+
+    shared: set[int]
+
+    def filtered(self, plan: Plan, conditions: Iterable[Expr]) -> Plan:
+        """Returns the rows of a plan that meet conditions."""
+        left: list[Expr] = []
+        if isinstance(plan, Filter) and id(plan) not in self.shared:
+            left += conjuncts(plan.predicate)
+            plan = plan.child
+        for condition in conditions:
+            if _is_true(condition):
+                continue
+            movable = _is_safe(condition) and id(plan) not in self.shared
+            below = self._below(plan, condition) if movable else None
+            if below is None:
+                left.append(condition)
+            else:
+                plan = below
+        return Filter(plan, conjunction(left)) if left else plan
+
+    def _below(self, plan: Plan, condition: Expr) -> Plan | None:
+        """Returns a plan whose input is filtered by a condition; None if it must stand above."""
+        read = {part.name for part in walk(condition) if isinstance(part, Col)}
+        match plan:
+            case Project(child, items):
+                return self._below_items(plan, child, dict(items), condition)
+            case Aggregate(child, keys, _) if read <= {name for name, _ in keys}:
+                return self._below_items(plan, child, dict(keys), condition) if read else None
+            case Join() | SemiJoin() | Mark():
+                return self._below_sides(plan, read, condition)
+            case UnionAll(branches):
+                return replace(plan, branches=tuple(self.filtered(each, [condition]) for each in branches))
+            case Distinct(child):
+                return replace(plan, child=self.filtered(child, [condition]))
+            case Explode(child) if not read & {column.name for column in added(plan)}:
+                return replace(plan, child=self.filtered(child, [condition]))
+            case Window(child) if read and read <= {
+                key.name for key in plan.partition if isinstance(key, Col)
+            }:
+                return replace(plan, child=self.filtered(child, [condition]))
+            case _:
+                return None
+
+    def _below_items(
+        self, plan: Project | Aggregate, child: Plan, items: Mapping[str, Expr], condition: Expr
+    ) -> Plan | None:
+        over = replace_columns(condition, lambda column: items[column.name])
+        return replace(plan, child=self.filtered(child, [over])) if _is_safe(over) else None
+
+    def _below_sides(self, plan: Join | SemiJoin | Mark, read: set[str], condition: Expr) -> Plan | None:
+        left = read <= {column.name for column in columns(plan.left)}
+        right = read <= {column.name for column in columns(plan.right)}
+        kind = plan.kind if isinstance(plan, Join) else JoinKind.LEFT
+        if left and kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.LEFT):
+            return replace(plan, left=self.filtered(plan.left, [condition]))
+        if right and kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT):
+            return replace(plan, right=self.filtered(plan.right, [condition]))
+        return None
+
+
+def _is_true(condition: Expr) -> bool:
+    """Tells whether a condition is surely true: it compares a text or an integer with itself."""
+    match condition:
+        case Fn("=", (Lit(left, kind), Lit(right, other)), _):
+            return kind == other and isinstance(left, int | str) and left == right
+        case _:
+            return False
+
+
+def _is_safe(condition: Expr) -> bool:
+    """Tells whether a condition compares columns and constants, so that it fails on no row."""
+    match condition:
+        case Col() | Lit():
+            return True
+        case Fn(name, args, _):
+            return name in SAFE and all(map(_is_safe, args))
+        case _:
+            return False
