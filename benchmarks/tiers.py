@@ -63,8 +63,8 @@ def phases(engine: Engine, scenarios: list[Scenario]) -> Mapping[str, float]:
     spent: dict[str, float] = defaultdict(float)
     original = execute.Refreshing.run
 
-    def timed(self: execute.Refreshing, timestamp: int) -> execute.RefreshResult:
-        result = original(self, timestamp)
+    def timed(self: execute.Refreshing, timestamp: int, *, anew: str = "") -> execute.RefreshResult:
+        result = original(self, timestamp, anew=anew)
         for phase, seconds in self.seconds.items():
             spent[phase] += seconds
         spent["refreshes"] += 1

@@ -10,7 +10,7 @@ goes makes ids from rows that the condition removes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, conjunction, conjuncts, replace_columns, walk
@@ -35,12 +35,15 @@ from dynamic_tables.plan.nodes import (
     rebuilt,
     walk as nodes_of,
 )
+from dynamic_tables.plan.typed import COMPARISONS
+from dynamic_tables.plan.types import NUMERIC, Kind, Type
 
-SAFE = frozenset(
-    {"=", "<>", "<", "<=", ">", ">=", "is not distinct from", "is distinct from", "between", "and", "or"}
-    | {"not", "is null", "is not null", "is true", "is not true", "is false", "is not false", IN}
-)
-"""Functions that fail on no value: they may meet rows that the query itself would never show them."""
+LOGIC = frozenset({"and", "or", "not", "is null", "is true", "is false"})
+"""Functions of conditions that fail on no value, as the comparisons: they may meet rows that the query itself
+would never show them."""
+
+WIDEST = 18
+"""Digits of a DECIMAL that can be compared with any other number; with more the common type may overflow."""
 
 
 def pushed(plan: Plan) -> Plan:
@@ -143,7 +146,16 @@ def _is_safe(condition: Expr) -> bool:
     match condition:
         case Col() | Lit():
             return True
+        case Fn(name, args, _) if name in COMPARISONS or name == IN:
+            return _meet([arg.type for arg in args]) and all(map(_is_safe, args))
         case Fn(name, args, _):
-            return name in SAFE and all(map(_is_safe, args))
+            return name in LOGIC and all(map(_is_safe, args))
         case _:
             return False
+
+
+def _meet(types: Sequence[Type]) -> bool:
+    """Tells whether values can be compared without a cast that may fail, as that of a text to a number."""
+    kinds = {each.kind for each in types}
+    narrow = all(each.kind is not Kind.DECIMAL or each.precision <= WIDEST for each in types)
+    return narrow and (len(kinds) == 1 or kinds <= {*NUMERIC})
