@@ -118,10 +118,10 @@ def schema(tests: Path) -> Schema:
 
 
 def _type(name: str, kind: str) -> str:
-    if name.endswith("_id") or kind in ("string", "varchar"):
-        return "string"
     if name == "d_date" or name.endswith(("rec_start_date", "rec_end_date")):
         return "date"
+    if kind in ("string", "varchar"):
+        return "string"
     return "decimal(7,2)" if kind == "double" else kind
 
 
@@ -170,7 +170,7 @@ def _row(
             continue
         if place == 0 and table in DIMENSIONS:
             row[name] = number + 1
-        elif name.endswith("_id"):
+        elif name.endswith("_id") and kind == "string":
             row[name] = f"ID{number // 2 if table in ('item', 'store', 'web_site') else number:06}"
         elif name.endswith(("order_number", "ticket_number")):
             row[name] = number // 4

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from dynamic_tables.plan.expressions import Expr
+from dynamic_tables.plan.expressions import FALSE, Expr
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
@@ -35,6 +35,8 @@ from dynamic_tables.plan.nodes import (
 def without_empty(plan: Plan, leaves: Collection[str]) -> Plan | None:
     """Returns a plan with the same rows if the named leaves have no rows; None if it has none itself.
 
+    A filter whose condition is the constant FALSE has none either.
+
     Shared nodes stay shared. An empty input that an operator cannot do without, such as the right side of a
     LEFT JOIN, stays in the plan.
     """
@@ -52,7 +54,8 @@ class _Pruning:
 
     def pruned(self, plan: Plan) -> Plan | None:
         if id(plan) not in self.known:
-            self.known[id(plan)] = self._node(plan)
+            never = isinstance(plan, Filter) and plan.predicate == FALSE
+            self.known[id(plan)] = None if never else self._node(plan)
         return self.known[id(plan)]
 
     def _node(self, plan: Plan) -> Plan | None:

@@ -134,6 +134,10 @@ class Win:
 Expr = Col | Lit | Fn | Agg | Win
 
 
+FALSE = Lit(False, BOOLEAN)
+"""The condition that no row meets."""
+
+
 def text(value: str) -> Lit:
     """Returns a constant of type STRING."""
     return Lit(value, STRING)

@@ -13,7 +13,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, conjunction, conjuncts, replace_columns, walk
+from dynamic_tables.plan.expressions import (
+    FALSE,
+    Col,
+    Expr,
+    Fn,
+    Lit,
+    conjunction,
+    conjuncts,
+    replace_columns,
+    walk,
+)
 from dynamic_tables.plan.functions import IN
 from dynamic_tables.plan.nodes import (
     Aggregate,
@@ -82,7 +92,9 @@ class _Pushing:
             left += conjuncts(plan.predicate)
             plan = plan.child
         for condition in conditions:
-            if _is_true(condition):
+            known = _constant(condition)
+            if known is not None:
+                left += [] if known else [FALSE]
                 continue
             movable = _is_safe(condition) and id(plan) not in self.shared
             below = self._below(plan, condition) if movable else None
@@ -90,6 +102,9 @@ class _Pushing:
                 left.append(condition)
             else:
                 plan = below
+        if FALSE in left:
+            # It stands alone, for `without_empty` to find.
+            return Filter(plan, FALSE)
         return Filter(plan, conjunction(left)) if left else plan
 
     def _below(self, plan: Plan, condition: Expr) -> Plan | None:
@@ -132,13 +147,13 @@ class _Pushing:
         return None
 
 
-def _is_true(condition: Expr) -> bool:
-    """Tells whether a condition is surely true: it compares a text or an integer with itself."""
+def _constant(condition: Expr) -> bool | None:
+    """Returns the value of a condition that compares two texts or two integers; None for any other."""
     match condition:
-        case Fn("=", (Lit(left, kind), Lit(right, other)), _):
-            return kind == other and isinstance(left, int | str) and left == right
+        case Fn("=", (Lit(left, kind), Lit(right, other)), _) if kind == other:
+            return left == right if {type(left), type(right)} <= {int, str} else None
         case _:
-            return False
+            return None
 
 
 def _is_safe(condition: Expr) -> bool:

@@ -86,8 +86,6 @@ class Plans:
         self.algebras.clear()
 
     def _without(self, whole: Plan, unchanged: Collection[str], key: tuple[Hashable, ...]) -> Plan:
-        if not unchanged:
-            return whole
         leaves = frozenset(leaf_name(source, None) for source in unchanged)
         return self._once((*key, leaves), lambda: without_empty(whole, leaves) or whole)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from dynamic_tables.differentiate.registry import RULES, change_plan
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.expressions import Col, Fn, Lit
-from dynamic_tables.plan.nodes import Filter, Plan, Project, Scan, UnionAll, children, walk
+from dynamic_tables.plan.nodes import Filter, Leaf, Plan, Project, Scan, UnionAll, children, walk
 from dynamic_tables.plan.pushed import pushed
 from dynamic_tables.plan.render_expression import render_expression
 from dynamic_tables.plan.types import BOOLEAN, INT
+from dynamic_tables.refresh.plans import Plans
 from tests.unit.dynamic_tables.reading import read
 
 
@@ -69,6 +71,16 @@ def shown(plan: Plan) -> str:
 )
 def test_where_conditions_stand(query: str, expected: list[str]) -> None:
     assert conditions(read(query).plan) == expected
+
+
+def test_what_no_row_meets_has_no_changes() -> None:
+    union = "SELECT 'r' AS t, a FROM r UNION ALL SELECT 's' AS t, a FROM s"
+    bound = read(f"SELECT a FROM ({union}) AS p WHERE t = 's' AND a > 1")
+    assert conditions(bound.plan) == ["FALSE over r", "(a_3 > 1) over s"]
+    changes = Plans(RULES).changes(bound)
+    assert {node.name for node in walk(changes) if isinstance(node, Leaf)} == {"s@delta"}
+    whole = change_plan(bound, RULES)
+    assert {node.name for node in walk(whole) if isinstance(node, Leaf)} == {"r@delta", "s@delta"}
 
 
 def test_what_several_readers_share_is_not_filtered_for_one_of_them() -> None:
