@@ -43,7 +43,6 @@ def claimed(
     process has ended. `observe`: receives what goes wrong with a sign of life; the claim then runs out.
     Raises StoreError: the claim cannot be written.
     """
-
     claim = _whole(account, tables, timestamp, lease, gone)
     if account.store.journal.append(claim) is None:
         yield False
@@ -55,15 +54,15 @@ def claimed(
 @contextmanager
 def claimed_in_turn(
     account: Operated, tables: Sequence[str], timestamp: int, *, pause: Callable[[float], None] = time.sleep
-) -> Iterator[None]:
-    """Claims tables inside the block, and waits while other processes that live have some of them.
+) -> Iterator[bool]:
+    """Claims tables inside the block, after waiting for other processes that live; yields if it has waited.
 
     Tables are claimed in the order of their names, so that two who wait never wait for each other. With a
     clock that stands still while this process waits there is no waiting. Raises StoreError: the claim cannot
     be written, or another process has a table and there is no waiting.
     """
     ordered = sorted(tables)
-    until = 0
+    until, waited = 0, False
 
     def claim(operations: Operations) -> Claimed | None:
         nonlocal until
@@ -86,10 +85,11 @@ def claimed_in_turn(
                 other = operations.of(ordered[free]).claim
                 by = "" if other is None else f" by {other.by}"
                 raise StoreError(f"{ordered[free]} is being refreshed{by}; refresh it again after that")
+            waited = True
             pause(PAUSE)
         whole = _whole(account, ordered, timestamp, LEASE, has_ended)
         with _alive(account, whole, 0 if account.clock.simulated else LEASE, lambda error: None):
-            yield
+            yield waited
 
 
 def _whole(

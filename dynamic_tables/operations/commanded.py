@@ -52,14 +52,14 @@ class Commanded:
             if at is not None and at > self.store.earliest(self.clock.now()):
                 raise DefinitionError(f"refresh of {table.name} at {at}: the future cannot be read yet")
             return _refresh(
-                self, (table.name,), _now(self) if at is None else lambda: at, Trigger.MANUAL, observe
+                self, (table.name,), _present(self) if at is None else lambda: at, Trigger.MANUAL, observe
             )
 
     def refresh_together(self: Operated, names: Sequence[str]) -> tuple[RefreshResult, ...]:
         """Refreshes tables to one data timestamp, now, and what they read; as `refresh`."""
         with self.lock:
             named = [allowed(self, name, Privilege.OPERATE).name for name in names]
-            return _refresh(self, named, _now(self), Trigger.MANUAL)
+            return _refresh(self, named, _present(self), Trigger.MANUAL)
 
     def reinitialize(self: Operated, name: str) -> tuple[RefreshResult, ...]:
         """Writes the contents of a dynamic table anew, upstream tables first, and returns the refreshes.
@@ -70,7 +70,7 @@ class Commanded:
         """
         with self.lock:
             table = allowed(self, name, Privilege.OPERATE)
-            return _refresh(self, (table.name,), _now(self), Trigger.MANUAL, anew="it was asked for")
+            return _refresh(self, (table.name,), _present(self), Trigger.MANUAL, anew="it was asked for")
 
     def run_refresh(
         self: Operated, table: DynamicTable, timestamp: int, trigger: Trigger, *, anew: str = ""
@@ -136,7 +136,7 @@ class Commanded:
         return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
 
 
-def _now(account: Operated) -> Callable[[], int]:
+def _present(account: Operated) -> Callable[[], int]:
     """Returns what chooses the present as a data timestamp."""
     return lambda: account.store.earliest(account.clock.now())
 
@@ -159,10 +159,26 @@ def _refresh(
     expected = choose()
     reasons = dict.fromkeys(names, anew) if anew else {}
     try:
-        with claimed_in_turn(account, [table.name for table in tables], expected):
+        with claimed_in_turn(account, [table.name for table in tables], expected) as waited:
+            if waited:
+                tables = _as_they_are_now(account, names, tables)
             return _refresh_claimed(account, tables, choose(), trigger, observe, reasons)
     except StoreError as error:
         raise RefreshFailed(names[-1], expected, str(error)) from error
+
+
+def _as_they_are_now(
+    account: Operated, names: Sequence[str], tables: Sequence[DynamicTable]
+) -> tuple[DynamicTable, ...]:
+    """Returns tables with the definitions that they have after a wait.
+
+    Raises StoreError: by these definitions other tables must be refreshed too.
+    """
+    account.store.begin()
+    now = _with_upstream(account, names, groups=True)
+    if {table.name for table in now} != {table.name for table in tables}:
+        raise StoreError("another process has changed what it reads; refresh it again")
+    return now
 
 
 def _refresh_claimed(

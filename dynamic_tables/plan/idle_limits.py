@@ -11,10 +11,12 @@ GENERATORS = (exp.UDTF, exp.Anonymous)
 def drop_idle_limits(tree: exp.Expr) -> None:
     """Removes LIMIT, and ORDER BY with it, from each query of a tree that yields at most one row."""
     for query in tree.find_all(exp.Select):
-        limit = query.args.get("limit")
+        limit, order = query.args.get("limit"), query.args.get("order")
         count = limit.expression if isinstance(limit, exp.Limit) else None
         keeps = isinstance(count, exp.Literal) and count.is_int and int(str(count.this)) > 0
-        if keeps and query.args.get("offset") is None and _has_one_row(query):
+        # A query in ORDER BY reads tables, which must stay among the sources.
+        reads = order is not None and order.find(exp.Query) is not None
+        if keeps and not reads and query.args.get("offset") is None and _has_one_row(query):
             query.set("limit", None)
             query.set("order", None)
 

@@ -9,6 +9,9 @@ from sqlglot import exp
 from dynamic_tables.plan.exploding import NAMES, OUTER
 from dynamic_tables.plan.parse import function_name
 
+RELATIONS = (exp.Table, exp.Subquery, exp.Lateral)
+"""What has a name in FROM."""
+
 
 def own_name(item: exp.Expr, query: exp.Expr) -> str:
     """Returns the name of an item of the select list of `query` without an alias; empty if it is a text.
@@ -20,7 +23,7 @@ def own_name(item: exp.Expr, query: exp.Expr) -> str:
     if isinstance(inner, exp.Column):
         # A column of ours in parentheses stands for a query in the select list.
         return "" if inner is not item and inner.table.startswith("$") else str(inner.name)
-    column = inner.this.unnest() if isinstance(inner, exp.Cast) else None
+    column = inner.this.unnest() if isinstance(inner, exp.Cast) and not _is_conversion(inner) else None
     if not isinstance(column, exp.Column) or column.args.get("db") is not None:
         return ""
     # The cast of a field of a struct has a long name.
@@ -42,14 +45,20 @@ def output_names(item: exp.Expr, query: exp.Expr) -> Sequence[str]:
             return [name] if name else []
 
 
+def _is_conversion(cast: exp.Cast) -> bool:
+    """Tells whether a cast was written as `to_timestamp(x)`, which Spark gives a long name.
+
+    sqlglot reads it as a cast. One that was written as a function has the place of the function's name.
+    """
+    written = cast.meta.get("end", 0) - cast.meta.get("start", 0) + 1
+    return bool(written == len("to_timestamp"))
+
+
 def _relations(query: exp.Expr) -> frozenset[str]:
     """Returns the names of the relations in FROM, in lower case."""
     clauses = (query.args.get("from_"), *(query.args.get("joins") or ()), *(query.args.get("laterals") or ()))
     inside = (node for part in clauses if part is not None for node in part.walk(prune=_is_query))
     return frozenset(str(node.alias_or_name).lower() for node in inside if isinstance(node, RELATIONS))
-
-
-RELATIONS = (exp.Table, exp.Subquery, exp.Lateral)
 
 
 def _is_query(node: exp.Expr) -> bool:

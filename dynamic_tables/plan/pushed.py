@@ -49,8 +49,7 @@ from dynamic_tables.plan.typed import COMPARISONS
 from dynamic_tables.plan.types import NUMERIC, Kind, Type
 
 LOGIC = frozenset({"and", "or", "not", "is null", "is true", "is false"})
-"""Functions of conditions that fail on no value, as the comparisons: they may meet rows that the query itself
-would never show them."""
+"""Functions beside the comparisons that fail on no value: they may meet rows that a join would drop."""
 
 WIDEST = 18
 """Digits of a DECIMAL that can be compared with any other number; with more the common type may overflow."""
@@ -66,7 +65,6 @@ def pushed(plan: Plan) -> Plan:
         uses.update(id(child) for child in children(node))
     done: dict[int, Plan] = {}
     shared: set[int] = set()
-    kept: list[Plan] = []
     for node in children_first(plan):
         made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
         if isinstance(made, Filter):
@@ -74,8 +72,6 @@ def pushed(plan: Plan) -> Plan:
         done[id(node)] = made
         if uses[id(node)] > 1:
             shared.add(id(made))
-            # A node is known by its identity, which must not be given to another one.
-            kept.append(made)
     return done[id(plan)]
 
 

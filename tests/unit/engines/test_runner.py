@@ -225,7 +225,8 @@ def test_a_command_waits_for_a_table_after_the_other(office: Office) -> None:
         if len(seen) == 2:
             busy.__exit__(None, None, None)
 
-    with claimed_in_turn(mine, ("c", "b", "a"), PERIOD, pause=pause):
+    with claimed_in_turn(mine, ("c", "b", "a"), PERIOD, pause=pause) as waited:
+        assert waited
         seen.append(holders())
     assert seen == [["mine", "second", None]] * 2 + [["mine"] * 3]
     assert holders() == [None] * 3
