@@ -122,6 +122,13 @@ class Engine:
         """Returns the engine's own full computation of a table, the third vote. Raises as `run` does."""
         return self._surviving(lambda platform: recomputed(platform, wanted))
 
+    def own_error(self, wanted: Recomputation) -> str:
+        """Returns the error with which the engine's own SQL evaluates the query; "" without an error.
+
+        "" also where the adapter has no `evaluate`: then nothing but the engine's refresh has an answer.
+        """
+        return self._surviving(lambda platform: own_error(platform, wanted), bool)
+
     def _surviving(
         self, work: Callable[[Platform], Result], in_doubt: Callable[[Result], bool] = lambda result: False
     ) -> Result:
@@ -161,6 +168,16 @@ def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
             "give the adapter an `evaluate`"
         )
     return [stored.row for stored in trace.refreshes[-1].contents]
+
+
+def own_error(platform: Platform, wanted: Recomputation) -> str:
+    """The error of `evaluate` on the query of a recomputation; "" where it succeeds or there is none."""
+    with opened(platform.open_for_vote) as adapter:
+        try:
+            adapter.evaluate(wanted.text(adapter.capabilities.dialect), wanted.columns)
+        except Exception as error:  # noqa: BLE001  # an engine raises what its platform does
+            return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _is_in_doubt(trace: Trace) -> bool:

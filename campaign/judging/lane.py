@@ -65,7 +65,11 @@ class Lane:
             trace = self.engine.run(scenario, wanted)
             end_of_run = time.perf_counter()
             outcome = judge(
-                scenario, trace, lambda refreshed: self._vote(scenario, refreshed), self.recording
+                scenario,
+                trace,
+                lambda refreshed: self._vote(scenario, refreshed),
+                self.recording,
+                lambda table, timestamp: self._own_error(scenario, table, timestamp),
             )
             seconds = {"run": end_of_run - start, "judge": time.perf_counter() - end_of_run}
             return replace(outcome, times=seconds)
@@ -80,4 +84,10 @@ class Lane:
     def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
         """The third vote on a refresh: the engine's full computation on the oracle's source rows."""
         with DelayedView(scenario) as truth:
-            return self.engine.recompute(recomputation(scenario, truth, refreshed))
+            wanted = recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
+            return self.engine.recompute(wanted)
+
+    def _own_error(self, scenario: Scenario, table: str, timestamp: int) -> str:
+        """The error of the engine's own SQL on the defining query, over the oracle's source rows."""
+        with DelayedView(scenario) as truth:
+            return self.engine.own_error(recomputation(scenario, truth, table, timestamp))

@@ -18,6 +18,15 @@ from workload.types import Row
 Vote = Callable[[Refreshed], Sequence[Row]]
 """Returns the engine's own full recomputation of a table as of a refresh."""
 
+OwnError = Callable[[str, int], str]
+"""Returns the error of the engine's own SQL on the query of (table, data timestamp); "" without an error."""
+
+
+def no_own_error(table: str, timestamp: int) -> str:
+    """The `OwnError` of an engine without SQL of its own."""
+    return ""
+
+
 INCREMENTAL_BUG = "incremental bug"
 """The verdict where the full recomputation agrees with the oracle."""
 
@@ -62,12 +71,11 @@ def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
     )
 
 
-def recomputation(scenario: Scenario, truth: DelayedView, refreshed: Refreshed) -> Recomputation:
-    """What the engine has to compute: a refreshed table in full, from the oracle's rows of its sources.
+def recomputation(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) -> Recomputation:
+    """What the engine has to compute: a table as of a timestamp in full, from the oracle's rows of its sources.
 
     `truth` is read while the engine computes, so it must stay open until then.
     """
-    table, timestamp = refreshed.table, refreshed.timestamp
     return Recomputation(
         table=table,
         text=lambda dialect: truth.sql(table, timestamp, dialect),

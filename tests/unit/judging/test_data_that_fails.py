@@ -149,3 +149,35 @@ def test_full_is_due_only_where_rows_are_paired() -> None:
         return replace(event, action=Action.FULL, effective_action=Action.FULL, change_set=None, counted=None)
 
     assert edited(full).reason.startswith("effective refresh mode: d was refreshed by FULL")
+
+
+@pytest.mark.parametrize(
+    ("own_error", "passes"),
+    [
+        ("ArithmeticException: [ARITHMETIC_OVERFLOW] other words", True),
+        ("AnalysisException: [UNRESOLVED_COLUMN] x", False),
+        ("", False),
+    ],
+)
+def test_a_refresh_that_fails_as_the_engines_own_sql_does_is_not_its_fault(
+    own_error: str, passes: bool
+) -> None:
+    trace = in_memory().run(FOLLOWS)
+    *before, last = trace.events
+    assert isinstance(last, Refreshed)
+    message = "ArithmeticException: [ARITHMETIC_OVERFLOW] overflow"
+    refused = RefreshRefused(
+        step=last.step,
+        table="d",
+        timestamp=last.timestamp,
+        error=RefreshError.FAILED,
+        message=message,
+        contents=None,
+    )
+    changed = replace(trace, events=(*before, refused))
+    outcome = judge(FOLLOWS, changed, lambda refreshed: (), own_error=lambda table, timestamp: own_error)
+    if passes:
+        assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
+        assert outcome.states["state: refresh failed as the engine's own SQL does"] == 1
+    else:
+        assert outcome.reason == f"refresh error: {message}"
