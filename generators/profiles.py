@@ -17,10 +17,10 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 27
+GENERATOR_VERSION = 28
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 22
+DRAWS_VERSION = 28
 """Seeds the draws: raise it too, unless the new version changes the scenarios of one intent alone, or only
 draws more after all that was drawn before."""
 
@@ -129,6 +129,7 @@ INTENT_NAMES = (
     "statistic of changed group",
     "member with several matches",
     "keys run together",
+    "tagged branches",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 

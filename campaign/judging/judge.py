@@ -266,7 +266,7 @@ class Judgement:
             self._failed_as_its_query(event, "refresh failed as its query does")
             return
         if event.error is RefreshError.FAILED and self._fails_by_itself(event):
-            # Spark's optimizer moves c + 1 over a = c to a + 1, which may overflow on a row that the join drops.
+            # Spark moves c + 1 over a = c to a + 1, which may overflow on a row that the join drops.
             self._failed_as_its_query(event, "refresh failed as the engine's own SQL does")
             return
         self.refused = True

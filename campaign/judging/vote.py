@@ -72,7 +72,7 @@ def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
 
 
 def recomputation(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) -> Recomputation:
-    """What the engine has to compute: a table as of a timestamp in full, from the oracle's rows of its sources.
+    """What the engine has to compute: a table at a timestamp in full, from the oracle's rows of its sources.
 
     `truth` is read while the engine computes, so it must stay open until then.
     """

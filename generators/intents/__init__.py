@@ -74,6 +74,7 @@ INTENTS: Mapping[str, Intent] = {
         groups.statistic_of_changed_group,
         subqueries.member_with_several_matches,
         groups.keys_run_together,
+        sets.tagged_branches,
     )
 }
 """Every intent by the name under which coverage counts it. The order is part of what decides the draws."""

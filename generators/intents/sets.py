@@ -33,3 +33,20 @@ def _difference(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> st
     operation = b.choices.weighted(DIFFERENCES)
     query = operation((first.query, second.query))
     return shapes.define(b, Generated(query, first.columns, first.rows))
+
+
+def tagged_branches(b: ScenarioBuilder) -> Script:
+    """Branches of UNION ALL with a constant each; readers of the union want the rows of one branch only.
+
+    TPC-DS's query 4 is written so. A condition on the constant is false in all branches but one.
+    """
+    left, right = shapes.two_tables(b)
+    target = shapes.union_by_tag(b, left, right)
+    k = key(b)
+    return script(
+        target,
+        act(insert(b, left, k=k), insert(b, right, k=k)),
+        act(insert(b, left, k=k)),
+        act(delete(right, "k", k)),
+        act(delete(left, "k", k), insert(b, right, k=k)),
+    )

@@ -12,9 +12,9 @@ from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.expressions import Term, call, constant, met
 from generators.queries import never_false
-from generators.relations import FromClause, Generated, joined, read, select
+from generators.relations import COUNT_STAR, FromClause, Generated, Source, joined, read, select
 from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, Union, UnionAll, With
-from workload.types import BOOLEAN, INT
+from workload.types import BIGINT, BOOLEAN, INT
 
 
 def two_tables(b: ScenarioBuilder) -> tuple[TableSketch, TableSketch]:
@@ -117,6 +117,41 @@ def union_with_itself(b: ScenarioBuilder, table: TableSketch) -> str:
     source = reading(b, table.name, 16)
     branch = select(source, source.scope)
     return define(b, replace(branch, query=UnionAll((branch.query, branch.query))))
+
+
+def union_by_tag(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """A CTE over two tables that says of each row which one it is of, read twice and joined on its key.
+
+    Each reader wants the rows of one table, by a condition in WHERE or in ON.
+    """
+    branches = tuple(_tagged(b, table, tag) for tag, table in enumerate((left, right)))
+    cte = Source(f"c{b.queries.aliases}", branches[0].columns, 16)
+    first, second = (read(cte, b.queries.alias()) for _ in branches)
+    tags = [
+        call("eq", BOOLEAN, side.scope[1], constant(tag, INT))
+        for side, tag in ((first, 0), (second, b.choices.pick((1, 1, 0, 2))))
+    ]
+    keys = call("eq", BOOLEAN, first.scope[0], second.scope[0])
+    terms = [first.scope[0], *first.scope[2:], *second.scope[2:]]
+    both = call("and", BOOLEAN, *tags)
+    if b.choices.chance(60):
+        source = joined(JoinKind.INNER, first, second, keys.expr)
+        block = select(source, terms, both.expr)
+    else:
+        kind = b.choices.pick((JoinKind.LEFT, JoinKind.FULL, JoinKind.INNER))
+        source = joined(kind, first, second, call("and", BOOLEAN, keys, tags[1]).expr)
+        block = select(source, terms, tags[0].expr if b.choices.chance(50) else None)
+    union = UnionAll(tuple(branch.query for branch in branches))
+    return define(b, replace(block, query=With((Cte(cte.name, union),), block.query)))
+
+
+def _tagged(b: ScenarioBuilder, table: TableSketch, tag: int) -> Generated:
+    """The rows of a table by their keys, or how many each key has, beside the tag."""
+    source = reading(b, table.name)
+    tagged = [source.scope[0], constant(tag, INT)]
+    if b.choices.chance(50):
+        return select(source, [*tagged, Term(COUNT_STAR)], group_by=source.scope[:1])
+    return select(source, [*tagged, call("cast", BIGINT, source.scope[0])])
 
 
 def union_of_keys(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:

@@ -98,7 +98,9 @@ def test_spark_votes_as_the_oracle_does(tmp_path: Path, spark: SparkSession) -> 
             for refreshed in in_memory().run(scenario).refreshes[-2:]:
                 columns = truth.columns(refreshed.table)
                 expected = truth.contents(refreshed.table, refreshed.timestamp)
-                actual = engine.recompute(recomputation(scenario, truth, refreshed))
+                actual = engine.recompute(
+                    recomputation(scenario, truth, refreshed.table, refreshed.timestamp)
+                )
                 assert compare(columns, expected, columns, actual) is None
                 voted += 1
     assert voted > 3

@@ -18,7 +18,9 @@ from workload.sql.render import render_query
 from workload.sql.scalars import first_rows, row_join, scalar_join
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
+from workload.sql.written_order import idle_order, own_expressions, sorted_by
 from workload.sql.written_sets import grouping_id, written_sets
+from workload.sql.written_star import all_columns
 from workload.sql.written_style import Style
 from workload.sql.written_subqueries import mark, membership, row_value, scalar, tied_rows
 from workload.sql.written_window import names_of_windows, window_clause
@@ -79,17 +81,21 @@ class _Writer:
     # Queries.
 
     def whole(self, query: ir.Query) -> str:
-        text = self.query(query)
-        if self.style.chance(8) and not isinstance(query, ir.Limited):
-            # Rows of a table have no order, so this means nothing.
-            text += self.style.words(" ORDER BY 1" + self.style.choices.choice(("", " DESC", " NULLS LAST")))
+        text = self.alone(query)
         if isinstance(query, ir.With) or not self.style.chance(15):
             return text
         select, from_ = self.style.words("SELECT"), self.style.words("FROM")
-        star = self.style.choices.choice(("*", "w.*", "W.*"))
+        star = all_columns(self.style, query, "w")
         if self.style.chance(50):
             return f"{self.style.words('WITH')} w {self.style.words('AS')} ({text}) {select} {star} {from_} w"
         return f"{select} {star} {from_} ({text}) {self.style.choices.choice(('AS w', 'w'))}"
+
+    def alone(self, query: ir.Query) -> str:
+        """Returns a query that is no branch of another one, so that it may have an order of its own."""
+        text = self.query(query)
+        return (
+            text if isinstance(query, ir.Limited) else text + idle_order(self.style, query, _outputs(query))
+        )
 
     def query(self, query: ir.Query) -> str:
         match query:
@@ -109,7 +115,7 @@ class _Writer:
                 writer, as_, written = self, self.style.words("AS"), []
                 for cte in ctes:
                     names = self.listed(cte.query)
-                    written.append(f"{self.style.name(cte.name)}{names} {as_} ({writer.query(cte.query)})")
+                    written.append(f"{self.style.name(cte.name)}{names} {as_} ({writer.alone(cte.query)})")
                     writer = _Writer(self.style, {**writer.names, cte.name: _outputs(cte.query)})
                 with_ = f"{self.style.words('WITH')} {', '.join(written)}"
                 return f"{with_}{self.style.gap()}{writer.query(body)}"
@@ -135,16 +141,14 @@ class _Writer:
         """Returns a query with its order and LIMIT; outputs are named or given by position."""
         text, words, outputs = self.query(limited.query), self.style.words, _outputs(limited.query)
         # ORDER BY after a set operation belongs to all of it; WITH and LIMIT need a query of their own.
+        own: Mapping[str, str] = {}
         whole = isinstance(limited.query, ir.Select | ir.SetOperation)
         if not whole or self.style.chance(20):
             text = f"{words('SELECT')} * {words('FROM')} ({text}) {self.style.choices.choice(('AS q', 'q'))}"
-        keys = []
-        for key in limited.order:
-            place = str(outputs.index(key.column) + 1)
-            shown = place if self.style.chance(25) else self.style.name(key.column)
-            directions = (" DESC", " DESC NULLS LAST") if key.descending else ("", " ASC", " NULLS FIRST")
-            keys.append(shown + words(self.style.choices.choice(directions)))
-        text += f"{self.style.gap()}{words('ORDER BY')} {', '.join(keys)}"
+        else:
+            own = own_expressions(self.style, limited.query)
+        keys = sorted_by(self.style, limited.order, outputs, own)
+        text += f"{self.style.gap()}{words('ORDER BY')} {keys}"
         text += f"{self.style.gap()}{words('LIMIT')} {limited.count}"
         return text + (f" {words('OFFSET')} {limited.offset}" if limited.offset else "")
 
@@ -346,7 +350,7 @@ class _Writer:
                 shown = self.style.alias(alias)
                 return self.style.name(name) if name == shown else f"{self.style.name(name)} {as_}{shown}"
             case ir.Derived(query, alias):
-                return f"({self.query(query)}) {as_}{self.style.alias(alias)}{self.listed(query)}"
+                return f"({self.alone(query)}) {as_}{self.style.alias(alias)}{self.listed(query)}"
             case ir.Join():
                 return self.join(relation)
             case ir.Exploded(inner):
