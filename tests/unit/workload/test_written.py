@@ -6,7 +6,19 @@ import re
 from dataclasses import replace
 
 from tests.ir import agg, call, columns, count_star, derived, join, named, select, table, window
-from workload.query import Call, ColumnRef, Exploded, Expr, Frame, FrameUnit, Grouping, JoinKind, Query
+from workload.query import (
+    Call,
+    ColumnRef,
+    Exploded,
+    Expr,
+    Frame,
+    FrameUnit,
+    Grouping,
+    JoinKind,
+    Limited,
+    Query,
+    SortKey,
+)
 from workload.schema import Column
 from workload.sql import written_query
 from workload.types import BIGINT, DATE, INT, TINYINT, array_of
@@ -166,3 +178,30 @@ def test_elements_that_a_condition_reads_are_not_in_the_select_list() -> None:
     members = join(JoinKind.SEMI, exploded, named("s"), call("eq", element, s["k"]))
     assert found(r"select explode\(", select({"x": element}, exploded))
     assert not found(r"select explode\(", select({"x": element}, members))
+
+
+TOTAL = select({"n": agg("SUM", r["a"])}, named("r"), group_by=[])
+
+
+def test_a_limit_over_one_row_keeps_it() -> None:
+    assert re.search(
+        r"select sum\(\S+\) (as )?n from `?r`?( as r)?( order by \S+)? limit 100", texts(TOTAL, NAMES)
+    )
+    assert "limit" not in texts(select({"k": r["k"]}, named("r")), NAMES)
+    grouped = select({"n": agg("SUM", r["a"])}, named("r"), group_by=[r["k"]])
+    assert "limit" not in texts(grouped, NAMES)
+
+
+def test_keys_of_order_by_are_expressions_that_sort_alike() -> None:
+    plain = select({"k": r["k"], "x": r["a"]}, named("r"))
+    written = texts(Limited(plain, (SortKey("x", descending=True), SortKey("k")), 3), NAMES)
+    assert re.search(r"order by x is null, x desc", written)
+    assert re.search(r"k is not null, k( asc| nulls first)? ", written)
+    assert re.search(r"order by case when x is not null then x end desc", written)
+    assert re.search(r"order by (r|`r\.é`)\.`?a`? desc", written), "the expression of the output itself"
+
+
+def test_a_cast_without_an_alias_keeps_the_name() -> None:
+    written = texts(select({"x": r["a"]}, named("r")), NAMES)
+    assert re.search(r"select (w\.)?x::int from \(", written)
+    assert re.search(r"select cast\((w\.)?x as int\) from w", written)
