@@ -433,8 +433,10 @@ class QueryGenerator:
                     arg = call("cast", decimal(18, arg.type.scale), arg)
                 type_ = decimal(arg.type.precision + 4, arg.type.scale + 4)
                 return Term(Aggregate(function, arg.expr, distinct, type_))
-            # This average is no multiple of a power of two: nothing is grouped by it or calculated from it.
-            return Term(Aggregate(function, arg.expr, distinct, DOUBLE), key=False)
+            # No multiple of a power of two: nothing is calculated from it. The sum of integers is exact, so
+            # their average has one value; an average of doubles has one up to its last bits only.
+            average = Aggregate(function, arg.expr, distinct, DOUBLE)
+            return Term(average, key=arg.key and arg.type.kind in BITS)
         summed = summed_type(arg, growth)
         assert summed is not None, "the caller picks summable terms only"
         sum_ = Aggregate(AggregateFunction.SUM, arg.expr, distinct, summed)

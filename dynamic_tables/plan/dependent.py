@@ -22,6 +22,7 @@ from dynamic_tables.plan.expressions import Col, Fn, Lit, Win, conjunction, repl
 from dynamic_tables.plan.grouping_sets import sets_of
 from dynamic_tables.plan.limit import Cut, Order, cut_of, is_cut, order_of
 from dynamic_tables.plan.nodes import Distinct, Filter, Plan, Window
+from dynamic_tables.plan.order_over_outputs import has_outputs_only
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.tied import Tied, tied_by_keys, tied_by_values
 from dynamic_tables.plan.typed import call
@@ -51,6 +52,8 @@ def dependent(
     Raises DefinitionError: an unknown name. Raises UnsupportedError: a clause or correlation without a rule.
     """
     names, cut = queries.names, cut_of(query) if is_cut(query) else None
+    if cut is not None and cut.hidden and has_outputs_only(query):
+        raise UnsupportedError(f"{what} ordered by an expression over its outputs", "select the expression")
     inner = query.copy() if cut is None else cut.query
     assert isinstance(inner, exp.Select)
     _ensure_covered(inner, what)

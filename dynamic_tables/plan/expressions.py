@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 
-from dynamic_tables.plan.types import BOOLEAN, DOUBLE, STRING, Type
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE, INTEGRAL, STRING, Type
 
 Scalar = None | bool | int | float | Decimal | str | bytes | dt.date | dt.datetime
 
@@ -76,8 +76,16 @@ class Agg:
 
     @property
     def adds_floats(self) -> bool:
-        """Whether the last bits of the result depend on the order of the rows."""
-        return self.type == DOUBLE and self.name in FLOAT_SUMS
+        """Whether the last bits of the result depend on the order of the rows.
+
+        An average of integers is a quotient of two whole numbers, whatever their order.
+        """
+        return self.type == DOUBLE and self.name in FLOAT_SUMS and not self.averages_integers
+
+    @property
+    def averages_integers(self) -> bool:
+        """Whether this is AVG over integers."""
+        return self.name == "AVG" and self.arg is not None and self.arg.type.kind in INTEGRAL
 
 
 @dataclass(frozen=True, slots=True)

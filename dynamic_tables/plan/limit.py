@@ -12,6 +12,7 @@ from dynamic_tables.plan.aggregate_forms import is_over_a_group
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import Limit, Project
+from dynamic_tables.plan.order_over_outputs import ensure_over_outputs, has_outputs_only, over_outputs
 from dynamic_tables.plan.output_names import output_names, own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs
@@ -65,6 +66,8 @@ def cut_of(node: exp.Expr) -> Cut:
         inner.set(name, None)
     hidden: list[exp.Expr] = []
     places = [_place(inner, ordered, hidden) for ordered in order.expressions]
+    if hidden and has_outputs_only(inner):
+        inner = over_outputs(inner)
     for number, key in enumerate(hidden):
         inner.append("expressions", exp.alias_(key.copy(), f"$ORDER{number}", quoted=True))
     return Cut(inner, tuple(zip(places, order.expressions, strict=True)), len(hidden), count, offset)
@@ -124,13 +127,14 @@ def _place(query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr]) -> int | 
     named = isinstance(key, exp.Column) and not key.table
     if named and (not isinstance(query, exp.Select) or _is_output(query, key.name)):
         return str(key.name)
-    if not isinstance(query, exp.Select):
-        raise UnsupportedError("an expression in ORDER BY with LIMIT over a set operation")
-    selected = _selected(query, key)
+    selected = _selected(query, key) if isinstance(query, exp.Select) else None
     if selected is not None:
         return selected
-    key = key if named else _over_inputs(query, key)
-    _ensure_an_input(query, key)
+    if not isinstance(query, exp.Select) or has_outputs_only(query):
+        ensure_over_outputs(query, key)
+    else:
+        key = key if named else _over_inputs(query, key)
+        _ensure_an_input(query, key)
     hidden.append(key)
     return Hidden(len(hidden) - 1)
 
@@ -176,8 +180,6 @@ def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
 def _ensure_an_input(query: exp.Select, key: exp.Expr) -> None:
     """Raises UnsupportedError for a key that may not mean what it means over the rows of FROM."""
     group = query.args.get("group")
-    if query.args.get("distinct") is not None or (group is not None and group.args.get("all")):
-        raise UnsupportedError("a key of ORDER BY with LIMIT that is not selected", "select it")
     of_group = any(map(is_over_a_group, key.walk()))
     if key.find(exp.Column) is None and not of_group:
         raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")

@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dynamic_tables.plan.expressions import Agg, Lit
+from dynamic_tables.plan.types import BIGINT
 
 
-def aggregate_text(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
-    """Returns the text of an aggregate. `plain`: a call by its name; `args`: the texts of its arguments."""
+def aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) -> str:
+    """Returns the text of an aggregate.
+
+    `plain`: a call by its name; `args`: the texts of its arguments; `over`: OVER and what follows.
+    """
+    if aggregate.averages_integers:
+        return _whole_average(aggregate, plain, args[0], over)
     form = FORMS.get(aggregate.name)
-    return plain if form is None else form(aggregate, args)
+    return (plain if form is None else form(aggregate, args)) + over
+
+
+def _whole_average(aggregate: Agg, plain: str, arg: str, over: str) -> str:
+    """Returns AVG of integers by their exact sum.
+
+    Spark adds doubles, which is the same up to 2**53; beyond, its last bits depend on the order of the rows.
+    The sum of BIGINTs may be no BIGINT: then that is as good as it gets.
+    """
+    wide = aggregate.arg is not None and aggregate.arg.type == BIGINT
+    total = f"{'try_sum' if wide else 'SUM'}({_each(aggregate)}{arg}){over}"
+    quotient = f"{total} / NULLIF(COUNT({_each(aggregate)}{arg}){over}, 0)"
+    return f"COALESCE({quotient}, {plain}{over})" if wide else f"({quotient})"
 
 
 def _each(aggregate: Agg) -> str:
