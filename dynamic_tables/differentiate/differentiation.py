@@ -25,6 +25,7 @@ from dynamic_tables.plan.nodes import (
     Scan,
     SemiJoin,
     SetOperation,
+    Values,
     Window,
 )
 from dynamic_tables.plan.types import STRING
@@ -64,6 +65,7 @@ class OperatorRule:
 
 OPERATOR_NAMES: Mapping[type[Plan], str] = {
     Scan: "scan",
+    Values: "constant row",
     Project: "projection",
     Filter: "filter",
     Distinct: "distinct",

@@ -1,10 +1,22 @@
-"""Linear operators, which commute with changes: scan, projection, filter, UNION ALL."""
+"""Linear operators, which commute with changes: scan, constant rows, projection, filter, UNION ALL."""
 
 from __future__ import annotations
 
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, Differentiation, leaf_name
-from dynamic_tables.plan.expressions import Col, Expr
-from dynamic_tables.plan.nodes import ACTION, ROW_ID, Filter, Leaf, Plan, Project, Scan, UnionAll, columns
+from dynamic_tables.plan.expressions import FALSE, Col, Expr, text
+from dynamic_tables.plan.nodes import (
+    ACTION,
+    INSERT,
+    ROW_ID,
+    Filter,
+    Leaf,
+    Plan,
+    Project,
+    Scan,
+    UnionAll,
+    Values,
+    columns,
+)
 
 
 def same(plan: Plan) -> tuple[tuple[str, Expr], ...]:
@@ -26,6 +38,17 @@ def delta_scan(node: Scan, ids: bool, _: Differentiation) -> Plan:
     """Returns the changes of a source: old and new images, captured between its versions at t0 and t1."""
     extra: tuple[tuple[str, Col], ...] = ((ACTION, ACT),)
     return Leaf(leaf_name(node.source, None), node.columns + extra + (((ROW_ID, ID),) if ids else ()))
+
+
+def state_values(node: Values, at: At, ids: bool, _: Differentiation) -> Plan:
+    """Returns the row that a query writes out; there is one, so that its id is a constant."""
+    return Project(node, same(node) + id_item(ids, text("v"))) if ids else node
+
+
+def delta_values(node: Values, ids: bool, _: Differentiation) -> Plan:
+    """Returns no changes: what a query writes out stays."""
+    row = Project(node, (*same(node), (ACTION, text(INSERT)), *id_item(ids, text("v"))))
+    return Filter(row, FALSE)
 
 
 def state_project(node: Project, at: At, ids: bool, d: Differentiation) -> Plan:

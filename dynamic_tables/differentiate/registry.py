@@ -53,6 +53,8 @@ PADDED = "pair of ids, a padded side as its own tag"
 _RULES = (
     ("scan", linear.state_scan, linear.delta_scan,
      STORED_ID, "old and new images between two versions", LINEAR),
+    ("constant row", linear.state_values, linear.delta_values,
+     "one constant", "none; SELECT without FROM, and VALUES with UNION ALL", LINEAR),
     ("projection", linear.state_project, linear.delta_project,
      "the child's", "pi(dQ)", LINEAR),
     ("filter", linear.state_filter, linear.delta_filter,
@@ -98,7 +100,7 @@ OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _
 """The rule of each operator, by its name in `differentiation.operator_of`."""
 
 PAGES: Mapping[str, str] = {
-    **dict.fromkeys(("scan", "projection", "filter"), "rows.md"),
+    **dict.fromkeys(("scan", "constant row", "projection", "filter"), "rows.md"),
     **dict.fromkeys(("union all", "except all", "intersect all", "distinct"), "set-operations.md"),
     **dict.fromkeys(("inner join", "cross join", "left join", "right join", "full join"), "joins.md"),
     **dict.fromkeys(("semi join", "anti join", "mark join"), "subqueries.md"),

@@ -10,6 +10,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.constant_rows import listed_rows, without_from
 from dynamic_tables.plan.correlated import conjuncts
 from dynamic_tables.plan.exploding import with_exploded_items, with_lateral_views
 from dynamic_tables.plan.expressions import Col, Lit, conjunction
@@ -29,6 +30,7 @@ from dynamic_tables.plan.nodes import (
     UnionAll,
     children,
     columns,
+    sources,
 )
 from dynamic_tables.plan.parse import (
     TOO_DEEP,
@@ -69,6 +71,8 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
         raise UnsupportedError(
             f"plan deeper than {MAX_DEPTH} operators", "split the query over several dynamic tables"
         )
+    if not sources(bound.plan):
+        raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
     names: set[str] = set()
     for name, _ in bound.outputs:
         if name.lower() in names:
@@ -195,7 +199,7 @@ class QueryBinder:
         """Returns the plan and the scope of a FROM clause with its joins."""
         from_ = node.args.get("from_")
         if from_ is None:
-            raise UnsupportedError("SELECT without FROM", "a dynamic table reads at least one relation")
+            return with_lateral_views(self.names, *without_from(self.names, node), node)
         plan, scope = self._joined(*self.source(from_.this, ctes), node, ctes)
         return with_lateral_views(self.names, plan, scope, node)
 
@@ -208,6 +212,11 @@ class QueryBinder:
                 plan, outputs = self.named(node.name, ctes)
                 outputs = listed(outputs, node.args.get("alias"))
                 scope = Scope(((node.alias_or_name.lower(), outputs),))
+            case exp.Values():
+                refuse_parts(node, "VALUES", "expressions")
+                plan, outputs = listed_rows(self.names, node)
+                outputs = listed(outputs, node.args.get("alias"))
+                scope = Scope(((node.alias.lower(), outputs),))
             case exp.Subquery() if _holds_relations(node.this):
                 if node.alias:
                     raise UnsupportedError("alias of relations in parentheses", "alias each inside them")

@@ -57,10 +57,10 @@ def _means_nothing(node: exp.Expr) -> bool:
     return not cut and node.args["order"].find(*groups, exp.Window, exp.Query) is None
 
 
-def refuse_parts(node: exp.Expr, relation: str) -> None:
-    """Raises UnsupportedError for anything on a FROM item but its alias and its joins."""
+def refuse_parts(node: exp.Expr, relation: str, *own: str) -> None:
+    """Raises UnsupportedError for anything on a FROM item but its alias, its joins and its `own` parts."""
     for name in parts(node):
-        if name not in ("this", "alias", "joins", "with_"):
+        if name not in ("this", "alias", "joins", "with_", *own):
             raise UnsupportedError(_clause(name), f"{NO_RULE} (on {relation})")
 
 
