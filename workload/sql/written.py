@@ -18,6 +18,7 @@ from workload.sql.render import render_query
 from workload.sql.scalars import first_rows, row_join, scalar_join
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
+from workload.sql.written_lists import lists_of_rows
 from workload.sql.written_order import idle_order, own_expressions, sorted_by
 from workload.sql.written_sets import grouping_id, written_sets
 from workload.sql.written_star import all_columns
@@ -187,7 +188,9 @@ class _Writer:
             f"{self.style.words('FROM')} {source}",
             *views,
         ]
-        where = self.conditions(clause, select.where, [] if merged else conditions)
+        rows = lists_of_rows(clause, select.where)
+        filters = replace(clause, known={**known, **rows})
+        where = self.conditions(filters, select.where, [] if merged else conditions)
         if where:
             parts.append(f"{self.style.words('WHERE')} {where}")
         if sets:

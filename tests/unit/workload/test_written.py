@@ -205,3 +205,15 @@ def test_a_cast_without_an_alias_keeps_the_name() -> None:
     written = texts(select({"x": r["a"]}, named("r")), NAMES)
     assert re.search(r"select (w\.)?x::int from \(", written)
     assert re.search(r"select cast\((w\.)?x as int\) from w", written)
+
+
+def test_a_list_is_written_as_rows_where_null_and_false_are_alike() -> None:
+    listed = call("in", r["a"], 1, 2)
+    written = texts(
+        select({"k": r["k"]}, named("r"), where=call("and", listed, call("gt", r["k"], 0))), NAMES
+    )
+    assert re.search(r"in \(select c from values \(1\), \(2\) as v\(c\)\)", written)
+    assert re.search(r"in \(select 1 union all select 2\)", written)
+    elsewhere = texts(select({"k": call("or", listed, call("gt", r["k"], 0))}, named("r")), NAMES)
+    assert "select 1 union" not in elsewhere
+    assert "values" not in elsewhere
