@@ -12,6 +12,7 @@ from campaign.cli import options
 from campaign.exit_codes import ExitCode
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
+from dynamic_tables.plan.refusals import NOT_REGISTERED
 
 DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, DUCKDB)}
 
@@ -55,6 +56,9 @@ def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:
     yield f"incremental: {str(explanation.incremental).lower()}"
     if explanation.reason is not None:
         yield f"reason: {explanation.reason}"
+        if NOT_REGISTERED in explanation.reason:
+            yield "note: dvs explain asks no Spark; an account passes such a function to Spark as written,"
+            yield "      and the table is INCREMENTAL unless it is an aggregate or reads more than its row"
     yield f"sources: {', '.join(explanation.sources)}"
     if explanation.columns:
         yield f"columns: {', '.join(f'{name} {type_}' for name, type_ in explanation.columns)}"

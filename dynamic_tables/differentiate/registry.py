@@ -100,7 +100,8 @@ OPERATORS: Mapping[str, OperatorRule] = {row[0]: OperatorRule(*row) for row in _
 """The rule of each operator, by its name in `differentiation.operator_of`."""
 
 PAGES: Mapping[str, str] = {
-    **dict.fromkeys(("scan", "constant row", "projection", "filter"), "rows.md"),
+    **dict.fromkeys(("scan", "projection", "filter"), "rows.md"),
+    "constant row": "constant-rows.md",
     **dict.fromkeys(("union all", "except all", "intersect all", "distinct"), "set-operations.md"),
     **dict.fromkeys(("inner join", "cross join", "left join", "right join", "full join"), "joins.md"),
     **dict.fromkeys(("semi join", "anti join", "mark join"), "subqueries.md"),

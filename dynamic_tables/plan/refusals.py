@@ -10,6 +10,8 @@ from dynamic_tables.errors import NO_RULE, DefinitionError, UnsupportedError
 from dynamic_tables.plan.nodes import JoinKind
 from dynamic_tables.plan.parse import NON_DETERMINISTIC, function_name, parts
 
+NOT_REGISTERED = "it is not in the registry of differentiable expressions"
+
 CLAUSES = frozenset(
     "with_ expressions from_ joins laterals where group having windows qualify distinct this expression "
     "alias side kind".split()
@@ -72,7 +74,7 @@ def not_admitted(node: exp.Expr) -> Exception:
         name = function_name(node)
         if name in NON_DETERMINISTIC:
             return DefinitionError(f"function {name} is refused: its value does not depend on the data alone")
-        return UnsupportedError(f"function {name}", "it is not in the registry of differentiable expressions")
+        return UnsupportedError(f"function {name}", NOT_REGISTERED)
     return UnsupportedError(type(node).__name__.lower(), "no rule for this expression")
 
 

@@ -42,6 +42,8 @@ TYPES: Mapping[str, Type] = {
     "VARCHAR": STRING,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
     "TIMESTAMPTZ": TIMESTAMP,
+    # What sqlglot makes of timestamp(x) and to_timestamp(x).
+    "TIMESTAMP": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP,
 }
 """sqlglot's names of types, except DECIMAL."""

@@ -95,6 +95,13 @@ PASSED = (
     "SELECT concat_ws('-', s.k, s.s.t) AS t FROM r AS s",
     "SELECT f, round(AVG(k), 1) AS a, regexp_replace(MAX(s.t), '[a-x]', '#') AS m FROM r GROUP BY f",
     "SELECT ceil(k + 0.5) AS y, COUNT(*) AS n FROM r GROUP BY 'CEIL({1} + 0.5)', k",
+    "SELECT f, AVG(k) AS m, AVG(i) AS n FROM r GROUP BY f HAVING AVG(k) > 1.2 AND AVG(k * 1L) < 99",
+    "SELECT f, AVG(k) AS m FROM r GROUP BY f ORDER BY m DESC LIMIT 2",
+    "SELECT k, AVG(i) OVER (PARTITION BY f) AS m, RANK() OVER (ORDER BY i) AS n FROM r",
+    "SELECT r.k, c.n FROM r LEFT JOIN VALUES (1, 'one'), (2.5, NULL), (3, 'three') AS c(v, n) ON r.k = c.v",
+    "SELECT k FROM r UNION ALL SELECT 7 UNION SELECT CAST(8 AS BIGINT)",
+    "SELECT DISTINCT f, k FROM r ORDER BY f IS NULL, f, -k LIMIT 3",
+    "SELECT k, to_timestamp('2024-01-01') AS t, timestamp(date(at)) AS d FROM r",
     "SELECT k, '{}' AS braces, format_string('%s{0}', s.t) AS y FROM r WHERE k = '2' OR s.t RLIKE 'x|y'",
 )
 """Queries with expressions that only Spark evaluates."""

@@ -55,6 +55,12 @@ def test_explain_in_duckdbs_words() -> None:
     assert "`" not in result.stdout
 
 
+def test_a_function_that_only_spark_knows_is_no_last_word() -> None:
+    result = dvs("explain", "SELECT md5(b) AS h FROM r", *TABLE)
+    assert "reason: unsupported: function md5" in result.stdout
+    assert "an account passes such a function to Spark" in result.stdout
+
+
 def test_a_query_without_a_rule_is_explained_and_well() -> None:
     query = ("explain", "SELECT a FROM r SORT BY a", *TABLE)
     reason = "unsupported: SORT BY: no differentiation rule yet"

@@ -257,7 +257,12 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r RIGHT SEMI JOIN s ON r.a = s.a": ("right semi join", NO_RULE),
-    "SELECT * FROM VALUES (1), (2)": ("VALUES in FROM", NO_RULE),
+    "SELECT * FROM VALUES (1), (2)": ("SELECT without FROM", "a dynamic table reads at least one relation"),
+    f"SELECT a FROM r JOIN VALUES {', '.join(['(1)'] * 201)} AS v(c) ON a = c": (
+        "VALUES of more than 200 rows",
+        "write them into a table",
+    ),
+    "SELECT a FROM r JOIN VALUES (NULL) AS v(c) ON a = c": ("untyped NULL", "write CAST(NULL AS type)"),
     "SELECT * FROM r PIVOT (SUM(a) FOR b IN ('x'))": ("PIVOT or UNPIVOT", f"{NO_RULE} (on r)"),
     "SELECT * FROM (SELECT a, b FROM r) PIVOT (SUM(a) FOR b IN ('x'))": (
         "PIVOT or UNPIVOT",
