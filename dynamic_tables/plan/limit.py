@@ -180,6 +180,8 @@ def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
 def _ensure_an_input(query: exp.Select, key: exp.Expr) -> None:
     """Raises UnsupportedError for a key that may not mean what it means over the rows of FROM."""
     group = query.args.get("group")
+    if group is not None and group.args.get("all"):
+        _ensure_of_listed_keys(query, key)
     of_group = any(map(is_over_a_group, key.walk()))
     if key.find(exp.Column) is None and not of_group:
         raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")
@@ -192,6 +194,28 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr) -> None:
     if plain and _merges_columns(query):
         # A merged column and those that it stands for have one name; an output may be either.
         raise UnsupportedError("a key of ORDER BY with LIMIT beside USING or NATURAL", "select it")
+
+
+def _ensure_of_listed_keys(query: exp.Select, key: exp.Expr) -> None:
+    """Raises UnsupportedError for a key that would be one more of the keys for which GROUP BY ALL stands.
+
+    A key over columns that are selected, or over aggregates, makes no more groups.
+    """
+    items = [item.unalias().unnest() for item in query.expressions]
+
+    def is_known(part: exp.Expr) -> bool:
+        return is_over_a_group(part) or part in items or any(_is_one_column(part, item) for item in items)
+
+    columns = [part for part in key.walk(prune=is_known) if isinstance(part, exp.Column)]
+    if _merges_columns(query) or not all(map(is_known, columns)):
+        raise UnsupportedError("a key of ORDER BY with LIMIT that is not selected", "select it")
+
+
+def _is_one_column(part: exp.Expr, other: exp.Expr) -> bool:
+    """Tells whether two names are of one column: one of them lacks the table, and no name is ambiguous."""
+    if not isinstance(part, exp.Column) or not isinstance(other, exp.Column):
+        return False
+    return part.name.lower() == other.name.lower() and not (part.table and other.table)
 
 
 def _merges_columns(query: exp.Select) -> bool:
