@@ -194,8 +194,7 @@ class Account(Commanded, Operating, Watching, Evolving):
             old = self._replaced(name, View) if or_replace else None
             view = View(self.new_name(name) if old is None else old.name, query)
             definitions = self.store.definitions()
-            if old is not None:
-                ensure_acyclic(definitions, view.name, query)
+            ensure_acyclic(definitions, view.name, query)
             read_query(query, definitions, self.rules, self._analyzer)
             if old is None:
                 self.store.create_view(view)
@@ -245,7 +244,8 @@ class Account(Commanded, Operating, Watching, Evolving):
             if old is not None:
                 # With the lag that it has now: if the new definition fails, all is as before.
                 old = allowed(self, name, Privilege.OWNERSHIP)
-                ensure_acyclic(self.store.definitions(), name, query)
+            # A table of the name may have been dropped while others read it.
+            ensure_acyclic(self.store.definitions(), name, query)
             mode, lag = RefreshMode.of(refresh_mode), read_lag(name, target_lag, self.minimum_lag)
             table, bound = define(
                 name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
@@ -288,7 +288,8 @@ class Account(Commanded, Operating, Watching, Evolving):
     def discard(self, table: DynamicTable) -> None:
         """Removes a dynamic table that could not be made; `undrop` brings back what was dropped before it."""
         self.store.drop(table, for_good=True)
-        self.store.journal.add(Dropped(at=self.clock.now(), by=self.process, table=table.name))
+        dropped = Dropped(at=self.clock.now(), by=self.process, table=table.name, for_good=True)
+        self.store.journal.add(dropped)
 
     def note_definition(self, table: DynamicTable) -> None:
         """Writes a new definition into the journal, and the role of the account as its owner."""
@@ -387,7 +388,8 @@ class Account(Commanded, Operating, Watching, Evolving):
             definition = definitions.get(source)
             if not isinstance(definition, BaseTable | DynamicTable):
                 raise DefinitionError(
-                    f"{table.name} reads {source}, which was dropped; create it again or drop {table.name}"
+                    f"{table.name} reads {source}, which was dropped or renamed; bring it back, "
+                    f"or replace {table.name}"
                 )
             sources[source] = definition
         return sources, (read_text(table.text, definitions).texts, (*sources.values(), table.columns))

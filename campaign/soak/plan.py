@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 SECOND = 1_000_000
@@ -15,6 +16,9 @@ LAGS = (None, 60, 60, 120, 300)
 """Target lags in seconds; None for DOWNSTREAM."""
 
 KEYS, VALUES = 6, 9
+
+FEWEST = 4
+"""How many tables keep their names at least."""
 
 CLONES = 3
 """Most copies of tables in one account."""
@@ -102,13 +106,56 @@ class Clone:
 
 
 @dataclass(frozen=True, slots=True)
+class Rename:
+    """A dynamic table gets another name; those that read the old one must wait for a table of that name."""
+
+    name: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Two dynamic tables exchange their names."""
+
+    name: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A dynamic table is dropped, whether others read it or not."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undrop:
+    """The dynamic table that was dropped comes back."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Down:
     """The process that refreshes does not run for some ticks; another one follows it."""
 
     ticks: int
 
 
-Happening = Write | Alter | Switch | Group | Ungroup | Redefine | Clone | Down
+Happening = Write | Alter | Switch | Group | Ungroup | Redefine | Clone | Rename | Swap | Drop | Undrop | Down
+
+
+def named_by(happening: Happening) -> tuple[str, ...]:
+    """Returns the dynamic tables that must be there for something to happen to them."""
+    match happening:
+        case Write() | Ungroup() | Down():
+            return ()
+        case Group(members, _):
+            return members
+        case Swap(name, other):
+            return name, other
+        case _:
+            return (happening.name,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +173,8 @@ def plan_of(seed: int, hours: float, tables: int = 12) -> Plan:
     declared = _tables(draw, tables)
     count = round(hours * 3600 * SECOND / TICK)
     ticks: list[tuple[Happening, ...]] = [(Write(tuple(_row(draw) for _ in range(12))),)]
-    names = [each.name for each in declared]
-    ticks += [_tick(draw, names, tables + CLONES) for _ in range(count - 1)]
+    names = _Names([each.name for each in declared], tables, tables + CLONES)
+    ticks += [_tick(draw, names) for _ in range(count - 1)]
     return Plan(seed, declared, tuple(ticks))
 
 
@@ -155,9 +202,34 @@ def _row(draw: random.Random) -> tuple[str, int, int]:
     return draw.choice(BASES), draw.randrange(KEYS), draw.randrange(1, VALUES)
 
 
-def _tick(draw: random.Random, names: list[str], most: int) -> tuple[Happening, ...]:
-    """Returns what happens before a look. `names`: the tables, to which a copy is added, up to `most`."""
-    happened: list[Happening] = []
+@dataclass(slots=True)
+class _Names:
+    """The dynamic tables that there are. `made`: how many there ever were, up to `most`.
+
+    `away`: tables without their names, with what brings them back, and after how many ticks.
+    """
+
+    present: list[str]
+    made: int
+    most: int
+    away: list[tuple[int, str, Rename | Undrop]] = field(default_factory=list)
+
+    def back(self) -> list[Happening]:
+        """Returns what brings back the tables whose time has come."""
+        due = [(name, back) for left, name, back in self.away if left <= 0]
+        self.away = [(left - 1, name, back) for left, name, back in self.away if left > 0]
+        self.present += [name for name, _ in due]
+        return [back for _, back in due]
+
+    def send(self, name: str, ticks: int, back: Rename | Undrop) -> None:
+        """Notes that a table is without its name for some ticks."""
+        self.present.remove(name)
+        self.away.append((ticks, name, back))
+
+
+def _tick(draw: random.Random, names: _Names) -> tuple[Happening, ...]:
+    """Returns what happens before a look."""
+    happened = names.back()
     if draw.random() < 0.7:
         rows = tuple(_row(draw) for _ in range(draw.randrange(1, 4)))
         gone = ((draw.choice(BASES), "a", draw.randrange(KEYS)),) if draw.random() < 0.4 else ()
@@ -166,26 +238,41 @@ def _tick(draw: random.Random, names: list[str], most: int) -> tuple[Happening, 
         happened.append(Write(((draw.choice(BASES), draw.randrange(KEYS), 0),)))
     if draw.random() < 0.12:
         happened.append(Write(deleted=tuple((base, "b", 0) for base in BASES)))
-    name = draw.choice(names)
-    match draw.randrange(24):
-        case 0:
-            happened.append(Switch(name, False))
-        case 1 | 2 | 3:
-            happened += [Switch(each, True) for each in names]
-        case 4 | 5:
-            happened.append(Alter(name, draw.choice(LAGS)))
-        case 6:
-            members = tuple(draw.sample(names, draw.randrange(2, 4)))
-            happened.append(Group(members, draw.choice(("read_committed", "repeatable_read"))))
-        case 7:
-            happened.append(Ungroup())
-        case 8:
-            happened.append(Redefine(name, draw.randrange(4)))
-        case 9:
-            happened.append(Down(draw.randrange(1, 4)))
-        case 10 | 11 if len(names) < most:
-            happened.append(Clone(name, f"t{len(names)}"))
-            names.append(f"t{len(names)}")
-        case _:
-            pass
+    happened += _command(draw, names)
     return tuple(happened)
+
+
+def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
+    """Returns what somebody does with the tables before a look."""
+    name, present = draw.choice(names.present), names.present
+    match draw.randrange(28):
+        case 0:
+            return [Switch(name, False)]
+        case 1 | 2 | 3:
+            return [Switch(each, True) for each in present]
+        case 4 | 5:
+            return [Alter(name, draw.choice(LAGS))]
+        case 6:
+            members = tuple(draw.sample(present, draw.randrange(2, 4)))
+            return [Group(members, draw.choice(("read_committed", "repeatable_read")))]
+        case 7:
+            return [Ungroup()]
+        case 8:
+            return [Redefine(name, draw.randrange(4))]
+        case 9:
+            return [Down(draw.randrange(1, 4))]
+        case 10 | 11 if names.made < names.most:
+            copy = f"t{names.made}"
+            names.made += 1
+            present.append(copy)
+            return [Clone(name, copy)]
+        case 12 if len(present) > FEWEST:
+            names.send(name, draw.randrange(1, 8), Rename(f"{name}x", name))
+            return [Rename(name, f"{name}x")]
+        case 13 if len(present) > FEWEST:
+            names.send(name, draw.randrange(1, 8), Undrop(name))
+            return [Drop(name)]
+        case 14 | 15:
+            return [Swap(*draw.sample(present, 2))]
+        case _:
+            return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,16 +13,22 @@ from campaign.soak.plan import (
     TICK,
     Alter,
     Clone,
+    Declared,
     Down,
+    Drop,
     Group,
     Happening,
     Plan,
     Redefine,
+    Rename,
+    Swap,
     Switch,
+    Undrop,
     Ungroup,
     Write,
+    named_by,
 )
-from campaign.soak.truth import Truth
+from campaign.soak.truth import Truth, is_cyclic
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.operations.runner import Runner, Schedule, Told
@@ -99,7 +105,10 @@ def soak(plan: Plan, fault: Fault | None = None, *, most: int = 3) -> Soaked:
 
 @dataclass(slots=True)
 class _Session:
-    """`visible`, `stored`: data timestamps at the last look. `errors`: in a row, of each table, by hand."""
+    """`visible`, `stored`: data timestamps at the last look. `errors`: in a row, of each table, by hand.
+
+    `gone`: what was dropped, whether it was suspended, and how often it had failed in a row.
+    """
 
     plan: Plan
     account: Account
@@ -108,6 +117,7 @@ class _Session:
     fault: Fault | None
     result: Soaked = field(init=False)
     down: int = 0
+    gone: dict[str, tuple[Declared, bool, int]] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     stored: dict[str, int] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
@@ -126,6 +136,7 @@ class _Session:
         for table in self.plan.tables:
             lag = None if table.lag is None else table.lag * SECOND
             self.account.create_dynamic_table(table.name, table.query, target_lag=lag)
+        self._note()
         self._judge(TICK, [])
 
     def tick(self, at: int, happened: Sequence[Happening]) -> None:
@@ -134,6 +145,7 @@ class _Session:
         for place, each in enumerate(happened):
             self._at(at - TICK // 2 + place * apart)
             self._happens(each)
+            self.truth.known.clear()
         self._at(at)
         self.truth.keep(at)
         if self.down:
@@ -150,6 +162,9 @@ class _Session:
         self.account.clock.set(time)  # type: ignore[attr-defined]
 
     def _happens(self, each: Happening) -> None:
+        if not set(named_by(each)).issubset(self.truth.tables) and not isinstance(each, Undrop):
+            # What was to bring back the table was refused.
+            return
         self.result.events[type(each).__name__] += 1
         truth, account = self.truth, self.account
         match each:
@@ -170,48 +185,113 @@ class _Session:
                 (truth.suspended.discard if on else truth.suspended.add)(name)
                 if on:
                     self.errors[name] = 0
-            case Group(members, isolation):
-                self._happens(Ungroup())
-                try:
-                    made = account.create_refresh_group(GROUP, members, isolation)
-                except (DefinitionError, RefreshFailed):
-                    # The members that were refreshed before the failure stay so.
-                    self._note()
-                    return
-                truth.group, truth.repeatable = made.members, isolation == "repeatable_read"
-                self._note()
-            case Ungroup():
-                if truth.group:
-                    account.drop_refresh_group(GROUP)
-                    truth.group, truth.repeatable = (), False
+            case Group() | Ungroup():
+                self._groups(each)
             case Redefine() | Clone():
                 self._defines(each)
+                self._note()
+            case Rename() | Swap() | Drop() | Undrop():
+                self._renames(each)
                 self._note()
             case Down(ticks):
                 self.down = ticks
 
+    def _groups(self, each: Group | Ungroup) -> None:
+        """Drops the group, and makes another one."""
+        if self.truth.group:
+            self.account.drop_refresh_group(GROUP)
+            self.truth.group, self.truth.repeatable = (), False
+        if isinstance(each, Ungroup):
+            return
+        try:
+            made = self.account.create_refresh_group(GROUP, each.members, each.isolation)
+        except (DefinitionError, RefreshFailed):
+            # The members that were refreshed before the failure stay so.
+            pass
+        else:
+            self.truth.group, self.truth.repeatable = made.members, each.isolation == "repeatable_read"
+        self._note()
+
     def _defines(self, each: Redefine | Clone) -> None:
         """Replaces a definition, or copies a table."""
-        changed = self.truth.tables[each.name]
+        changed, lacks = self.truth.tables[each.name], self.truth.lacks_source(each.name)
         if isinstance(each, Clone):
-            self.account.clone(each.name, each.copy)
+            try:
+                self.account.clone(each.name, each.copy)
+            except DefinitionError as error:
+                if not lacks:
+                    self._wrong(self.account.clock.now(), each.name, f"was not copied: {error}")
+                return
             self.truth.tables[each.copy] = replace(changed, name=each.copy)
             return
         changed = replace(changed, number=each.number)
-        # Another definition may not fail where the old one did, and if it fails, the old one is new.
-        self.errors[each.name] = 0
+        if not lacks:
+            # Another definition may not fail where the old one did, and if it fails, the old one is new.
+            self.errors[each.name] = 0
         lag = None if changed.lag is None else changed.lag * SECOND
-        with suppress(RefreshFailed):
+        # A group is refreshed as a whole, also one that has a table above.
+        read = {each.name, *self.truth.above(each.name)}
+        unit = {each.name, *(self.truth.group if read & {*self.truth.group} else ())}
+        failing = (RefreshFailed, DefinitionError) if any(map(self.truth.lacks, unit)) else (RefreshFailed,)
+        with suppress(*failing):
             self.account.create_dynamic_table(each.name, changed.query, target_lag=lag, or_replace=True)
             self.truth.tables[each.name] = changed
+
+    def _renames(self, each: Rename | Swap | Drop | Undrop) -> None:
+        """Lets tables have other names, go, or come back; refused is what would make one read itself."""
+        truth, account = self.truth, self.account
+        match each:
+            case Rename(name, other):
+                if not self._refused(truth.with_names({name: other}), lambda: account.rename(name, other)):
+                    self._moved({name: other})
+            case Swap(name, other):
+                exchanged = {name: other, other: name}
+                if not self._refused(truth.with_names(exchanged), lambda: account.swap(name, other)):
+                    self._moved(exchanged)
+            case Drop(name):
+                account.drop(name, even_if_read=True)
+                self.gone[name] = truth.dropped(name), name in truth.suspended, self.errors[name]
+                truth.suspended.discard(name)
+                for known in (self.errors, self.stored, self.visible):
+                    known.pop(name, None)
+            case Undrop(name):
+                table, suspended, errors = self.gone[name]
+                if not self._refused({**truth.tables, name: table}, lambda: account.undrop(name)):
+                    truth.tables[name] = table
+                    self.errors[name] = errors
+                    (truth.suspended.add if suspended else truth.suspended.discard)(name)
+
+    def _refused(self, tables: Mapping[str, Declared], command: Callable[[], object]) -> bool:
+        """Tells whether a command was refused, which is right only where a table would read itself."""
+        cyclic = is_cyclic(tables)
+        try:
+            command()
+        except DefinitionError as error:
+            if not cyclic:
+                self._wrong(self.account.clock.now(), "", f"was refused: {error}")
+            self.result.events["refused"] += 1
+            return True
+        if cyclic:
+            self._wrong(self.account.clock.now(), "", "a table reads itself")
+        return False
+
+    def _moved(self, names: Mapping[str, str]) -> None:
+        self.truth.moved(names)
+        for known in (self.errors, self.stored, self.visible):
+            moved = {names.get(name, name): value for name, value in known.items()}
+            known.clear()
+            known.update(moved)
 
     def _note(self) -> None:
         """Takes what commands have refreshed between two looks as seen: they read times between ticks."""
         for name in self.truth.tables:
             self.visible[name] = self._visible(name)
             stored = self.account.store.refreshes(self.account.dynamic_table(name))[-1].frontier.timestamp
-            if stored != self.stored.get(name, stored):
+            before = self.stored.get(name)
+            if before not in (None, stored):
                 self.errors[name] = 0
+            if before != stored and stored in self.truth.states:
+                self.truth.note(name, stored)
             self.stored[name] = stored
 
     def _visible(self, name: str) -> int:
@@ -235,14 +315,24 @@ class _Session:
                     known = each.timestamp in self.truth.states
                     if known and self.truth.contents(each.table, each.timestamp) is not None:
                         self._wrong(at, each.table, f"its query does not fail, and this did: {each}")
+                case DefinitionError() if self._lacks_source(each):
+                    self.errors[str(each).split()[0]] += 1
                 case _:
                     self._wrong(at, "", f"an error that is no failed refresh: {each}")
         self._contents(at, done)
         self._times(at)
 
+    def _lacks_source(self, error: DefinitionError) -> bool:
+        """Tells whether an error, whose first word is a table, is right about a source that it names."""
+        name, reads, *_ = str(error).split()
+        return reads == "reads" and name in self.truth.tables and self.truth.lacks_source(name)
+
     def _contents(self, at: int, done: Sequence[RefreshResult]) -> None:
         """Compares what each refresh of this look has stored with its query at its data timestamp."""
         newest = {each.table: each for each in done}
+        for result in done:
+            if result is not newest[result.table] and result.timestamp in self.truth.states:
+                self.truth.note(result.table, result.timestamp)
         for name, result in newest.items():
             due = (
                 self.truth.contents(name, result.timestamp) if result.timestamp in self.truth.states else None
@@ -251,7 +341,9 @@ class _Session:
             rows = Counter(row[: len(table.columns)] for row in self.account.store.current(table).rows())
             if due is None:
                 self._wrong(at, name, f"was refreshed to {result.timestamp}, where its query fails")
-            elif rows != due:
+            elif rows == due:
+                self.truth.note(name, result.timestamp)
+            else:
                 missing, more = due - rows, rows - due
                 self._wrong(at, name, f"lacks {dict(missing)} and has {dict(more)} at {result.timestamp}")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
 
 import duckdb
 
@@ -13,11 +14,22 @@ from campaign.soak.plan import BASES, SECOND, TICK, Declared, Kind, Write
 Row = tuple[object, ...]
 
 
+def is_cyclic(tables: Mapping[str, Declared]) -> bool:
+    """Tells whether a table would read itself, at any depth."""
+    try:
+        TopologicalSorter({name: table.sources for name, table in tables.items()}).prepare()
+    except CycleError:
+        return True
+    return False
+
+
 @dataclass(slots=True)
 class Truth:
     """The base rows at each tick, the definitions now, and DuckDB to evaluate them.
 
-    `states`: the rows of each base table by data timestamp. `groups`: members that are published together.
+    `states`: the rows of each base table by data timestamp. `group`: members that are published together.
+    `made`: the rows of each version that the judge has seen. `known`: computed since the last change.
+    `loaded`: the rows of each table in DuckDB.
     """
 
     tables: dict[str, Declared]
@@ -27,7 +39,9 @@ class Truth:
     repeatable: bool = False
     suspended: set[str] = field(default_factory=set)
     connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(":memory:"))
-    loaded: int | None = None
+    made: dict[str, dict[int, Counter[Row]]] = field(default_factory=dict)
+    known: dict[tuple[str, int], Counter[Row] | None] = field(default_factory=dict)
+    loaded: dict[str, tuple[Row, ...]] = field(default_factory=dict)
 
     def write(self, write: Write) -> None:
         """Applies a write to the base rows."""
@@ -54,37 +68,78 @@ class Truth:
         visit(name)
         return list(found)
 
+    def lacks_source(self, name: str) -> bool:
+        """Tells whether a table reads a name that no table has now."""
+        return not {*self.tables, *BASES}.issuperset(self.tables[name].sources)
+
+    def lacks(self, name: str) -> bool:
+        """Tells whether a table, or one above it, lacks a source."""
+        return any(map(self.lacks_source, (*self.above(name), name)))
+
+    def with_names(self, names: Mapping[str, str]) -> dict[str, Declared]:
+        """Returns the tables under other names; what reads a name reads whatever has it."""
+        renamed = ((names.get(old, old), table) for old, table in self.tables.items())
+        return {name: replace(table, name=name) for name, table in renamed}
+
+    def moved(self, names: Mapping[str, str]) -> None:
+        """Gives tables other names."""
+        self.tables = self.with_names(names)
+        self.made = {names.get(name, name): versions for name, versions in self.made.items()}
+        self.suspended = {names.get(name, name) for name in self.suspended}
+        self.group = tuple(names.get(name, name) for name in self.group)
+
+    def dropped(self, name: str) -> Declared:
+        """Takes a table away and returns it; a group of one member is none. Its versions stay."""
+        self.group = tuple(member for member in self.group if member != name)
+        if len(self.group) < 2:
+            self.group, self.repeatable = (), False
+        return self.tables.pop(name)
+
     def contents(self, name: str, timestamp: int) -> Counter[Row] | None:
-        """Returns the rows of a table's query at a data timestamp; None where the query fails."""
-        if any(self._fails(each, timestamp) for each in (*self.above(name), name)):
+        """Returns the rows of a table's query at a data timestamp; None where the query fails.
+
+        A table above that has a version of that time already is read as it was made then, by the definitions
+        that there were.
+        """
+        key = (name, timestamp)
+        if key not in self.known:
+            self.known[key] = self._computed(self.tables[name], timestamp)
+        return self.known[key]
+
+    def note(self, name: str, timestamp: int) -> None:
+        """Notes that a table has a version of a data timestamp, made by its definition now."""
+        rows = self.contents(name, timestamp)
+        if rows is not None:
+            self.made.setdefault(name, {})[timestamp] = rows
+
+    def _computed(self, table: Declared, timestamp: int) -> Counter[Row] | None:
+        sources = {source: self._rows_of(source, timestamp) for source in table.sources}
+        if any(rows is None for rows in sources.values()):
             return None
-        return Counter(self._run(f"SELECT a, b FROM {name}", name, timestamp))
+        if table.kind is Kind.QUOTIENT and any(b == 0 for rows in sources.values() for _, b in rows or ()):
+            return None
+        for source, rows in sources.items():
+            self._load(source, tuple((rows or Counter()).elements()))
+        return Counter(self.connection.execute(table.query).fetchall())
 
-    def fails(self, name: str, timestamp: int) -> bool:
-        """Tells whether the query of a table itself fails, where those above it do not."""
-        above_fails = any(self._fails(each, timestamp) for each in self.above(name))
-        return not above_fails and self._fails(name, timestamp)
+    def _rows_of(self, source: str, timestamp: int) -> Counter[Row] | None:
+        if source in BASES:
+            return Counter(self.states[timestamp][source])
+        if source not in self.tables:
+            return None
+        made = self.made.get(source, {}).get(timestamp)
+        return self.contents(source, timestamp) if made is None else made
 
-    def _fails(self, name: str, timestamp: int) -> bool:
-        table = self.tables[name]
-        if table.kind is not Kind.QUOTIENT:
-            return False
-        if any(self._fails(each, timestamp) for each in self.above(name)):
-            return False
-        return bool(self._run(f"SELECT 1 FROM {table.sources[0]} WHERE b = 0", name, timestamp))
-
-    def _run(self, query: str, name: str, timestamp: int) -> list[Row]:
-        if self.loaded != timestamp:
-            for base, rows in self.states[timestamp].items():
-                values = ", ".join(str(row) for row in rows) or "(NULL::INT, NULL::INT)"
-                none = "" if rows else " WHERE false"
-                self.connection.execute(
-                    f"CREATE OR REPLACE TABLE {base} AS "
-                    f"SELECT a::INT AS a, b::INT AS b FROM (VALUES {values}) v(a, b){none}"
-                )
-            self.loaded = timestamp
-        views = ", ".join(f"{each} AS ({self.tables[each].query})" for each in (*self.above(name), name))
-        return self.connection.execute(f"WITH {views} {query}").fetchall()
+    def _load(self, name: str, rows: tuple[Row, ...]) -> None:
+        if self.loaded.get(name) == rows:
+            return
+        values = ", ".join(map(str, rows)) or "(NULL, NULL)"
+        none = "" if rows else " WHERE false"
+        self.connection.execute(
+            f"CREATE OR REPLACE TABLE {name} AS "
+            f"SELECT a::INT AS a, b::BIGINT AS b FROM (VALUES {values}) v(a, b){none}"
+        )
+        self.loaded[name] = rows
 
     def periods(self) -> Mapping[str, int]:
         """Returns the period of each table by the paper's rule: durations are zero in simulated time."""
@@ -125,4 +180,7 @@ class Truth:
 
     def order(self) -> Sequence[str]:
         """Returns the tables, each after those that it reads."""
-        return sorted(self.tables, key=lambda name: int(name[1:]))
+        ordered: dict[str, None] = {}
+        for name in sorted(self.tables):
+            ordered.update(dict.fromkeys((*self.above(name), name)))
+        return list(ordered)

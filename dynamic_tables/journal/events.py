@@ -125,7 +125,15 @@ class Published(Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped(Happened):
-    """A table is gone; another one of its name begins without history."""
+    """A table is gone; another one of its name begins without history. `for_good`: it cannot come back."""
+
+    table: str
+    for_good: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undropped(Happened):
+    """The table that was dropped last under a name is back, with all that was known of it."""
 
     table: str
 
@@ -178,6 +186,7 @@ Event = (
     | GroupDropped
     | Published
     | Dropped
+    | Undropped
     | Renamed
     | Defined
     | Granted

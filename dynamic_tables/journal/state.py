@@ -25,6 +25,7 @@ from dynamic_tables.journal.events import (
     Revoked,
     Suspended,
     Trigger,
+    Undropped,
     plain,
 )
 from dynamic_tables.schedule.failing import Failure, Fault
@@ -68,12 +69,42 @@ class TableOperations:
         """The longest of the last refreshes in microseconds; 0 before the first one."""
         return max(self.durations, default=0)
 
+    def to_json(self) -> dict[str, object]:
+        """Returns what is known as an object for JSON."""
+        claim = self.claim
+        return {
+            "suspended": self.suspended,
+            "claim": None if claim is None else [claim.by, claim.timestamp, claim.until],
+            "failures": [[each.timestamp, each.at, each.fault.value, each.reason] for each in self.failures],
+            "durations": self.durations,
+            "published": self.published,
+            "lag": self.lag,
+            "grants": self.grants,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> TableOperations:
+        """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for any other object."""
+        return TableOperations(
+            suspended=bool(data["suspended"]),
+            claim=None if data["claim"] is None else Claim(*data["claim"]),
+            failures=[Failure(at, end, Fault(fault), text) for at, end, fault, text in data["failures"]],
+            durations=list(data["durations"]),
+            published=list(data["published"]),
+            lag=None if data["lag"] is None else (data["lag"][0],),
+            grants={str(privilege): list(roles) for privilege, roles in data["grants"].items()},
+        )
+
 
 @dataclass(slots=True)
 class Operations:
-    """The state of an account's operations after some events. `newest`: the time of the last event."""
+    """The state of an account's operations after some events. `newest`: the time of the last event.
+
+    `dropped`: what was known of the tables that may come back.
+    """
 
     tables: dict[str, TableOperations] = field(default_factory=dict)
+    dropped: dict[str, TableOperations] = field(default_factory=dict)
     groups: dict[str, RefreshGroup] = field(default_factory=dict)
     newest: int = 0
 
@@ -90,14 +121,8 @@ class Operations:
         """Adds an event to the state."""
         self.newest = max(self.newest, event.at)
         match event:
-            case Claimed(tables=tables, by=by, timestamp=timestamp, until=until):
-                for table in tables:
-                    self._at(table).claim = Claim(by, timestamp, until)
-            case Released(tables=tables, by=by):
-                for table in tables:
-                    claim = self._at(table).claim
-                    if claim is not None and claim.by == by:
-                        self._at(table).claim = None
+            case Claimed() | Released():
+                self._apply_to_claims(event)
             case Refreshed(table=table):
                 known = self._at(table)
                 known.failures.clear()
@@ -107,8 +132,10 @@ class Operations:
                 self._at(table).failures = [*self._at(table).failures[1 - KEPT :], failure]
             case RefreshFailure():
                 pass
-            case Suspended() | Resumed() | LagSet() | Dropped() | Renamed() | Defined():
+            case Suspended() | Resumed() | LagSet() | Defined():
                 self._apply_to_definition(event)
+            case Dropped() | Undropped() | Renamed():
+                self._apply_to_name(event)
             case GroupCreated() | GroupDropped() | Published():
                 self._apply_to_group(event)
             case Granted() | Revoked():
@@ -116,7 +143,15 @@ class Operations:
             case _:
                 assert_never(event)
 
-    def _apply_to_definition(self, event: Suspended | Resumed | LagSet | Dropped | Renamed | Defined) -> None:
+    def _apply_to_claims(self, event: Claimed | Released) -> None:
+        for table in event.tables:
+            known = self._at(table)
+            if isinstance(event, Claimed):
+                known.claim = Claim(event.by, event.timestamp, event.until)
+            elif known.claim is not None and known.claim.by == event.by:
+                known.claim = None
+
+    def _apply_to_definition(self, event: Suspended | Resumed | LagSet | Defined) -> None:
         match event:
             case Suspended(table=table):
                 self._at(table).suspended = True
@@ -125,15 +160,26 @@ class Operations:
                 self._at(table).failures.clear()
             case LagSet(table=table, target_lag=lag):
                 self._at(table).lag = (lag,)
-            case Dropped(table=table):
-                self.tables.pop(table, None)
-                self._leave_group(table)
-            case Renamed(table=table, name=name):
-                self._rename(table, name)
             case Defined(table=table):
                 # Another text may not fail where the old one did.
                 self._at(table).failures.clear()
                 self._at(table).lag = None
+            case _:
+                assert_never(event)
+
+    def _apply_to_name(self, event: Dropped | Undropped | Renamed) -> None:
+        match event:
+            case Dropped(table=table, for_good=for_good):
+                known = self.tables.pop(table, TableOperations())
+                self._leave_group(table)
+                if not for_good:
+                    # Nobody refreshes it now, and it has left its group.
+                    known.claim, known.published = None, []
+                    self.dropped[table] = known
+            case Undropped(table=table):
+                self.tables[table] = self.dropped.pop(table, TableOperations())
+            case Renamed(table=table, name=name):
+                self._rename(table, name)
             case _:
                 assert_never(event)
 
@@ -195,42 +241,21 @@ class Operations:
 
     def to_json(self) -> dict[str, object]:
         """Returns the state as an object for JSON."""
-        tables = {
-            name: {
-                "suspended": table.suspended,
-                "claim": None
-                if table.claim is None
-                else [table.claim.by, table.claim.timestamp, table.claim.until],
-                "failures": [
-                    [each.timestamp, each.at, each.fault.value, each.reason] for each in table.failures
-                ],
-                "durations": table.durations,
-                "published": table.published,
-                "lag": table.lag,
-                "grants": table.grants,
-            }
-            for name, table in self.tables.items()
-        }
+        tables = {name: table.to_json() for name, table in self.tables.items()}
+        dropped = {name: table.to_json() for name, table in self.dropped.items()}
         groups = {name: [plain(group.members), group.isolation.value] for name, group in self.groups.items()}
-        return {"tables": tables, "groups": groups, "newest": self.newest}
+        return {"tables": tables, "dropped": dropped, "groups": groups, "newest": self.newest}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Operations:
         """Reads what `to_json` wrote. Raises KeyError, TypeError or ValueError for any other object."""
-        tables = {
-            str(name): TableOperations(
-                suspended=bool(table["suspended"]),
-                claim=None if table["claim"] is None else Claim(*table["claim"]),
-                failures=[Failure(at, end, Fault(fault), text) for at, end, fault, text in table["failures"]],
-                durations=list(table["durations"]),
-                published=list(table["published"]),
-                lag=None if table["lag"] is None else (table["lag"][0],),
-                grants={str(privilege): list(roles) for privilege, roles in table["grants"].items()},
-            )
-            for name, table in data["tables"].items()
-        }
+        # Journals of older engines have forgotten what was dropped.
+        tables, dropped = (
+            {str(name): TableOperations.from_json(table) for name, table in data.get(part, {}).items()}
+            for part in ("tables", "dropped")
+        )
         groups = {
             str(name): RefreshGroup(name, tuple(members), Isolation(isolation))
             for name, (members, isolation) in data["groups"].items()
         }
-        return Operations(tables, groups, int(data["newest"]))
+        return Operations(tables, dropped, groups, int(data["newest"]))

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from dynamic_tables.definition import Definition, DynamicTable, View
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.journal.events import Privilege, Renamed
+from dynamic_tables.journal.events import Privilege, Renamed, Undropped
 from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import allowed
-from dynamic_tables.operations.reading import reaches
+from dynamic_tables.operations.operating import allowed, allowed_back
+from dynamic_tables.operations.reading import ensure_acyclic, reaches
 from dynamic_tables.plan.text import renamed_text
-from dynamic_tables.store.port import Action, FrameStore
+from dynamic_tables.store.port import Action, NamingStore
 
 SWAPPED = "swapped_away_"
 """The beginning of the name that a table has for a moment while it is swapped."""
@@ -32,9 +32,12 @@ class Evolving:
         are replaced. Raises DefinitionError, MissingPrivilege.
         """
         with self.lock:
-            definition = self.existing(name)
+            definition, new_name = self.existing(name), self.new_name(new_name)
             _ensure_own(self, definition)
-            return _renamed(self, definition, self.new_name(new_name))
+            if isinstance(definition, View | DynamicTable):
+                # Another one may have read a table of the new name before.
+                ensure_acyclic(self.store.definitions(), new_name, definition.text)
+            return _renamed(self, definition, new_name)
 
     def swap(self: Operated, name: str, other: str) -> None:
         """Exchanges the names of two tables or views; tables that read them are written anew.
@@ -55,13 +58,22 @@ class Evolving:
     def undrop(self: Operated, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name, and returns its definition.
 
-        Tables that read it go on where they stand. Raises DefinitionError: the name is in use, or nothing was
-        dropped under it.
+        Tables that read it go on where they stand. Raises DefinitionError: the name is in use, nothing was
+        dropped under it, or what it reads has come to read its name meanwhile. Raises MissingPrivilege.
         """
         with self.lock:
-            definition = _frames(self).restore(self.new_name(name))
+            new_name = self.new_name(name)
+            allowed_back(self, new_name)
+            definition = _naming(self).restore(new_name)
+            if isinstance(definition, View | DynamicTable):
+                try:
+                    ensure_acyclic(self.store.definitions(), definition.name, definition.text)
+                except DefinitionError:
+                    self.store.drop(definition)
+                    raise
             if isinstance(definition, DynamicTable):
-                self.note_definition(definition)
+                back = Undropped(at=self.clock.now(), by=self.process, table=definition.name)
+                self.store.journal.add(back)
             return definition
 
     def clone(self: Operated, name: str, new_name: str) -> DynamicTable:
@@ -110,6 +122,7 @@ def _declared(account: Operated, original: DynamicTable, names: Mapping[str, str
         text=renamed_text(original.text, names),
         sources=tuple(names.get(source, source) for source in original.sources),
     )
+    ensure_acyclic(account.store.definitions(), clone.name, clone.text)
     account.store.create_dynamic_table(clone)
     account.note_definition(clone)
     return clone
@@ -151,7 +164,7 @@ def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> N
 
 
 def _renamed(account: Operated, definition: Definition, name: str) -> Definition:
-    renamed = _frames(account).rename(definition.name, name)
+    renamed = _naming(account).rename(definition.name, name)
     account.forget(definition.name)
     account.forget(name)
     if isinstance(definition, DynamicTable):
@@ -166,7 +179,7 @@ def _ensure_own(account: Operated, definition: Definition) -> None:
         allowed(account, definition.name, Privilege.OWNERSHIP)
 
 
-def _frames(account: Operated) -> FrameStore:
-    if not isinstance(account.store, FrameStore):
+def _naming(account: Operated) -> NamingStore:
+    if not isinstance(account.store, NamingStore):
         raise DefinitionError("this account's store keeps no names; rename tables where they live")
     return account.store

@@ -171,17 +171,27 @@ def allowed(account: Operated, name: str, privilege: Privilege) -> DynamicTable:
     MissingPrivilege, DefinitionError.
     """
     table = account.dynamic_table(name)
-    grants = account.store.journal.poll().of(table.name).grants
+    _ensure(account, table.name, account.store.journal.poll().of(table.name).grants, privilege)
+    return table
+
+
+def allowed_back(account: Operated, name: str) -> None:
+    """Raises MissingPrivilege unless the role of the account owns the table that was dropped under a name."""
+    known = account.store.journal.poll().dropped.get(name)
+    if known is not None:
+        _ensure(account, name, known.grants, Privilege.OWNERSHIP)
+
+
+def _ensure(account: Operated, name: str, grants: Mapping[str, Sequence[str]], privilege: Privilege) -> None:
     if not grants.get(Privilege.OWNERSHIP.value):
-        return table
+        return
     enough = {
         Privilege.MONITOR: tuple(Privilege),
         Privilege.OPERATE: (Privilege.OPERATE, Privilege.OWNERSHIP),
         Privilege.OWNERSHIP: (Privilege.OWNERSHIP,),
     }[privilege]
     if not any(account.role in grants.get(each.value, ()) for each in enough):
-        raise MissingPrivilege(table.name, privilege.value, account.role)
-    return table
+        raise MissingPrivilege(name, privilege.value, account.role)
 
 
 def with_lag(table: DynamicTable, operations: Operations) -> DynamicTable:

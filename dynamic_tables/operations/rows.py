@@ -18,6 +18,7 @@ from dynamic_tables.journal.events import (
     Renamed,
     Resumed,
     Suspended,
+    Undropped,
 )
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.lags import lag_summary
@@ -55,6 +56,7 @@ def watched(account: Operated) -> Sequence[DynamicTable]:
 def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
     """Returns the refreshes in a journal by the name that each table has now."""
     tables: dict[str, Journalled] = {}
+    dropped: dict[str, Journalled] = {}
     for event in events:
         match event:
             case Refreshed():
@@ -62,7 +64,11 @@ def journalled(events: Iterable[Event]) -> Mapping[str, Journalled]:
             case RefreshFailure():
                 tables.setdefault(event.table, Journalled()).failures.append(event)
             case Dropped():
-                tables.pop(event.table, None)
+                known = tables.pop(event.table, Journalled())
+                if not event.for_good:
+                    dropped[event.table] = known
+            case Undropped():
+                tables[event.table] = dropped.pop(event.table, Journalled())
             case Renamed() if event.table in tables:
                 tables[event.name] = tables.pop(event.table)
             case _:
@@ -218,6 +224,7 @@ def graph_rows(account: Operated) -> Sequence[Row]:
     """Returns each state that a dynamic table's definition had, with its beginning and end."""
     rows: list[Row] = []
     current: dict[str, Row] = {}
+    dropped: dict[str, Row] = {}
 
     def change(name: str, at: int, **columns: object) -> None:
         before = current.get(name, {})
@@ -248,7 +255,13 @@ def graph_rows(account: Operated) -> Sequence[Row]:
                 before["valid_to"] = event.at
                 change(event.name, event.at, **{k: v for k, v in before.items() if k != "name"})
             case Dropped() if event.table in current:
-                current.pop(event.table)["valid_to"] = event.at
+                before = current.pop(event.table)
+                before["valid_to"] = event.at
+                if not event.for_good:
+                    dropped[event.table] = before
+            case Undropped() if event.table in dropped:
+                before = dropped.pop(event.table)
+                change(event.table, event.at, **{k: v for k, v in before.items() if k != "name"})
             case _:
                 pass
     hidden = set(graph_of(account).order) - {table.name for table in watched(account)}

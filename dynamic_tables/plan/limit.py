@@ -133,8 +133,8 @@ def _place(query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr]) -> int | 
     if not isinstance(query, exp.Select) or has_outputs_only(query):
         ensure_over_outputs(query, key)
     else:
-        key = key if named else _over_inputs(query, key)
-        _ensure_an_input(query, key)
+        written, key = key, key if named else _over_inputs(query, key)
+        _ensure_an_input(query, key, of_output=key != written)
     hidden.append(key)
     return Hidden(len(hidden) - 1)
 
@@ -177,13 +177,16 @@ def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
     return key
 
 
-def _ensure_an_input(query: exp.Select, key: exp.Expr) -> None:
-    """Raises UnsupportedError for a key that may not mean what it means over the rows of FROM."""
+def _ensure_an_input(query: exp.Select, key: exp.Expr, *, of_output: bool) -> None:
+    """Raises UnsupportedError for a key that may not mean what it means over the rows of FROM.
+
+    `of_output`: the key reads an output, which may be a constant.
+    """
     group = query.args.get("group")
     if group is not None and group.args.get("all"):
         _ensure_of_listed_keys(query, key)
     of_group = any(map(is_over_a_group, key.walk()))
-    if key.find(exp.Column) is None and not of_group:
+    if key.find(exp.Column) is None and not of_group and not of_output:
         raise UnsupportedError("a constant in ORDER BY with LIMIT", "leave it out")
     grouped = group is not None or any(
         is_over_a_group(part) for item in query.expressions for part in item.walk()

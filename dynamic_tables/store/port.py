@@ -193,7 +193,18 @@ class WritableStore(Store, Protocol):
 
 
 @runtime_checkable
-class FrameStore(WritableStore, Protocol):
+class NamingStore(Store, Protocol):
+    """A store whose tables may get other names, and come back after they were dropped."""
+
+    def restore(self, name: str) -> Definition:
+        """Brings back the table or view that was dropped last under a name. Raises DefinitionError."""
+
+    def rename(self, name: str, other: str) -> Definition:
+        """Gives a table or view another name that is free; returns its definition."""
+
+
+@runtime_checkable
+class FrameStore(WritableStore, NamingStore, Protocol):
     """A store whose tables are data frames of Spark."""
 
     def read(self, name: str, version: int) -> DataFrame:
@@ -213,12 +224,6 @@ class FrameStore(WritableStore, Protocol):
 
     def write_frame(self, name: str, frame: DataFrame, mode: str) -> int:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
-
-    def restore(self, name: str) -> Definition:
-        """Brings back the table or view that was dropped last under a name. Raises DefinitionError."""
-
-    def rename(self, name: str, other: str) -> Definition:
-        """Gives a table or view another name that is free; returns its definition."""
 
     def reach(self, timestamp: int) -> None:
         """Makes `history` return what base tables were at a data timestamp, however long ago."""

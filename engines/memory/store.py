@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import duckdb
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
+from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.schedule.clock import SimulatedClock
@@ -46,7 +47,8 @@ class StoredTable(Generic[Rows]):
 class MemoryStore(ABC, Generic[Rows]):
     """A `Store` of the engine; its subclasses run the queries.
 
-    `known`: every table and view by name. `created`: how many dynamic tables there were. `tables`: the
+    `known`: every table and view by name. `dropped`: what was dropped last under a name. `created`: how many
+    dynamic tables there were. `tables`: the
     versions of the tables. `shared_results`: the rows of every plan that was computed with `once`, by the
     plan and its input relations. Tables that read the same interval of a source use the same rows.
     `base_logs`: what the versions of base tables are decided by, by the rules `version_rules`.
@@ -55,6 +57,7 @@ class MemoryStore(ABC, Generic[Rows]):
     """
 
     known: dict[str, Definition] = field(default_factory=dict, init=False)
+    dropped: dict[str, tuple[Definition, StoredTable[Rows] | None]] = field(default_factory=dict, init=False)
     created: int = field(default=0, init=False)
     tables: dict[str, StoredTable[Rows]] = field(default_factory=dict, init=False)
     base_logs: BaseLogs = field(default_factory=BaseLogs, init=False)
@@ -134,9 +137,32 @@ class MemoryStore(ABC, Generic[Rows]):
         self.known[definition.name] = definition
 
     def drop(self, definition: Definition, *, for_good: bool = False) -> None:
-        """Removes a table with its versions, or a view."""
+        """Removes a table with its versions, or a view; `restore` brings it back unless `for_good`."""
+        stored = self.tables.pop(definition.name, None)
         del self.known[definition.name]
-        self.tables.pop(definition.name, None)
+        if not for_good:
+            self.dropped[definition.name] = definition, stored
+
+    def restore(self, name: str) -> Definition:
+        """Brings back what was dropped last under a name, no base table. Raises DefinitionError."""
+        if name not in self.dropped:
+            raise DefinitionError(f"no dropped table or view {name}")
+        definition, stored = self.dropped.pop(name)
+        self._put(definition, stored)
+        return definition
+
+    def rename(self, name: str, other: str) -> Definition:
+        """Gives a dynamic table or view another name; returns its definition."""
+        definition = replace(self.known.pop(name), name=other)
+        self._put(definition, self.tables.pop(name, None))
+        return definition
+
+    def _put(self, definition: Definition, stored: StoredTable[Rows] | None) -> None:
+        # The logs of base tables are by their names.
+        assert not isinstance(definition, BaseTable), "base tables in memory keep their names"
+        self.known[definition.name] = definition
+        if stored is not None:
+            self.tables[definition.name] = stored
 
     def history(self, definition: BaseTable | DynamicTable) -> SourceHistory:
         """Returns the versions of a base table that ticks name, or those of a dynamic table, oldest first."""

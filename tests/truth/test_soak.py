@@ -17,18 +17,33 @@ from campaign.soak.faults import FAULTS
 from campaign.soak.plan import plan_of
 from campaign.soak.run import Fault, soak
 from dynamic_tables.account import Account
+from dynamic_tables.journal.events import Dropped, Renamed, Undropped
+from dynamic_tables.journal.state import Operations, TableOperations
 from dynamic_tables.schedule.failing import FailureRule
 
 
 def test_nothing_is_wrong_and_what_may_happen_does() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(3):
+    for seed in range(4):
         result = soak(plan_of(seed, 0.5))
         assert result.wrong == []
         seen.update(result.events)
         seen["failed"] += result.failures
         seen.update(result.actions)
-    kinds = {"Write", "Alter", "Switch", "Group", "Ungroup", "Redefine", "Clone", "Down"}
+    kinds = {
+        "Write",
+        "Alter",
+        "Switch",
+        "Group",
+        "Ungroup",
+        "Redefine",
+        "Clone",
+        "Rename",
+        "Swap",
+        "Drop",
+        "Undrop",
+        "Down",
+    }
     assert kinds | {"failed", "NO_DATA", "INCREMENTAL"} <= {name for name, count in seen.items() if count}
 
 
@@ -55,6 +70,21 @@ def test_another_number_of_errors_is_noticed(
     monkeypatch.setattr(run, "Account", partial(Account, failure_rule=rule))
     results = (soak(plan_of(seed, 0.7)) for seed in range(8))
     assert any(message in wrong.message for result in results for wrong in result.wrong)
+
+
+def test_an_undrop_that_forgets_a_suspension_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As this engine did: who was suspended ran again after it had been dropped and brought back."""
+    rightly = Operations._apply_to_name
+
+    def forgetful(self: Operations, event: Dropped | Undropped | Renamed) -> None:
+        rightly(self, event)
+        if isinstance(event, Undropped):
+            self.tables[event.table] = TableOperations()
+
+    monkeypatch.setattr(Operations, "_apply_to_name", forgetful)
+    results = (soak(plan_of(seed, 0.7), most=1) for seed in range(16, 26))
+    messages = [wrong.message for result in results for wrong in result.wrong]
+    assert "is suspended, and was refreshed by the schedule" in messages
 
 
 def test_nothing_refreshed_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,7 +270,9 @@ def test_a_source_that_vanished_is_named(world: World) -> None:
     account.create_dynamic_table("a", "SELECT city FROM orders")
     account.create_dynamic_table("b", "SELECT city FROM a")
     account.store.drop(account.dynamic_table("a"))
-    with pytest.raises(DefinitionError, match=r"^b reads a, which was dropped; create it again or drop b$"):
+    with pytest.raises(
+        DefinitionError, match=r"^b reads a, which was dropped or renamed; bring it back, or replace b$"
+    ):
         world.at(20).account.refresh("b")
 
 

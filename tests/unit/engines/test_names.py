@@ -1,0 +1,119 @@
+"""Tables that get other names, go, and come back: over tables in memory and simulated time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError, MissingPrivilege
+from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.store.port import Action
+from tests.shop import TOTALS, World, shop
+from workload.dml import Insert
+
+ABOVE = "SELECT city, total + 1 AS more FROM totals"
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with shop() as opened:
+        opened.account.create_dynamic_table("totals", TOTALS, target_lag="1 minute")
+        opened.account.create_dynamic_table("above", ABOVE, target_lag="1 minute")
+        yield opened
+
+
+def row_of(account: Account, name: str) -> dict[str, object]:
+    (found,) = (row for row in account.dynamic_tables().to_pylist() if row["name"] == name)
+    return dict(found)
+
+
+def test_a_renamed_table_is_missed_until_it_has_its_name_again(world: World) -> None:
+    account = world.account
+    account.rename("totals", "sums")
+    with pytest.raises(DefinitionError, match=r"^above reads totals, which was dropped or renamed;"):
+        world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("above")
+    account.rename("sums", "totals")
+    assert [result.action for result in account.refresh("above")] == [Action.INCREMENTAL] * 2
+    assert ("oslo", 2) in world.rows("above")
+
+
+def test_swapped_tables_are_read_by_their_new_names(world: World) -> None:
+    account = world.account
+    account.create_dynamic_table("doubled", "SELECT city, 2 * SUM(amount) AS total FROM orders GROUP BY city")
+    account.swap("totals", "doubled")
+    assert [result.action for result in world.at(20).account.refresh("above")][-1] is Action.REINITIALIZE
+    assert ("rome", 61) in world.rows("above")
+
+
+def test_what_comes_back_is_as_it_was(world: World) -> None:
+    owner = replace(world.account, role="analyst")
+    owner.grant("OWNERSHIP", "totals", "analyst")
+    owner.alter_dynamic_table("totals", target_lag="5 minutes")
+    owner.suspend("totals")
+    before = owner.refresh_history().to_pylist()
+    history = [row["data_timestamp"] for row in before if row["name"] == "totals"]
+    owner.drop("totals", even_if_read=True)
+    with pytest.raises(MissingPrivilege, match="totals: role guest lacks the privilege OWNERSHIP"):
+        replace(world.account, role="guest").undrop("totals")
+    owner.undrop("totals")
+    back = row_of(owner, "totals")
+    assert (back["scheduling_state"], back["target_lag_sec"]) == ("SUSPENDED", 300)
+    with pytest.raises(MissingPrivilege):
+        replace(world.account, role="guest").resume("totals")
+    rows = owner.refresh_history().to_pylist()
+    assert [row["data_timestamp"] for row in rows if row["name"] == "totals"] == history
+    last = [row for row in owner.graph_history().to_pylist() if row["name"] == "totals"][-1]
+    assert (last["scheduling_state"], last["target_lag_sec"], last["valid_to"]) == ("SUSPENDED", 300, None)
+
+
+def test_another_table_of_the_name_begins_anew(world: World) -> None:
+    account = world.account
+    account.suspend("totals")
+    account.drop("totals", even_if_read=True)
+    account.create_dynamic_table("totals", TOTALS, target_lag=120 * SECOND)
+    assert row_of(account, "totals")["scheduling_state"] == "RUNNING"
+    account.drop("totals", even_if_read=True)
+    account.undrop("totals")
+    assert row_of(account, "totals")["scheduling_state"] == "RUNNING"
+
+
+def test_a_failed_creation_keeps_what_was_dropped_before(world: World) -> None:
+    account = world.account
+    account.suspend("totals")
+    account.drop("totals", even_if_read=True)
+    world.at(20, Insert("orders", ((4, "oslo", 0),)))
+    with pytest.raises(Exception, match="ivision by zero"):
+        account.create_dynamic_table("totals", "SELECT city, 1 / amount AS total FROM orders")
+    account.undrop("totals")
+    assert row_of(account, "totals")["scheduling_state"] == "SUSPENDED"
+
+
+def test_no_table_comes_to_read_itself(world: World) -> None:
+    """`above` reads the name totals, whatever table has it; none may have it that reads `above`."""
+    account = world.account
+    account.create_dynamic_table("top", "SELECT city, more AS total FROM above")
+    account.drop("totals", even_if_read=True)
+    circle = "totals would read itself: totals reads above reads totals"
+    with pytest.raises(DefinitionError, match=circle):
+        account.rename("top", "totals")
+    with pytest.raises(DefinitionError, match=circle):
+        account.create_dynamic_table("totals", "SELECT city, more AS total FROM above")
+    with pytest.raises(DefinitionError, match=circle):
+        account.create_view("totals", "SELECT city, more AS total FROM above")
+    with pytest.raises(DefinitionError, match=circle):
+        account.clone("top", "totals")
+    assert "totals" not in account.store.definitions()
+    # What was dropped comes to read itself, because what it reads was replaced meanwhile.
+    account.undrop("totals")
+    account.create_view("seen", "SELECT city, amount FROM orders")
+    account.create_dynamic_table("sums", "SELECT city, SUM(amount) AS total FROM seen GROUP BY city")
+    account.create_dynamic_table("over", "SELECT city, total AS amount FROM sums")
+    account.drop("sums", even_if_read=True)
+    account.create_view("seen", "SELECT city, amount FROM over", or_replace=True)
+    with pytest.raises(DefinitionError, match="sums would read itself: sums reads seen reads over"):
+        account.undrop("sums")
+    account.create_view("seen", "SELECT city, amount FROM orders", or_replace=True)
+    assert account.undrop("sums").name == "sums"
