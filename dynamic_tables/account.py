@@ -33,6 +33,7 @@ from dynamic_tables.operations.operating import (
     Operating,
     allowed,
     ensure_groups_stay_ordered,
+    ensure_in_order,
     with_lag,
 )
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
@@ -196,6 +197,7 @@ class Account(Commanded, Operating, Watching, Evolving):
             definitions = self.store.definitions()
             ensure_acyclic(definitions, view.name, query)
             read_query(query, definitions, self.rules, self._analyzer)
+            ensure_in_order(self, {**definitions, view.name: view})
             if old is None:
                 self.store.create_view(view)
             else:

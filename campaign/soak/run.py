@@ -242,11 +242,11 @@ class _Session:
         truth, account = self.truth, self.account
         match each:
             case Rename(name, other):
-                if not self._refused(truth.with_names({name: other}), lambda: account.rename(name, other)):
+                if not self._refused({name: other}, lambda: account.rename(name, other)):
                     self._moved({name: other})
             case Swap(name, other):
                 exchanged = {name: other, other: name}
-                if not self._refused(truth.with_names(exchanged), lambda: account.swap(name, other)):
+                if not self._refused(exchanged, lambda: account.swap(name, other)):
                     self._moved(exchanged)
             case Drop(name):
                 account.drop(name, even_if_read=True)
@@ -256,14 +256,18 @@ class _Session:
                     known.pop(name, None)
             case Undrop(name):
                 table, suspended, errors = self.gone[name]
-                if not self._refused({**truth.tables, name: table}, lambda: account.undrop(name)):
+                if not self._refused({}, lambda: account.undrop(name), table):
                     truth.tables[name] = table
                     self.errors[name] = errors
                     (truth.suspended.add if suspended else truth.suspended.discard)(name)
 
-    def _refused(self, tables: Mapping[str, Declared], command: Callable[[], object]) -> bool:
-        """Tells whether a command was refused, which is right only where a table would read itself."""
-        cyclic = is_cyclic(tables)
+    def _refused(self, names: Mapping[str, str], command: Callable[[], object], *more: Declared) -> bool:
+        """Tells whether a command was refused, which is right only where a table would read itself.
+
+        `names`: the new names of tables; `more`: tables that come back.
+        """
+        tables = {**self.truth.with_names(names), **{table.name: table for table in more}}
+        cyclic = is_cyclic(tables, [names.get(name, name) for name in self.truth.group])
         try:
             command()
         except DefinitionError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 
@@ -14,13 +14,20 @@ from campaign.soak.plan import BASES, SECOND, TICK, Declared, Kind, Write
 Row = tuple[object, ...]
 
 
-def is_cyclic(tables: Mapping[str, Declared]) -> bool:
-    """Tells whether a table would read itself, at any depth."""
+def is_cyclic(tables: Mapping[str, Declared], group: Collection[str]) -> bool:
+    """Tells whether a table would read itself at any depth; the members of a group are as one table."""
+    graph: dict[str, set[str]] = {}
+    for name, table in tables.items():
+        node, read = (GROUP if name in group else name), {GROUP if s in group else s for s in table.sources}
+        graph.setdefault(node, set()).update(read - {GROUP} if node == GROUP else read)
     try:
-        TopologicalSorter({name: table.sources for name, table in tables.items()}).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError:
         return True
     return False
+
+
+GROUP = "the group"
 
 
 @dataclass(slots=True)

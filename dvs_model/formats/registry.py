@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, plume, timekiller
+from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, plume, table, timekiller
 from dvs_model.formats.reader import Item
 
 Read = Callable[[BinaryIO, str, str | None], Iterator[Item]]
@@ -51,6 +51,7 @@ def _elle(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[It
 
 FORMATS: Mapping[str, Format] = {
     "jsonl": Format(jsonl.read, (".jsonl", ".ndjson"), re.compile(r"\{\s*\"(?:name|text|events)\"")),
+    "parquet": Format(table.read, (".parquet",), re.compile("PAR1")),
     "adya": Format(adya.read, (".adya",)),
     "elle": Format(
         _elle,

@@ -1,15 +1,25 @@
-"""Histories as tables of operations, one row each, for Parquet: a history of clients loses nothing in it."""
+"""Histories as tables of operations, one row each, in Parquet: written and read again, nothing is lost.
+
+What belongs to no operation is in the metadata of the file: what a format records, notes, version orders.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from itertools import groupby
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dvs_model.formats.reader import Parsed, Viewed
-from dvs_model.observed.seen import Observed, value_text
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
+from dvs_model.notation import parse
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window, value_text
 from dvs_model.redraft import redraft
 
 COLUMNS = (
@@ -23,45 +33,72 @@ COLUMNS = (
     ("key", pa.string()),
     ("value", pa.string()),
     ("list", pa.list_(pa.string())),
+    ("writer", pa.list_(pa.int64())),
     ("began", pa.float64()),
     ("ended", pa.float64()),
+    ("began_by_clock", pa.float64()),
+    ("ended_by_clock", pa.float64()),
     ("start_stamp", pa.list_(pa.int64())),
     ("commit_stamp", pa.list_(pa.int64())),
     ("event", pa.string()),
 )
-"""`list`: of a read of a list. `event`: an event of the notation as text, where the history is one of it."""
+"""`list`: of a read of a list. `writer`: the transaction and its number of the write that a read names.
+`began`, `ended`: places in the order of the file. `event`: an event of the notation as text, where the
+history is one of it. A transaction without operations has one row without a kind."""
 
 SCHEMA = pa.schema(COLUMNS)
 BATCH = 50_000
+ABOUT = "dvs"
+"""The key of the metadata with what belongs to whole histories."""
+
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 
 
 def write_parquet(path: Path, items: Iterable[Parsed | Viewed]) -> None:
     """Writes histories to a Parquet file, in batches. Raises OSError."""
+    about: list[Mapping[str, object]] = []
     with pq.ParquetWriter(path, SCHEMA) as writer:
         batch: list[Mapping[str, object]] = []
-        for item in items:
+        for place, item in enumerate(items):
+            # Two histories of one name stay two.
+            name = item.observed.name if isinstance(item, Viewed) else item.history.name
+            label = name if all(each["label"] != name for each in about) else f"{name}#{place}"
+            about.append({"label": label, "name": name, **_about(item)})
             for row in _observed(item.observed) if isinstance(item, Viewed) else _history(item):
-                batch.append(row)
+                batch.append({**row, "history": label})
                 if len(batch) == BATCH:
                     writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
                     batch = []
         writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
+        writer.add_key_value_metadata({ABOUT: json.dumps(about)})
+
+
+def _about(item: Parsed | Viewed) -> Mapping[str, object]:
+    if isinstance(item, Parsed):
+        clauses = str(replace(redraft(item.history), events=[])).strip()
+        return {"clauses": clauses, "unread": item.unread}
+    observed = item.observed
+    records = {**asdict(observed.records), "initial": sorted(observed.records.initial, key=str)}
+    return {"records": records, "notes": observed.notes, "follows": observed.follows}
 
 
 def _observed(observed: Observed) -> Iterator[Mapping[str, object]]:
     number = 0
     for each in observed.transactions:
         about = {
-            "history": observed.name,
             "transaction": each.number,
             "session": each.session,
             "status": each.status.value,
             "place": each.place,
             "began": each.window.begin if each.window else None,
             "ended": each.window.end if each.window else None,
+            "began_by_clock": each.timed.begin if each.timed else None,
+            "ended_by_clock": each.timed.end if each.timed else None,
             "start_stamp": each.start,
             "commit_stamp": each.commit,
         }
+        if not each.ops:
+            yield about
         for op in each.ops:
             number += 1
             shown = isinstance(op.value, tuple)
@@ -72,6 +109,7 @@ def _observed(observed: Observed) -> Iterator[Mapping[str, object]]:
                 "key": op.key,
                 "value": None if shown or op.value is None else value_text(op.value),
                 "list": [value_text(item) for item in op.value] if isinstance(op.value, tuple) else None,
+                "writer": op.writer,
             }
 
 
@@ -79,7 +117,6 @@ def _history(item: Parsed) -> Iterator[Mapping[str, object]]:
     draft = redraft(item.history)
     for number, event in enumerate(draft.events, 1):
         yield {
-            "history": item.history.name,
             "number": number,
             "transaction": event.txn,
             "kind": event.kind,
@@ -87,3 +124,70 @@ def _history(item: Parsed) -> Iterator[Mapping[str, object]]:
             "value": event.value,
             "event": str(event),
         }
+
+
+def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the histories of a Parquet file that `dvs convert` has written."""
+    try:
+        table = pq.ParquetFile(file)
+        found = (table.metadata.metadata or {}).get(ABOUT.encode())
+        if found is None or set(SCHEMA.names) - set(table.schema_arrow.names):
+            fact = "no table of operations that `dvs convert --to parquet` has written"
+            raise HistoryError(f"{fact}; its columns are {', '.join(table.schema_arrow.names)}")
+        about = {each["label"]: each for each in json.loads(found)}
+        rows = (row for batch in table.iter_batches(BATCH, columns=SCHEMA.names) for row in batch.to_pylist())
+        for label, of_history in groupby(rows, key=lambda row: row["history"]):
+            yield _item(about[label], of_history)
+    except HistoryError as error:
+        yield Refused(name, error)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        yield Refused(name, HistoryError(f"no Parquet that can be read: {error}"))
+
+
+def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
+    if "clauses" in about:
+        text = " ".join(row["event"] for row in rows)
+        try:
+            return Parsed(parse(f"{text}\n{about['clauses']}", about["name"]), 1, about["unread"])
+        except HistoryError as error:
+            return Refused(about["name"], error)
+    records = {**about["records"], "initial": frozenset(about["records"]["initial"])}
+    transactions = [
+        _transaction(list(ops))
+        for _, ops in groupby(rows, key=lambda row: (row["transaction"], row["place"]))
+    ]
+    follows = [(before, after) for before, after in about["follows"]]
+    return Viewed(Observed(about["name"], transactions, Records(**records), about["notes"], follows), 1)
+
+
+def _transaction(rows: list[Mapping[str, Any]]) -> Transaction:
+    first = rows[0]
+    return Transaction(
+        first["transaction"],
+        first["session"],
+        Status(first["status"]),
+        [_op(row) for row in rows if row["kind"] is not None],
+        first["place"],
+        _window(first["began"], first["ended"]),
+        _window(first["began_by_clock"], first["ended_by_clock"]),
+        _pair(first["start_stamp"]),
+        _pair(first["commit_stamp"]),
+    )
+
+
+def _op(row: Mapping[str, Any]) -> Op:
+    value = _value(row["value"]) if row["list"] is None else tuple(map(_value, row["list"]))
+    return Op(Kind(row["kind"]), row["key"], value, _pair(row["writer"]))
+
+
+def _value(text: str | None) -> object:
+    """Returns a value of a cell: a number where the text is one."""
+    return int(text) if text is not None and NUMBER.fullmatch(text) else text
+
+
+def _window(begin: float | None, end: float | None) -> Window | None:
+    return None if begin is None or end is None else Window(begin, end)
+
+
+def _pair(values: list[int] | None) -> tuple[int, int] | None:
+    return None if values is None else (values[0], values[1])

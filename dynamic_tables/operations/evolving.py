@@ -7,13 +7,14 @@ writes its contents anew, or fails with the reason, and recovers when the cause 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from dynamic_tables.definition import Definition, DynamicTable, View
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.journal.events import Privilege, Renamed, Undropped
 from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import allowed, allowed_back
+from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
 from dynamic_tables.plan.text import renamed_text
 from dynamic_tables.store.port import Action, NamingStore
@@ -34,9 +35,8 @@ class Evolving:
         with self.lock:
             definition, new_name = self.existing(name), self.new_name(new_name)
             _ensure_own(self, definition)
-            if isinstance(definition, View | DynamicTable):
-                # Another one may have read a table of the new name before.
-                ensure_acyclic(self.store.definitions(), new_name, definition.text)
+            # Others may read a table of the new name.
+            _ensure_named(self, {definition.name: new_name})
             return _renamed(self, definition, new_name)
 
     def swap(self: Operated, name: str, other: str) -> None:
@@ -51,6 +51,7 @@ class Evolving:
             for each in (first, second):
                 _ensure_own(self, each)
                 _ensure_no_cycle(self, each, (second if each is first else first).name)
+            _ensure_named(self, {first.name: second.name, second.name: first.name})
             away = _renamed(self, first, f"{SWAPPED}{first.name}")
             _renamed(self, second, first.name)
             _renamed(self, away, second.name)
@@ -68,6 +69,7 @@ class Evolving:
             if isinstance(definition, View | DynamicTable):
                 try:
                     ensure_acyclic(self.store.definitions(), definition.name, definition.text)
+                    ensure_in_order(self, self.store.definitions())
                 except DefinitionError:
                     self.store.drop(definition)
                     raise
@@ -123,6 +125,7 @@ def _declared(account: Operated, original: DynamicTable, names: Mapping[str, str
         sources=tuple(names.get(source, source) for source in original.sources),
     )
     ensure_acyclic(account.store.definitions(), clone.name, clone.text)
+    ensure_in_order(account, {**account.store.definitions(), clone.name: clone})
     account.store.create_dynamic_table(clone)
     account.note_definition(clone)
     return clone
@@ -161,6 +164,21 @@ def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> N
         if way:
             names = " reads ".join((definition.name, *way))
             raise DefinitionError(f"{definition.name} and {other} cannot be swapped: {names}")
+
+
+def _ensure_named(account: Operated, names: Mapping[str, str]) -> None:
+    """Raises DefinitionError: under other names a table reads itself, or stands between two of a group."""
+    known, definitions = account.store.definitions(), {}
+    for name in known:
+        # What cannot be read is in nobody's way.
+        with suppress(KeyError, CorruptTable):
+            new = names.get(name, name)
+            definitions[new] = replace(known[name], name=new)
+    for name in names.values():
+        definition = definitions[name]
+        if isinstance(definition, View | DynamicTable):
+            ensure_acyclic(definitions, name, definition.text)
+    ensure_in_order(account, definitions, names)
 
 
 def _renamed(account: Operated, definition: Definition, name: str) -> Definition:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from dynamic_tables.definition import BaseTable, DynamicTable
+from dynamic_tables.definition import BaseTable, Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, MissingPrivilege
 from dynamic_tables.journal.events import (
     Granted,
@@ -202,7 +202,11 @@ def with_lag(table: DynamicTable, operations: Operations) -> DynamicTable:
 
 def graph_of(account: Operated) -> Graph:
     """Returns who reads whom among the dynamic tables of an account that can be read."""
-    definitions, operations = account.store.definitions(), account.store.journal.poll()
+    return _graph(account, account.store.definitions())
+
+
+def _graph(account: Operated, definitions: Mapping[str, Definition]) -> Graph:
+    operations = account.store.journal.poll()
     tables = []
     for name in definitions:
         with suppress(KeyError, CorruptTable):
@@ -214,6 +218,22 @@ def graph_of(account: Operated) -> Graph:
                 lag = with_lag(table, operations).target_lag
                 tables.append(Scheduled(table.name, upstream, lag, bases))
     return Graph.of(tables)
+
+
+def ensure_in_order(
+    account: Operated, definitions: Mapping[str, Definition], names: Mapping[str, str] | None = None
+) -> None:
+    """Raises DefinitionError: with other definitions a table reads itself, or stands between two of a group.
+
+    `names`: the new names of tables that get one.
+    """
+    names, graph = names or {}, _graph(account, definitions)
+    groups = {
+        group.name: replace(group, members=tuple(names.get(member, member) for member in group.members))
+        for group in groups_of(account).values()
+    }
+    for group in groups.values():
+        ensure_ordered(group, graph, groups)
 
 
 def ensure_groups_stay_ordered(account: Operated, table: DynamicTable) -> None:

@@ -117,3 +117,19 @@ def test_no_table_comes_to_read_itself(world: World) -> None:
         account.undrop("sums")
     account.create_view("seen", "SELECT city, amount FROM orders", or_replace=True)
     assert account.undrop("sums").name == "sums"
+
+
+def test_no_table_comes_to_stand_between_the_members_of_a_group(world: World) -> None:
+    """`high` reads `above`, which would read the other member: readers would see two times."""
+    account = world.account
+    account.create_dynamic_table("high", "SELECT city, more FROM above")
+    account.create_dynamic_table("other", TOTALS)
+    account.create_refresh_group("g", ["other", "high"], "repeatable_read")
+    between = "refresh group g: above reads totals and is read by high; add above to the group"
+    with pytest.raises(DefinitionError, match=between):
+        account.swap("other", "totals")
+    account.drop("totals", even_if_read=True)
+    with pytest.raises(DefinitionError, match=between):
+        account.rename("other", "totals")
+    account.undrop("totals")
+    assert account.refresh_groups()[0].members == ("other", "high")
