@@ -120,6 +120,12 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 )
 @click.option("--initial-value", "initial", type=int, help="What clients read of a key that nobody wrote.")
 @click.option(
+    "--initial",
+    "initial_state",
+    type=click.Path(path_type=Path),
+    help="TimeKiller's second file: the transaction whose writes were there before.",
+)
+@click.option(
     "--complete",
     is_flag=True,
     help="Every committed write is in the file: other values were never committed.",
@@ -184,6 +190,7 @@ def command(
     format_: str,
     workload: str | None,
     initial: int | None,
+    initial_state: Path | None,
     complete: bool,
     names: tuple[str, ...],
     clients: tuple[str, ...],
@@ -210,6 +217,7 @@ def command(
     wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
+    wanted.initial_state = initial_state
     requested = wanted.requested
     _require_different(html, sarif_out, junit, smallest_out)
     require_suffix(smallest_out)
@@ -223,6 +231,7 @@ def command(
             click.echo(f"error: {message}", err=True)
             continue
         try:
+            item = wanted.begun(item)
             checked = wanted.judged(item)
         except HistoryError as error:
             message = f"{source}: {error.fact}"

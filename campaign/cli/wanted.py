@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from campaign.cli.history_files import opened
 from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread
@@ -13,6 +15,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.executing import executing
 from dvs_model.explain import Status, requested_with
 from dvs_model.formats.reader import Parsed, Viewed
+from dvs_model.formats.timekiller import with_initial
 from dvs_model.levels import BY_NAME
 from dvs_model.mixing import MIXED, mixing
 from dvs_model.names import Level, Phenomenon
@@ -33,7 +36,7 @@ class Wanted:
     `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels by
     transaction, if they have their own; `others`: that of all others. `executing`: levels by which
     reads of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
-    `complete`: every committed write is in the file.
+    `complete`: every committed write is in the file. `initial_state`: a file with what there was before.
     """
 
     requested: tuple[Level, ...]
@@ -46,6 +49,7 @@ class Wanted:
     steps: int = STEPS
     initial: int | None = None
     complete: bool = False
+    initial_state: Path | None = None
 
     def judged(self, item: Parsed | Viewed) -> Checked:
         """Returns the verdicts on a history.
@@ -58,6 +62,16 @@ class Wanted:
         if self.executing and checked.seen is None:
             checked = replace(checked, executing=executing(checked, self.executing))
         return checked if self.mixed is None else _with_mixed(checked, self.mixed, self.others)
+
+    def begun(self, item: Parsed | Viewed) -> Parsed | Viewed:
+        """Returns a history with what there was before, where a file says it.
+
+        Raises HistoryError: the file is no such state. Raises CampaignError: it cannot be read.
+        """
+        if self.initial_state is None or not isinstance(item, Viewed):
+            return item
+        with opened(self.initial_state) as file:
+            return replace(item, observed=with_initial(item.observed, file.read(), str(self.initial_state)))
 
     def smallest(self, observed: Observed, checked: Checked) -> Observed:
         """Returns the smallest part found that violates the first level that a history violates."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
@@ -29,6 +30,29 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
         yield Viewed(_history(found, name), 1)
     except HistoryError as error:
         yield Refused(name, error)
+
+
+def with_initial(observed: Observed, data: bytes, name: str) -> Observed:
+    """Returns a history that begins with the initial state of a second file: one transaction, as an object.
+
+    It commits before every other one. Raises HistoryError: there is none in the file, or no timestamps in
+    the history.
+    """
+    if not observed.records.stamps:
+        raise HistoryError("--initial is for histories of TimeKiller, which have the database's timestamps")
+    found = json_value(decoded(data))
+    if not isinstance(found, dict) or not isinstance(found.get("ops"), list):
+        raise HistoryError(
+            f'{name}: the initial state is one transaction, {{"ops": [{{"t": "w", ..}}]}}', 1, 1
+        )
+    ops = [_op(op, observed.records.lists, name) for op in found["ops"]]
+    if not all(op.kind in (Kind.WRITE, Kind.APPEND) for op in ops):
+        raise HistoryError(f"{name}: the initial state has writes alone")
+    least = min((each.start for each in observed.transactions if each.start is not None), default=(0, 0))
+    number = 1 + max((each.number for each in observed.transactions), default=0)
+    first = Transaction(number, "initial state", Status.COMMITTED, ops, f"the initial state, {name}")
+    first.start = first.commit = (least[0] - 1, 0)
+    return replace(observed, transactions=[first, *observed.transactions])
 
 
 def _history(found: list[object], name: str) -> Observed:

@@ -1,4 +1,4 @@
-"""Histories of clients as text: Jepsen's EDN, Plume's lines, dbcop's `.hist`."""
+"""Histories of clients as text: Jepsen's EDN, Plume's lines, dbcop's `.hist`, TimeKiller's JSON."""
 
 from __future__ import annotations
 
@@ -86,6 +86,34 @@ def hist(observed: Observed) -> str:
     return "---\n".join("".join(f"{text}\n" for text in texts) for texts in sessions.values())
 
 
+def timekiller(observed: Observed) -> str:
+    """Returns TimeKiller's JSON. Raises HistoryError: a transaction that has no timestamps, or aborted."""
+    numbers = _sessions(observed)
+    return (
+        json.dumps([_stamped(each, numbers[each.session]) for each in observed.transactions], indent=1) + "\n"
+    )
+
+
+def _stamped(each: Transaction, session: int) -> Mapping[str, object]:
+    if each.start is None or each.commit is None or each.status is not Status.COMMITTED:
+        raise HistoryError("TimeKiller's JSON has committed transactions with the database's timestamps")
+    words = {Kind.WRITE: "w", Kind.APPEND: "a"}
+    return {
+        "tid": each.number,
+        "sid": session,
+        "sts": dict(zip("pl", each.start, strict=True)),
+        "cts": dict(zip("pl", each.commit, strict=True)),
+        "ops": [
+            {
+                "t": words.get(op.kind, "r"),
+                "k": int(op.key),
+                "v": list(op.value) if isinstance(op.value, tuple) else op.value,
+            }
+            for op in each.ops
+        ],
+    }
+
+
 def _event(op: Op) -> str:
     key = f"k{op.key}" if op.key[:1].isdigit() else op.key
     if op.kind is Kind.WRITE:
@@ -107,5 +135,10 @@ def _number(value: object) -> str:
     return text
 
 
-WRITERS: Mapping[str, Callable[[Observed], str]] = {".edn": edn, ".txt": plume, ".hist": hist}
+WRITERS: Mapping[str, Callable[[Observed], str]] = {
+    ".edn": edn,
+    ".txt": plume,
+    ".hist": hist,
+    ".json": timekiller,
+}
 """The writer of a format by the suffix of the file."""

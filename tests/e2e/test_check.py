@@ -185,7 +185,7 @@ def test_everything_explained() -> None:
         (b"d1(u1 | v2) d2(v2 | u1) c1 c2", "stdin:1:1", "used before it is made by d2"),
         (b"", "stdin:1:1", "there is no event in it"),
         (b"  # nothing\n", "stdin:1:1", "there is no event in it"),
-        (b"PAR1\x00\x15\xff\xfe", "stdin:1:7", "is not UTF-8"),
+        (b"PAR1\x00\x15\xff\xfe", "stdin", "no Parquet that can be read"),
         (b"\x89PNG\r\n\x1a\n", "stdin:1:1", "is not UTF-8"),
         (b"<html><body>w1(x1)</body></html>", "stdin:1:1", "is neither an event"),
         (b"a,b,c\n1,2,3\n", "stdin:1:1", "is neither an event"),

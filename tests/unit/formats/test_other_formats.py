@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from dvs_model.check import Checked, Holds, Undecided, Violated
+from dvs_model.errors import HistoryError
 from dvs_model.formats import awdit, cobra, dbcop, plume, timekiller
 from dvs_model.formats.reader import Item, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, recognised
+from dvs_model.formats.written import WRITERS
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.judge import judge
 from dvs_model.observed.seen import Observed, Status
@@ -473,3 +475,46 @@ def test_a_value_written_twice_is_refused_with_both_places() -> None:
 )
 def test_formats_are_recognised(name: str, head: str, format_: str) -> None:
     assert recognised(name, head.encode()) is FORMATS[format_]
+
+
+INITIAL = b'{"tid": 0, "sid": 0, "ops": [{"t": "w", "k": 7, "v": 0}]}'
+READS_0 = b"""[
+{"tid": 4, "sid": 1, "sts": {"p": 9, "l": 0}, "cts": {"p": 9, "l": 1}, "ops": [{"t": "w", "k": 7, "v": 3}]},
+{"tid": 5, "sid": 2, "sts": {"p": 9, "l": 2}, "cts": {"p": 9, "l": 2}, "ops": [{"t": "r", "k": 7, "v": 0}]}
+]"""
+
+
+def test_the_initial_state_of_timekiller_is_a_transaction_before_all() -> None:
+    observed = viewed(list(timekiller.read(io.BytesIO(READS_0), "h.json")))
+    assert levels(judge(observed))["read committed"] == "unknown", "nobody wrote what was read"
+    begun = timekiller.with_initial(observed, INITIAL, "i.json")
+    checked = judge(begun)
+    assert levels(checked)["snapshot isolation"] == "holds"
+    # By the stamps of the database the read is stale.
+    assert isinstance(checked.levels[Level.PL_SI], Violated)
+
+
+@pytest.mark.parametrize(
+    ("data", "fact"),
+    [
+        (b"[]", "i.json: the initial state is one transaction"),
+        (b'{"ops": [{"t": "r", "k": 7, "v": 0}]}', "i.json: the initial state has writes alone"),
+        (b"{", "no JSON"),
+    ],
+)
+def test_what_is_no_initial_state(data: bytes, fact: str) -> None:
+    observed = viewed(list(timekiller.read(io.BytesIO(READS_0), "h.json")))
+    with pytest.raises(HistoryError, match=fact):
+        timekiller.with_initial(observed, data, "i.json")
+    with pytest.raises(HistoryError, match="--initial is for histories of TimeKiller"):
+        timekiller.with_initial(viewed(of_plume("w(7,1,0,5)")), INITIAL, "i.json")
+
+
+def test_timekillers_json_is_written_as_it_is_read() -> None:
+    observed = viewed(list(timekiller.read(io.BytesIO(READS_0), "h.json")))
+    again = viewed(list(timekiller.read(io.BytesIO(WRITERS[".json"](observed).encode()), "h.json")))
+    assert [(t.number, t.start, t.commit, list(t.ops)) for t in again.transactions] == [
+        (t.number, t.start, t.commit, list(t.ops)) for t in observed.transactions
+    ]
+    with pytest.raises(HistoryError, match="committed transactions with the database's timestamps"):
+        WRITERS[".json"](viewed(of_plume("w(7,1,0,5)")))
