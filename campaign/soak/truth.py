@@ -20,6 +20,10 @@ def is_cyclic(tables: Mapping[str, Declared], group: Collection[str]) -> bool:
     for name, table in tables.items():
         node, read = (GROUP if name in group else name), {GROUP if s in group else s for s in table.sources}
         graph.setdefault(node, set()).update(read - {GROUP} if node == GROUP else read)
+    return _has_cycle(graph) or _has_cycle({name: table.sources for name, table in tables.items()})
+
+
+def _has_cycle(graph: Mapping[str, Collection[str]]) -> bool:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError:
