@@ -15,6 +15,7 @@ from generators.choices import Choices
 from generators.domains import NO_ARITHMETIC
 from generators.expressions import Term, call
 from generators.relations import COUNT_STAR, FromClause, Generated, select
+from workload.aggregates import STATISTICS
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -228,6 +229,7 @@ AGGREGATES = frozenset(
         AggregateFunction.AVG,
         AggregateFunction.MIN,
         AggregateFunction.MAX,
+        *STATISTICS,
     }
 )
 """The aggregates that are drawn before OVER."""

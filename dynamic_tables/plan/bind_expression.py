@@ -112,7 +112,8 @@ class ExpressionBinder:
             return self.apply(NARY[kind], node.this, *node.expressions)
         if is_form(node):
             self._ensure_aggregates(function_name(node).upper())
-            return bound_form(node, ExpressionBinder(self.resolve, type_of=self.type_of).bind)
+            inner = ExpressionBinder(self.resolve, aggregates=self.nested, type_of=self.type_of)
+            return bound_form(node, inner.bind)
         known = aggregate_of(node)
         if known is not None:
             return self._aggregate(*known)

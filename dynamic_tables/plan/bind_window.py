@@ -9,6 +9,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.aggregate_forms import is_form
 from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Frame, FrameEnd, Lit, SortKey, Win
 from dynamic_tables.plan.parse import function_name, parts
@@ -29,7 +30,9 @@ UNDER_NAMES: Mapping[type[exp.Expr], tuple[str, ...]] = {
 """sqlglot's names of the arguments of window functions; functions that are not listed take none."""
 
 
-BEFORE_OVER = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX"})
+BEFORE_OVER = frozenset(
+    {"COUNT", "SUM", "AVG", "MIN", "MAX", "STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP"}
+)
 """The aggregates that are maintained before OVER; COUNT_IF, BOOL_AND and BOOL_OR are among them."""
 
 
@@ -102,7 +105,7 @@ def _function(node: exp.Expr, bind: Bind, bind_aggregate: Bind) -> tuple[Fn | Ag
     name = function_name(node)
     known = WINDOW_FUNCTIONS.get(name)
     if known is None:
-        if ignores_nulls or aggregate_of(node) is None:
+        if ignores_nulls or (not is_form(node) and aggregate_of(node) is None):
             raise UnsupportedError(f"window function {name}")
         aggregate = bind_aggregate(node)
         if not isinstance(aggregate, Agg) or aggregate.name not in BEFORE_OVER or aggregate.extra:

@@ -13,12 +13,29 @@ Form = Callable[[Aggregate, Sequence[str]], str]
 """Takes an aggregate and the texts of its arguments."""
 
 
-def aggregate_form(aggregate: Aggregate, args: Sequence[str], dialect: Dialect) -> str:
-    """The text of one of these aggregates. Raises WorkloadError: the dialect has none of the same meaning."""
+def aggregate_form(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str = "") -> str:
+    """The text of one of these aggregates; `over`: what follows a statistic of a window, or nothing.
+
+    Raises WorkloadError: the dialect has none of the same meaning.
+    """
+    if over:
+        return _over(aggregate, args, dialect, over)
     form = FORMS[dialect].get(aggregate.function)
     if form is None:
         raise WorkloadError(f"{aggregate.function.value} has no text in {dialect.value}")
     return form(aggregate, args)
+
+
+def _over(aggregate: Aggregate, args: Sequence[str], dialect: Dialect, over: str) -> str:
+    if aggregate.function not in STATISTICS:
+        raise WorkloadError(f"{aggregate.function.value} is not written before OVER")
+    match dialect:
+        case Dialect.SPARK:
+            return _call(aggregate, args) + over
+        case Dialect.DUCKDB:
+            return _statistic(aggregate, args, over)
+        case Dialect.POSTGRES:
+            return _call_in_postgres(aggregate, args) + over
 
 
 def each(aggregate: Aggregate) -> str:
@@ -57,7 +74,7 @@ def _texts_in_spark(aggregate: Aggregate, args: Sequence[str]) -> str:
 # DuckDB.
 
 
-def _statistic(aggregate: Aggregate, args: Sequence[str]) -> str:
+def _statistic(aggregate: Aggregate, args: Sequence[str], over: str = "") -> str:
     """A statistic; DuckDB calculates with NaN and infinities as with numbers of its own.
 
     In Spark they make NaN, but for a sample of one value, which is NULL.
@@ -65,9 +82,9 @@ def _statistic(aggregate: Aggregate, args: Sequence[str]) -> str:
     name, some = aggregate.function.value, f"{each(aggregate)}CAST({args[0]} AS DOUBLE)"
     finite = f"ISFINITE(CAST({args[0]} AS DOUBLE))"
     enough = 1 if name.endswith("SAMP") else 0
-    calculated = f"{name}({some}) FILTER (WHERE {finite})"
-    broken = f"COUNT(*) FILTER (WHERE NOT {finite}) > 0 AND COUNT({some}) > {enough}"
-    single = f"COUNT({some}) <= {enough}"
+    calculated = f"{name}({some}) FILTER (WHERE {finite}){over}"
+    broken = f"COUNT(*) FILTER (WHERE NOT {finite}){over} > 0 AND COUNT({some}){over} > {enough}"
+    single = f"COUNT({some}){over} <= {enough}"
     nan = "CAST('NaN' AS DOUBLE)"
     return f"(CASE WHEN {single} THEN CAST(NULL AS DOUBLE) WHEN {broken} THEN {nan} ELSE {calculated} END)"
 

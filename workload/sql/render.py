@@ -191,7 +191,8 @@ def _aggregate(aggregate: ir.Aggregate, dialect: Dialect, over: str = "") -> str
     distinct = "DISTINCT " if aggregate.distinct else ""
     arg = render_expr(aggregate.arg, dialect)
     if aggregate.function in FORMS or aggregate.extra:
-        return aggregate_form(aggregate, [arg, *(render_expr(e, dialect) for e in aggregate.extra)], dialect)
+        args = [arg, *(render_expr(e, dialect) for e in aggregate.extra)]
+        return aggregate_form(aggregate, args, dialect, over)
     average = aggregate.function is ir.AggregateFunction.AVG and aggregate.type.kind is not Kind.DECIMAL
     if dialect is Dialect.POSTGRES and average:
         # PostgreSQL averages integers and decimals as NUMERIC, rounded to some digits.

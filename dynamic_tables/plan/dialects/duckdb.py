@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from dynamic_tables.plan.dialects.base import Dialect, Exploded
-from dynamic_tables.plan.dialects.duckdb_aggregates import FORMS
+from dynamic_tables.plan.dialects.duckdb_aggregates import FORMS, STATISTICS, statistic
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 
@@ -12,6 +12,8 @@ from dynamic_tables.plan.types import INT, MAX_PRECISION, Kind, Type
 def _aggregate_text(aggregate: Agg, plain: str, args: Sequence[str], over: str) -> str:
     if aggregate.name == "AVG" and aggregate.arg is not None and aggregate.type.kind is Kind.DECIMAL:
         return _decimal_average(aggregate.arg.type, aggregate.type, aggregate.distinct, args[0], over)
+    if aggregate.name in STATISTICS:
+        return statistic(aggregate, args, over)
     if aggregate.name in FORMS and not over:
         return FORMS[aggregate.name](aggregate, plain, args)
     # DuckDB sums integers as HUGEINT and decimals at 38 digits.

@@ -18,15 +18,19 @@ def _is_down(aggregate: Agg) -> bool:
     return isinstance(aggregate.extra[-1], Lit) and bool(aggregate.extra[-1].value)
 
 
-def _statistic(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
-    """Returns a statistic that is NaN where a value is not finite, but for a sample of one value."""
+def statistic(aggregate: Agg, args: Sequence[str], over: str) -> str:
+    """Returns a statistic that is NaN where a value is not finite, but for a sample of one value.
+
+    `over`: OVER and what follows, or nothing.
+    """
     value = f"CAST({args[0]} AS DOUBLE)"
     least = 2 if aggregate.name.endswith("SAMP") else 1
-    count, infinite = f"COUNT({_each(aggregate)}{value})", f"bool_or(NOT isfinite({value}))"
+    count = f"COUNT({_each(aggregate)}{value}){over}"
+    infinite = f"bool_or(NOT isfinite({value})){over}"
     finite = f"CASE WHEN isfinite({value}) THEN {value} END"
     return (
         f"(CASE WHEN {count} < {least} THEN NULL WHEN {infinite} THEN CAST('NaN' AS DOUBLE) "
-        f"ELSE {aggregate.name}({_each(aggregate)}{finite}) END)"
+        f"ELSE {aggregate.name}({_each(aggregate)}{finite}){over} END)"
     )
 
 
@@ -100,10 +104,11 @@ def _percentile(aggregate: Agg, plain: str, args: Sequence[str]) -> str:
     return f"(CASE WHEN {low} = {high} THEN {low} ELSE {between} END)"
 
 
+STATISTICS = frozenset({"STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP"})
+
 OF_NULL_TOO: Mapping[str, str] = {"MAX_BY": "arg_max_null", "MIN_BY": "arg_min_null"}
 
 FORMS: Mapping[str, Form] = {
-    **dict.fromkeys(("STDDEV_SAMP", "STDDEV_POP", "VAR_SAMP", "VAR_POP"), _statistic),
     **dict.fromkeys(("COVAR_SAMP", "COVAR_POP", "CORR"), _of_pairs),
     **dict.fromkeys(("MAX_BY", "MIN_BY"), _extreme_by),
     **dict.fromkeys(("MAX_BY_STRUCT", "MIN_BY_STRUCT"), _by_struct),
