@@ -366,6 +366,8 @@ class Account(Commanded, Operating, Watching, Evolving):
             known = (below, *self._read(table, definitions))
             self.bound[table.name] = known
         _, bound, columns = known
+        if table.incremental and bound is None:
+            table = self._not_maintained(table, definitions)
         expanded = fingerprint(below[0], columns, sources.values())
         state = hidden_columns(bound, self.rules) if table.incremental else ()
         return Refreshing(
@@ -403,8 +405,19 @@ class Account(Commanded, Operating, Watching, Evolving):
         if not table.incremental and self._analyzer is not None:
             names = read_text(table.text, definitions).names
             return None, self._analyzer.columns_of_text(table.text, names)
-        bound = read_query(table.text, definitions, self.rules, self._analyzer).bound
-        return bound, table.columns if bound is None else bound.schema
+        read = read_query(table.text, definitions, self.rules, self._analyzer)
+        if not table.incremental or read.unsupported is None:
+            return read.bound, table.columns if read.bound is None else read.bound.schema
+        # What it reads was changed, so that the changes of the query cannot be computed any more.
+        if table.mode is RefreshMode.INCREMENTAL or self._analyzer is None:
+            reason = f"{table.name} cannot be INCREMENTAL any more: {read.unsupported}"
+            raise DefinitionError(f"{reason}; replace it, or what it reads")
+        return None, self._analyzer.columns_of_text(table.text, read.text.names)
+
+    def _not_maintained(self, table: DynamicTable, definitions: Mapping[str, Definition]) -> DynamicTable:
+        """Returns an AUTO table as a FULL one, with the reason."""
+        read = read_query(table.text, definitions, self.rules, self._analyzer)
+        return replace(table, incremental=False, reason=str(read.unsupported), state=())
 
     @property
     def _analyzer(self) -> TextAnalyzer | None:

@@ -85,13 +85,15 @@ the hidden columns."""
 def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[object]) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
-    They change with the stored format too, so that a table of an older format is reinitialized, and when a
-    source gets row ids or loses them, because the ids of the rows above it change then.
+    They change with the stored format too, so that a table of an older format is reinitialized; and when a
+    source gets row ids or loses them, or has none and gets other columns, because the ids of its rows, and of
+    those above it, change then.
     """
     shown = (f"{name} {type_}" for name, type_ in columns)
     without = (
-        f"no row ids: {source.name}"
+        f"no row ids: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
         for source in sources
-        if isinstance(source, BaseTable) and not source.row_ids
+        if (isinstance(source, BaseTable) and not source.row_ids)
+        or (isinstance(source, DynamicTable) and not source.incremental)
     )
     return hashlib.sha256("\x00".join((STORED_FORMAT, *texts, *shown, *without)).encode()).hexdigest()[:16]

@@ -162,7 +162,8 @@ class _Session:
         self.account.clock.set(time)  # type: ignore[attr-defined]
 
     def _happens(self, each: Happening) -> None:
-        if not set(named_by(each)).issubset(self.truth.tables) and not isinstance(each, Undrop):
+        known = self.gone if isinstance(each, Undrop) else self.truth.tables
+        if not set(named_by(each)).issubset(known):
             # What was to bring back the table was refused.
             return
         self.result.events[type(each).__name__] += 1
@@ -255,7 +256,7 @@ class _Session:
                 for known in (self.errors, self.stored, self.visible):
                     known.pop(name, None)
             case Undrop(name):
-                table, suspended, errors = self.gone[name]
+                table, suspended, errors = self.gone.pop(name)
                 if not self._refused({}, lambda: account.undrop(name), table):
                     truth.tables[name] = table
                     self.errors[name] = errors

@@ -152,6 +152,28 @@ class Truth:
         )
         self.loaded[name] = rows
 
+    def _wanted(
+        self, name: str, consumers: Mapping[str, Sequence[str]], asked: tuple[str, ...] = ()
+    ) -> int | None:
+        """Returns the period that a table's lag asks for, or the lags of those that read it; None for none.
+
+        `asked`: the tables for which this one is asked.
+        """
+        lag = self.tables[name].lag
+        if name in asked:
+            return None
+        if lag is None:
+            asked = (*asked, name)
+            below = [w for each in consumers[name] if (w := self._wanted(each, consumers, asked)) is not None]
+            if not below and self.repeatable and name in self.group:
+                # No table wants it, so it is as the others of its group.
+                below = [w for each in self.group if (w := self._wanted(each, consumers, asked)) is not None]
+            return min(below, default=None)
+        period = TICK
+        while period * 2 < lag * SECOND:
+            period *= 2
+        return period
+
     def periods(self) -> Mapping[str, int]:
         """Returns the period of each table by the paper's rule: durations are zero in simulated time."""
         consumers: dict[str, list[str]] = {name: [] for name in self.tables}
@@ -160,21 +182,7 @@ class Truth:
                 if source in consumers:
                     consumers[source].append(name)
 
-        def wanted(name: str, asked: tuple[str, ...] = ()) -> int | None:
-            lag = self.tables[name].lag
-            if lag is None:
-                below = [w for each in consumers[name] if (w := wanted(each, asked)) is not None]
-                if not below and self.repeatable and name in self.group:
-                    # No table wants it, so it is as the others of its group.
-                    others = [each for each in self.group if each not in (name, *asked)]
-                    below = [w for each in others if (w := wanted(each, (*asked, name))) is not None]
-                return min(below, default=None)
-            period = TICK
-            while period * 2 < lag * SECOND:
-                period *= 2
-            return period
-
-        wants = {name: wanted(name) for name in self.tables}
+        wants = {name: self._wanted(name, consumers) for name in self.tables}
         shared = [wants[name] for name in self.group if wants[name] is not None]
         if self.repeatable and shared:
             wants.update(dict.fromkeys(self.group, min(each for each in shared if each is not None)))

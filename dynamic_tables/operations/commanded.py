@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed, StoreError
@@ -81,7 +82,12 @@ class Commanded:
         """
         started = self.clock.now()
         try:
-            result = self.refreshing(table).run(timestamp, anew=anew)
+            refreshing = self.refreshing(table)
+            if table.incremental and not refreshing.table.incremental:
+                # Before its contents, because tables above it must know that its rows have no ids now.
+                reason = refreshing.table.reason
+                self.store.redefine(replace(table, incremental=False, reason=reason, state=()))
+            result = refreshing.run(timestamp, anew=anew)
         except DynamicTablesError as error:
             failure = RefreshFailure(
                 at=self.clock.now(),

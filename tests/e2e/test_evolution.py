@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
-from dynamic_tables.errors import DefinitionError, RefreshFailed
+from dynamic_tables.errors import DefinitionError, RefreshFailed, SlowCapture
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Action
@@ -169,6 +169,44 @@ def test_select_star_gets_an_added_column(shop: Shop) -> None:
     shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (note STRING)")
     assert shop.refresh("copy", "INSERT INTO orders VALUES (3, 'rome', 1, 'new')") is Action.REINITIALIZE
     assert shop.rows("copy") == {(1, "rome", 10, None), (2, "oslo", 5, None), (3, "rome", 1, "new")}
+
+
+def test_columns_of_a_table_without_row_ids_are_read_anew(shop: Shop, tmp_path: Path) -> None:
+    """The ids of its rows are made of all their values, so that each one changes with the columns."""
+    place = f"delta.`{tmp_path}/plain`"
+    shop.spark.sql(f"CREATE TABLE {place} (k INT, a INT, t STRING) USING delta")
+    shop.spark.sql(f"INSERT INTO {place} VALUES (1, 2, 'x'), (2, 3, 'y')")
+    with pytest.warns(SlowCapture):
+        shop.account.attach("plain", f"{tmp_path}/plain")
+    shop.clock.set(20)
+    with pytest.warns(SlowCapture):
+        shop.account.create_dynamic_table("some", "SELECT k, a FROM plain WHERE a > 1")
+    for change in ("ALTER COLUMN t FIRST", "ADD COLUMNS (more INT)"):
+        shop.spark.sql(f"ALTER TABLE {place} {change}")
+        shop.spark.sql(f"UPDATE {place} SET t = 'z' WHERE k = 1")
+        assert shop.refresh("some") is Action.REINITIALIZE
+        shop.spark.sql(f"UPDATE {place} SET a = a + 1 WHERE k = 1")
+        assert shop.refresh("some") is Action.INCREMENTAL
+    assert shop.rows("some") == {(1, 4), (2, 3)}
+
+
+def test_a_query_that_can_no_longer_be_maintained_is_evaluated_in_full(shop: Shop) -> None:
+    query, table = "SELECT DISTINCT * FROM orders", f"delta.`{shop.path}/orders`"
+    shop.account.create_dynamic_table("kinds", query)
+    shop.account.create_dynamic_table("cities", "SELECT DISTINCT city FROM kinds")
+    shop.account.create_dynamic_table("strict", query, refresh_mode="INCREMENTAL")
+    shop.spark.sql(f"ALTER TABLE {table} ADD COLUMNS (tags ARRAY<STRING>)")
+    # Its source has no row ids now, and none can be made of arrays.
+    insert = "INSERT INTO orders VALUES (3, 'bonn', 1, ARRAY('new'))"
+    assert shop.refresh("cities", insert) is Action.FULL
+    assert shop.account.describe("kinds").refreshes[-1].action is Action.FULL
+    assert "DISTINCT by a value of type array<string>" in shop.account.dynamic_table("kinds").reason
+    assert (3, "bonn", 1, ["new"]) in [tuple(row) for row in shop.account.read("kinds").collect()]
+    assert shop.refresh("cities", "UPDATE orders SET city = 'kiel' WHERE id = 3") is Action.FULL
+    assert shop.rows("cities") == {("rome",), ("oslo",), ("kiel",)}
+    with pytest.raises(DefinitionError, match="strict cannot be INCREMENTAL any more: unsupported: DISTINCT"):
+        shop.refresh("strict")
+    assert shop.rows("strict") == {(1, "rome", 10), (2, "oslo", 5)}
 
 
 def test_a_dropped_column_fails_who_reads_it_until_it_is_back(shop: Shop) -> None:
