@@ -88,8 +88,12 @@ MARKED = select(
 )
 """Orders with whether their city is known: written with EXISTS, the engine reads a mark join."""
 
+LISTED = select(dict(ORDER), named("orders"), where=call("in", ORDER["city"], 1, 2))
+"""Orders of listed cities: written with VALUES, the engine reads constant rows."""
+
 DEFINITIONS: Mapping[str, Query] = {
     "scan": select(dict(ORDER), named("orders")),
+    "constant row": LISTED,
     "projection": select({"id": ORDER["id"], "double": call("mul", ORDER["amount"], 2)}, named("orders")),
     "filter": select(dict(ORDER), named("orders"), where=call("gt", ORDER["amount"], 10)),
     "union all": union_all(
@@ -289,12 +293,14 @@ def scenario(query: Query) -> Scenario:
 
 
 def style_of(query: Query) -> int:
-    """A style with the subquery that the query stands for; 0 where it stands for none."""
-    if query is not MARKED:
+    """A style with the subquery or the rows that the query stands for; 0 where it stands for none."""
+    if query is not MARKED and query is not LISTED:
         return 0
     names = {table.name: [column.name for column in table.columns] for table in (ORDERS, CITIES)}
     texts = ((style, written_query(query, style, names).upper()) for style in range(1, 100))
-    return next(style for style, text in texts if "OR EXISTS" in text)
+    return next(
+        style for style, text in texts if ("OR EXISTS" in text if query is MARKED else "VALUES" in text)
+    )
 
 
 def never(_: Refreshed) -> Sequence[Row]:

@@ -23,7 +23,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.schedule.clock import SimulatedClock
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::dynamic_tables.errors.SlowCapture")]
 
 STORIES = int(os.environ.get("DVS_EVOLUTIONS", "1"))
 STEPS = 5 if STORIES == 1 else 14

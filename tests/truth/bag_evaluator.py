@@ -297,6 +297,8 @@ def group_holds(condition: Expr | None, group: Group) -> bool:
 
 def aggregate_value(aggregate: Aggregate, arguments: Iterable[Value]) -> Value:
     """An aggregate over the argument's value on each row; NULLs never count."""
+    if aggregate.function in FORMS:
+        return form_value(aggregate, [(value,) for value in arguments])
     values: list[Any] = [value for value in arguments if value is not None]
     if aggregate.distinct:
         values = list({canonical(value): value for value in values}.values())

@@ -63,7 +63,11 @@ def test_a_part_is_wrong_and_smallest_and_is_read_again(
 NUMBERS = {"x": "1", "y": "2"}
 
 
-@pytest.mark.parametrize("suffix", WRITERS)
+UNSTAMPED = sorted(set(WRITERS) - {".json"})
+"""TimeKiller's JSON has the database's timestamps."""
+
+
+@pytest.mark.parametrize("suffix", UNSTAMPED)
 def test_what_is_written_is_read_again(suffix: str) -> None:
     random = Random(89)
     for _ in range(100):
@@ -87,5 +91,5 @@ def test_an_aborted_transaction_stays_aborted() -> None:
     observed = Observed("", [wrote, saw], Records(aborts=True))
     part = smallest(observed, [2], lambda some: violates(some, Client.READ_COMMITTED))
     assert [each.number for each in part.transactions] == [1, 2]
-    for suffix in WRITERS:
+    for suffix in UNSTAMPED:
         assert violates(read_back(WRITERS[suffix](part), suffix), Client.READ_COMMITTED)
