@@ -32,7 +32,6 @@ from dynamic_tables.operations.evolving import Evolving
 from dynamic_tables.operations.operating import (
     Operating,
     allowed,
-    ensure_groups_stay_ordered,
     ensure_in_order,
     with_lag,
 )
@@ -252,7 +251,7 @@ class Account(Commanded, Operating, Watching, Evolving):
             table, bound = define(
                 name, query, self.store, self.rules, target_lag=lag, mode=mode, full_above=full_above
             )
-            ensure_groups_stay_ordered(self, table)
+            ensure_in_order(self, {**self.store.definitions(), name: table})
             _, below = self._below(table)
             if old is None:
                 self.store.create_dynamic_table(table)

@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dvs_model.errors import HistoryError
+from dvs_model.formats.edn import Text
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.notation import parse
-from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window, value_text
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.redraft import redraft
 
 COLUMNS = (
@@ -51,19 +52,21 @@ BATCH = 50_000
 ABOUT = "dvs"
 """The key of the metadata with what belongs to whole histories."""
 
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+NO_NAME = re.compile(r"[\"']|(?:true|false|-?[0-9]+)$")
+"""Names and symbols that would be read as something else; they get a quote before them."""
 
 
 def write_parquet(path: Path, items: Iterable[Parsed | Viewed]) -> None:
     """Writes histories to a Parquet file, in batches. Raises OSError."""
-    about: list[Mapping[str, object]] = []
+    about: dict[str, Mapping[str, object]] = {}
     with pq.ParquetWriter(path, SCHEMA) as writer:
         batch: list[Mapping[str, object]] = []
         for place, item in enumerate(items):
             # Two histories of one name stay two.
             name = item.observed.name if isinstance(item, Viewed) else item.history.name
-            label = name if all(each["label"] != name for each in about) else f"{name}#{place}"
-            about.append({"label": label, "name": name, **_about(item)})
+            label = f"{name}#{place}" if name in about else name
+            about[label] = {"name": name, **_about(item)}
             for row in _observed(item.observed) if isinstance(item, Viewed) else _history(item):
                 batch.append({**row, "history": label})
                 if len(batch) == BATCH:
@@ -107,8 +110,8 @@ def _observed(observed: Observed) -> Iterator[Mapping[str, object]]:
                 "number": number,
                 "kind": op.kind.value,
                 "key": op.key,
-                "value": None if shown or op.value is None else value_text(op.value),
-                "list": [value_text(item) for item in op.value] if isinstance(op.value, tuple) else None,
+                "value": None if shown else _cell(op.value),
+                "list": list(map(_cell, op.value)) if isinstance(op.value, tuple) else None,
                 "writer": op.writer,
             }
 
@@ -134,13 +137,13 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
         if found is None or set(SCHEMA.names) - set(table.schema_arrow.names):
             fact = "no table of operations that `dvs convert --to parquet` has written"
             raise HistoryError(f"{fact}; its columns are {', '.join(table.schema_arrow.names)}")
-        about = {each["label"]: each for each in json.loads(found)}
+        about = json.loads(found)
         rows = (row for batch in table.iter_batches(BATCH, columns=SCHEMA.names) for row in batch.to_pylist())
         for label, of_history in groupby(rows, key=lambda row: row["history"]):
             yield _item(about[label], of_history)
     except HistoryError as error:
         yield Refused(name, error)
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
         yield Refused(name, HistoryError(f"no Parquet that can be read: {error}"))
 
 
@@ -180,9 +183,34 @@ def _op(row: Mapping[str, Any]) -> Op:
     return Op(Kind(row["kind"]), row["key"], value, _pair(row["writer"]))
 
 
+def _cell(value: object) -> str | None:
+    """Returns the text of a value; of different values, such as 3 and "3" in EDN, the texts differ."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case Text(text):
+            return json.dumps(text)
+        case str() if NO_NAME.match(value):
+            return f"'{value}"
+        case _:
+            return str(value)
+
+
 def _value(text: str | None) -> object:
-    """Returns a value of a cell: a number where the text is one."""
-    return int(text) if text is not None and NUMBER.fullmatch(text) else text
+    """Returns the value that `_cell` has written."""
+    match text:
+        case None:
+            return None
+        case "true" | "false":
+            return text == "true"
+        case _ if text.startswith('"'):
+            return Text(json.loads(text))
+        case _ if text.startswith("'"):
+            return text[1:]
+        case _:
+            return int(text) if NUMBER.fullmatch(text) else text
 
 
 def _window(begin: float | None, end: float | None) -> Window | None:

@@ -223,26 +223,18 @@ def _graph(account: Operated, definitions: Mapping[str, Definition]) -> Graph:
 def ensure_in_order(
     account: Operated, definitions: Mapping[str, Definition], names: Mapping[str, str] | None = None
 ) -> None:
-    """Raises DefinitionError: with other definitions a table reads itself, or stands between two of a group.
+    """Raises DefinitionError: with other definitions a table would stand between two members of a group.
 
     `names`: the new names of tables that get one.
     """
-    names, graph = names or {}, _graph(account, definitions)
+    names = names or {}
     groups = {
         group.name: replace(group, members=tuple(names.get(member, member) for member in group.members))
         for group in groups_of(account).values()
     }
-    for group in groups.values():
-        ensure_ordered(group, graph, groups)
-
-
-def ensure_groups_stay_ordered(account: Operated, table: DynamicTable) -> None:
-    """Raises DefinitionError: a new definition would come between two members of a refresh group."""
-    groups = groups_of(account)
     if not groups:
         return
-    upstream = tuple(s for s in table.sources if isinstance(account.store.definitions().get(s), DynamicTable))
-    graph = Graph({**graph_of(account).tables, table.name: Scheduled(table.name, upstream)})
+    graph = _graph(account, definitions)
     for group in groups.values():
         ensure_ordered(group, graph, groups)
 

@@ -147,19 +147,19 @@ class MemoryStore(ABC, Generic[Rows]):
         """Brings back what was dropped last under a name, no base table. Raises DefinitionError."""
         if name not in self.dropped:
             raise DefinitionError(f"no dropped table or view {name}")
+        _ensure_named_freely(self.dropped[name][0])
         definition, stored = self.dropped.pop(name)
         self._put(definition, stored)
         return definition
 
     def rename(self, name: str, other: str) -> Definition:
         """Gives a dynamic table or view another name; returns its definition."""
+        _ensure_named_freely(self.known[name])
         definition = replace(self.known.pop(name), name=other)
         self._put(definition, self.tables.pop(name, None))
         return definition
 
     def _put(self, definition: Definition, stored: StoredTable[Rows] | None) -> None:
-        # The logs of base tables are by their names.
-        assert not isinstance(definition, BaseTable), "base tables in memory keep their names"
         self.known[definition.name] = definition
         if stored is not None:
             self.tables[definition.name] = stored
@@ -261,3 +261,9 @@ class MemoryStore(ABC, Generic[Rows]):
         stored.records.append(record)
         stored.operations.append(operation)
         return number
+
+
+def _ensure_named_freely(definition: Definition) -> None:
+    """Raises DefinitionError for a base table: the logs of base tables in memory are by their names."""
+    if isinstance(definition, BaseTable):
+        raise DefinitionError(f"{definition.name} is a base table in memory, and keeps its name")

@@ -133,3 +133,10 @@ def test_no_table_comes_to_stand_between_the_members_of_a_group(world: World) ->
         account.rename("other", "totals")
     account.undrop("totals")
     assert account.refresh_groups()[0].members == ("other", "high")
+
+
+def test_a_base_table_in_memory_keeps_its_name_and_its_rows(world: World) -> None:
+    with pytest.raises(DefinitionError, match="orders is a base table in memory, and keeps its name"):
+        world.account.rename("orders", "others")
+    world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("totals")
+    assert ("oslo", 1) in world.rows("totals")

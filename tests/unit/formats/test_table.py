@@ -18,6 +18,9 @@ APPENDS = """{:type :invoke, :process 0, :value [[:append 1 1] [:r 2 nil]], :tim
 {:type :ok, :process 0, :value [[:append 1 1] [:r 2 []]], :time 9}
 {:type :invoke, :process 1, :value [[:r 1 nil]], :time 7}
 {:type :info, :process 1, :value [[:r 1 nil]], :time 8}
+{:type :invoke, :process 3, :value [[:append 3 3] [:append 3 "3"] [:append 3 true] [:append 3 :k] [:r 4 nil]]}
+{:type :ok, :process 3, :value [[:append 3 3] [:append 3 "3"] [:append 3 true] [:append 3 :k] [:r 4
+[nil 12345678901234567890]]]}
 {:type :invoke, :process 2, :value []}
 {:type :ok, :process 2, :value []}
 """

@@ -9,6 +9,8 @@ import pytest
 
 from campaign.judging.judge import judge
 from campaign.lanes.spec import LaneSpec
+from engines.adapter import Adapter
+from engines.engine import Recomputation
 from tests.in_memory import in_memory
 from tests.ir import call, columns, join, lit, named, select, table
 from workload.dml import Assignment, Delete, Insert, Update
@@ -181,3 +183,14 @@ def test_a_refresh_that_fails_as_the_engines_own_sql_does_is_not_its_fault(
         assert outcome.states["state: refresh failed as the engine's own SQL does"] == 1
     else:
         assert outcome.reason == f"refresh error: {message}"
+
+
+def test_the_error_of_the_engines_own_sql_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = Recomputation("d", lambda dialect: "SELECT 1", (), lambda: FOLLOWS)
+    assert in_memory().own_error(wanted) == "", "an adapter without SQL of its own"
+
+    def overflow(adapter: Adapter, query: str, columns: object) -> None:
+        raise ArithmeticError("[ARITHMETIC_OVERFLOW] overflow")
+
+    monkeypatch.setattr(Adapter, "evaluate", overflow)
+    assert in_memory().own_error(wanted) == "ArithmeticError: [ARITHMETIC_OVERFLOW] overflow"
