@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, plume, table, timekiller
+from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, plume, timekiller
 from dvs_model.formats.reader import Item
 
 Read = Callable[[BinaryIO, str, str | None], Iterator[Item]]
@@ -42,6 +42,14 @@ def _dbcop(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[I
     return (dbcop.read_json if text else dbcop.read_hist)(file, name, workload)
 
 
+def _parquet(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the histories of a table of operations."""
+    # Imported here, because every command would start later with it.
+    from dvs_model.formats import table
+
+    return table.read(file, name, workload)
+
+
 def _elle(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of Jepsen's EDN or elle-cli's JSON."""
     data = file.peek(HEAD)[:HEAD] if hasattr(file, "peek") else b""
@@ -51,7 +59,7 @@ def _elle(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[It
 
 FORMATS: Mapping[str, Format] = {
     "jsonl": Format(jsonl.read, (".jsonl", ".ndjson"), re.compile(r"\{\s*\"(?:name|text|events)\"")),
-    "parquet": Format(table.read, (".parquet",), re.compile("PAR1")),
+    "parquet": Format(_parquet, (".parquet",), re.compile("PAR1")),
     "adya": Format(adya.read, (".adya",)),
     "elle": Format(
         _elle,
