@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -75,101 +75,113 @@ class Budget:
             raise BudgetSpent
 
 
+class Arc(NamedTuple):
+    """An arc as a walk follows it.
+
+    `noted`: its note, in a tuple that is empty where the note says nothing. `written`: the base version at the
+    end of a write dependency through a derived object, where this arc names it.
+    """
+
+    head: int
+    kind: Kind
+    noted: tuple[Note, ...]
+    certain: bool
+    written: Version | None
+
+
 @dataclass(slots=True)
 class Adjacency:
-    """The numbers of a graph's arcs by tail."""
+    """The arcs of a graph by tail: those inside one component (`labels`: of each vertex), but for time.
+
+    A path that leaves a component never returns. The chain of moments gives every transaction an edge to every
+    later one: too many to list.
+    """
 
     graph: Graph
-    arcs: dict[int, list[int]] = field(default_factory=dict)
+    labels: Sequence[int]
+    arcs: dict[int, list[Arc]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, tail in enumerate(self.graph.tails):
-            self.arcs.setdefault(tail, []).append(number)
+        graph, labels = self.graph, self.labels
+        for tail, head, kind, note in zip(graph.tails, graph.heads, graph.kinds, graph.notes, strict=True):
+            if labels[tail] == labels[head] and kind is not Kind.TIME and tail != head:
+                written = note.versions[1] if len(note.versions) == 2 else None
+                arc = Arc(head, kind, () if note.silent else (note,), note.certain, written)
+                self.arcs.setdefault(tail, []).append(arc)
 
 
-def edges_among(
-    adjacency: Adjacency, members: Collection[int], labels: list[int], budget: Budget
-) -> Iterator[Edge]:
-    """Yields the edges between transactions of one component (`members`: their vertices), each once.
+def edges_among(adjacency: Adjacency, members: Iterable[int], budget: Budget) -> list[Edge]:
+    """Returns the edges between transactions of one component (`members`: their vertices), each once.
 
     Of write dependencies through derived objects that differ in the derived versions alone, the first one.
-    Raises BudgetSpent. Only paths inside a component are followed: a path that leaves it never returns.
+    Raises BudgetSpent.
     """
-    graph = adjacency.graph
+    names = adjacency.graph.transactions
+    found: list[Edge] = []
     for tail in members:
-        known: set[tuple[Version, Version]] = set()
+        # The versions at the ends of the write dependencies found before, by the version at the start.
+        known: dict[Version, set[Version]] = {}
         for first in adjacency.arcs.get(tail, ()):
-            head, kind = graph.heads[first], graph.kinds[first]
-            # The chain of moments gives every transaction an edge to every later one: too many to list.
-            if labels[head] != labels[tail] or kind is Kind.TIME:
-                continue
-            if head < len(graph.transactions):
-                if head != tail:
-                    budget.spend()
-                    yield edge(
-                        kind, graph.transactions[tail], graph.transactions[head], (graph.notes[first],)
-                    )
+            if first.head < len(names):
+                budget.spend()
+                found.append(edge(first.kind, names[tail], names[first.head], first.noted))
             else:
-                yield from _paths(adjacency, first, labels, budget, known)
+                _add_paths(found, adjacency, tail, first, budget, known)
+    return found
 
 
-def _paths(
-    adjacency: Adjacency, first: int, labels: list[int], budget: Budget, known: set[tuple[Version, Version]]
-) -> Iterator[Edge]:
-    """Yields the edges that begin with an arc to an auxiliary vertex.
-
-    `known`: the pairs of versions written by the ends of the write dependencies that were yielded before.
-    """
-    graph, transactions = adjacency.graph, len(adjacency.graph.transactions)
-    heads, kinds, all_notes, arcs = graph.heads, graph.kinds, graph.notes, adjacency.arcs
-    origin = graph.tails[first]
-    label, source, note = labels[origin], graph.transactions[origin], graph.notes[first]
-    stack: list[tuple[int, Kind, tuple[Note, ...], bool]] = [
-        (graph.heads[first], graph.kinds[first], () if note.silent else (note,), note.certain)
-    ]
+def _add_paths(
+    found: list[Edge],
+    adjacency: Adjacency,
+    origin: int,
+    first: Arc,
+    budget: Budget,
+    known: dict[Version, set[Version]],
+) -> None:
+    """Adds the edges of the paths that begin with an arc to an auxiliary vertex."""
+    names, arcs = adjacency.graph.transactions, adjacency.arcs
+    transactions, source = len(names), names[origin]
+    start = first.noted[0].versions[:1] if first.noted else ()
+    before = known.setdefault(start[0], set()) if start else None
+    steps, stack = len(found), [(first.head, first.kind, first.noted, first.certain)]
     seen: set[tuple[int, Kind, bool]] = set()
     while stack:
         vertex, kind, notes, certain = stack.pop()
-        budget.spend()
-        for number in arcs.get(vertex, ()):
-            head = heads[number]
-            if labels[head] != label or head == origin:
-                continue
+        steps -= 1
+        for head, marked, noted, sure, written in arcs.get(vertex, ()):
             # Exactly one arc of a path is no PART: it gives the edge its kind.
-            marked = kinds[number] if kind is Kind.PART else kind
-            note = all_notes[number]
-            if head < transactions:
-                if marked is Kind.WW and notes and len(note.versions) == 2:
-                    written = notes[0].versions[0], note.versions[1]
-                    if written in known:
+            if kind is not Kind.PART:
+                marked = kind
+            if head >= transactions:
+                state = head, marked, certain and sure
+                if state not in seen:
+                    seen.add(state)
+                    stack.append((head, marked, notes + noted, state[2]))
+            elif head != origin:
+                if before is not None and written is not None and marked is Kind.WW:
+                    if written in before:
                         continue
-                    known.add(written)
-                budget.spend()
-                gathered = notes if note.silent else (*notes, note)
-                yield edge(marked, source, graph.transactions[head], gathered)
-                continue
-            gathered = notes if note.silent else (*notes, note)
-            key = head, marked, certain and note.certain
-            if key not in seen:
-                seen.add(key)
-                stack.append((head, marked, gathered, key[2]))
+                    before.add(written)
+                found.append(edge(marked, source, names[head], notes + noted))
+    # One step for each vertex passed and for each edge.
+    budget.spend(len(found) - steps)
 
 
 def edge(kind: Kind, source: int, target: int, notes: tuple[Note, ...]) -> Edge:
     """Returns the edge of a path through auxiliary vertices, from the notes of its arcs."""
-    versions = tuple(version for note in notes for version in note.versions)
+    event: int | None = None
+    versions: tuple[Version, ...] = ()
+    predicate: str | None = None
+    certain = True
+    member: Version | None = None
+    for note in notes:
+        event = note.event if event is None else event
+        versions += note.versions
+        predicate = note.predicate if predicate is None else predicate
+        certain = certain and note.certain
+        member = note.member if member is None else member
     obj = ""
     if versions:
         # A write dependency through a derived object carries that object's name.
         obj = versions[1 if kind is Kind.WW and len(versions) == 4 else 0].obj
-    return Edge(
-        kind,
-        source,
-        target,
-        obj,
-        next((note.event for note in notes if note.event is not None), None),
-        versions,
-        next((note.predicate for note in notes if note.predicate is not None), None),
-        all(note.certain for note in notes),
-        next((note.member for note in notes if note.member is not None), None),
-    )
+    return Edge(kind, source, target, obj, event, versions, predicate, certain, member)

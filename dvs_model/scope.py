@@ -46,7 +46,7 @@ class Scope:
             members = [v for v in transactions if components.labels[v] in components.knots]
             try:
                 budget = Budget(min(self.budget.steps, MOST_EDGES))
-                self._edges = list(edges_among(Adjacency(self.graph), members, components.labels, budget))
+                self._edges = edges_among(Adjacency(self.graph, components.labels), members, budget)
             except BudgetSpent:
                 self._spent = True
                 raise

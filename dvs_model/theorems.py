@@ -29,7 +29,7 @@ def dependencies(history: History, reading: Reading = DEFAULT) -> frozenset[Depe
     """Returns all dependencies between committed transactions."""
     graph = Analysis(history, reading).graph
     everyone = range(len(graph.transactions))
-    edges = edges_among(Adjacency(graph), everyone, [0] * graph.vertices, Budget(10_000_000))
+    edges = edges_among(Adjacency(graph, [0] * graph.vertices), everyone, Budget(10_000_000))
     return frozenset((e.kind.value, e.source, e.target, e.obj, e.predicate, e.certain) for e in edges)
 
 

@@ -26,7 +26,7 @@ READINGS = {
 def edges(history: History, reading: Reading) -> set[tuple[str, int, int, str, bool, bool]]:
     graph = Analysis(history, reading).graph
     everyone = range(len(graph.transactions))
-    listed: Iterator[Edge] = edges_among(Adjacency(graph), everyone, [0] * graph.vertices, Budget(10**7))
+    listed: Iterator[Edge] = edges_among(Adjacency(graph, [0] * graph.vertices), everyone, Budget(10**7))
     return {(e.kind.value, e.source, e.target, e.obj, e.predicate is not None, e.certain) for e in listed}
 
 
