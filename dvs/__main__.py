@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 from dvs.packages import require_packages
@@ -19,7 +21,24 @@ def main() -> None:
         sys.exit(MISUSE)
     from campaign.cli import main as command
 
-    command()
+    try:
+        command()
+    except SystemExit as end:
+        _end_at_once(end)
+        raise
+
+
+def _end_at_once(end: SystemExit) -> None:
+    """Ends the process where a large history was judged: to free that takes a tenth of the time."""
+    if not gc.get_freeze_count() or not isinstance(end.code, int):
+        return
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        # Nobody reads the output any more; Python says so in its own way.
+        return
+    os._exit(end.code)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ Auxiliary vertices, one kind per direction:
   base versions behind v. These are anti-dependencies.
 - `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
   vertex of one version to this vertex of the next.
-- one for each pair of consecutive derived versions: from the installers of what only the first has behind it
-  to those of what only the second has. These are write dependencies of the reading `changed`. Where
-  commits come between the writes, a chain of such vertices in the order of the commits.
+- one for each pair of consecutive derived versions that differ in much: from the installers of what only the
+  first has behind it to those of what only the second has. These are write dependencies of the reading
+  `changed`. Where commits come between the writes, a chain of such vertices in the order of the commits.
+  Where two versions differ in little, each pair of installers gets one arc, through whatever derived object
+  first.
 - for each predicate and object two chains along the version order, for predicate dependencies.
 """
 
@@ -19,7 +21,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -28,6 +30,9 @@ from dvs_model.graph import PLAIN, Graph, Kind, Note
 from dvs_model.history import Abort, Commit, Derive, PredicateRead, Read, Version
 from dvs_model.predicates import PredicateChains
 from dvs_model.reading import DerivedWrites, Reading
+
+FEW = 16
+"""How many arcs may stand for one of an auxiliary vertex: for derived versions that differ in little."""
 
 
 def dsg(facts: Facts, reading: Reading) -> Graph:
@@ -40,7 +45,7 @@ class Construction:
     """A graph under construction.
 
     `carried`: for each transaction the versions that derive from what it wrote, as far as they were made
-    before it ended.
+    before it ended. `connected`: for a base version those that an arc through a derived object leads to.
     """
 
     facts: Facts
@@ -50,6 +55,7 @@ class Construction:
     missed: dict[Version, int] = field(default_factory=dict)
     makers: dict[Version, int] = field(default_factory=dict)
     carried: Mapping[int, set[Version]] = field(init=False)
+    connected: dict[Version, set[Version]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.result = Graph(self.facts.committed)
@@ -103,6 +109,9 @@ class Construction:
         heads = [(commits[v.txn], v, node) for v in entered if (node := self.node(v)) is not None]
         if not tails or not heads:
             return
+        if len(tails) * len(heads) <= FEW * (len(tails) + len(heads)):
+            self.connect(tails, heads, before, after)
+            return
         heads.sort()
         doors: dict[int, int] = {}
         for tail, version in tails:
@@ -118,6 +127,23 @@ class Construction:
                 self.result.arc(doors[place], head, Kind.WW, Note(None, (after, version)))
             if end in doors:
                 self.result.arc(doors[place], doors[end], Kind.PART)
+
+    def connect(
+        self,
+        tails: Sequence[tuple[int, Version]],
+        heads: Sequence[tuple[int, Version, int]],
+        before: Version,
+        after: Version,
+    ) -> None:
+        """Adds an arc for each pair of versions that no arc connects yet, by the rule of `changed`."""
+        created = self.facts.created
+        for tail, version in tails:
+            known = self.connected.setdefault(version, set())
+            for commit, entered, head in heads:
+                if entered not in known and commit > created[version] and head != tail:
+                    known.add(entered)
+                    note = Note(None, (version, before, after, entered))
+                    self.result.arc(tail, head, Kind.WW, note)
 
     def difference(self, first: Version, second: Version) -> tuple[list[Version], list[Version]]:
         """Returns the base versions behind only the first of two derived versions, and only the second.

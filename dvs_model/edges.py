@@ -78,8 +78,8 @@ class Budget:
 class Arc(NamedTuple):
     """An arc as a walk follows it.
 
-    `noted`: its note, in a tuple that is empty where the note says nothing. `written`: the base version at the
-    end of a write dependency through a derived object, where this arc names it.
+    `noted`: its note, in a tuple that is empty where the note says nothing. `written`: the base version at
+    the end of a write dependency through a derived object, where this arc names it.
     """
 
     head: int
@@ -93,8 +93,8 @@ class Arc(NamedTuple):
 class Adjacency:
     """The arcs of a graph by tail: those inside one component (`labels`: of each vertex), but for time.
 
-    A path that leaves a component never returns. The chain of moments gives every transaction an edge to every
-    later one: too many to list.
+    A path that leaves a component never returns. The chain of moments gives every transaction an edge to
+    every later one: too many to list.
     """
 
     graph: Graph
@@ -124,6 +124,11 @@ def edges_among(adjacency: Adjacency, members: Iterable[int], budget: Budget) ->
         for first in adjacency.arcs.get(tail, ()):
             if first.head < len(names):
                 budget.spend()
+                versions = first.noted[0].versions if first.noted else ()
+                if first.kind is Kind.WW and len(versions) == 4:
+                    if versions[3] in known.setdefault(versions[0], set()):
+                        continue
+                    known[versions[0]].add(versions[3])
                 found.append(edge(first.kind, names[tail], names[first.head], first.noted))
             else:
                 _add_paths(found, adjacency, tail, first, budget, known)

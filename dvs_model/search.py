@@ -7,7 +7,7 @@ before the start of". Simple cycles are never enumerated.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
@@ -26,6 +26,9 @@ TRIES = 10
 
 SMALL = 500_000
 """Edges times vertices up to which a shortest cycle is searched through every edge."""
+
+
+NOTHING: Mapping[int, Edge] = {}
 
 
 @dataclass(slots=True)
@@ -127,11 +130,17 @@ def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence
     return [edge for edge, closes in zip(candidates, answers, strict=True) if closes]
 
 
-def shortest(made: Web, start: int, goal: int, budget: Budget) -> tuple[Edge, ...] | None:
+def shortest(
+    made: Web, start: int, goal: int, budget: Budget, closing: Mapping[int, Edge] = NOTHING
+) -> tuple[Edge, ...] | None:
     """Returns the edges of a shortest way; None: there is none. Raises BudgetSpent.
 
     Moments on the way become edges of time: an edge of time counts once, however many moments it passes.
+    `closing`: in a web without moments the vertices with an edge to the goal, if the caller knows all: then
+    the search ends as soon as it sees one of them, and most of the web is never visited.
     """
+    if start in closing:
+        return (closing[start],)
     parent: dict[int, tuple[int, Edge | None]] = {start: (start, None)}
     cost = {start: 0}
     done: set[int] = set()
@@ -150,7 +159,9 @@ def shortest(made: Web, start: int, goal: int, budget: Budget) -> tuple[Edge, ..
             if cost[vertex] + hop < cost.get(head, cost[vertex] + 2):
                 cost[head] = cost[vertex] + hop
                 parent[head] = vertex, edge
-                if head == goal and not made.moments:
+                if head in closing and goal not in parent:
+                    parent[goal] = head, closing[head]
+                if not made.moments and goal in parent:
                     # Without moments nothing that is seen later is nearer.
                     queue.clear()
                     break

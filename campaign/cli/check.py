@@ -41,8 +41,11 @@ IN_FULL = 20
 COLLECTED = 1000
 """Histories between two searches for memory that nothing refers to any more."""
 
-MANY = 2_000_000
+MANY = 200_000
 """Objects of a history so large that the process ends with it."""
+
+KEPT: list[object] = []
+"""What was judged last, so that a process that ends need not free it."""
 
 CODES = {Status.HOLDS: ExitCode.OK, Status.VIOLATED: ExitCode.FAILED, Status.UNKNOWN: ExitCode.UNKNOWN}
 
@@ -238,6 +241,7 @@ def command(
             reports.refused.append(message)
             click.echo(f"error: {message}", err=True)
             continue
+        KEPT[:] = item, checked
         if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
             smallest_out = None
         printed = sum(reports.counts.values())

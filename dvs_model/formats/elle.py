@@ -25,13 +25,16 @@ BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
 
 @dataclass(slots=True)
 class Reading:
-    """A history that is put together. `lists`: whether a read shows a list or an append was seen.
+    """A history that is put together.
 
-    `kinds`: by key whether it is written or appended to, and the first line that does."""
+    `lists`: whether a read shows a list or an append was seen. `nils`: whether a read shows nil. `kinds`: by
+    key whether it is written or appended to, and the first line that does.
+    """
 
     name: str
     workload: str | None
     lists: bool = False
+    nils: bool = False
     transactions: list[Transaction] = field(default_factory=list)
     kinds: dict[str, tuple[Kind, int]] = field(default_factory=dict)
 
@@ -128,7 +131,7 @@ def _history(operations: list[Operation], name: str, workload: str | None) -> Ob
             f"key {written} is written, not appended to; --workload list-append is for lists", 1, 1
         )
     lists = reading.lists or workload == "list-append"
-    if lists:
+    if lists and reading.nils:
         for transaction in reading.transactions:
             transaction.ops = [_as_list(reading, op) for op in transaction.ops]
     timed = has_process and invoked
@@ -222,6 +225,7 @@ def _op(reading: Reading, part: Sequence[object], line: int, reads: bool) -> Op 
             return Op(Kind.READ_LIST, key, tuple(value if plain else map(_hashed, value))) if reads else None
         if not reads:
             return None
+        reading.nils = reading.nils or value is None
         return Op(Kind.READ, key, _hashed(value))
     kind = Kind.APPEND if f == ":append" else Kind.WRITE
     if kind is Kind.APPEND:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,10 +48,12 @@ def _by_line(lines: list[str]) -> list[tuple[object, int]] | None:
     full = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
     if not all(line[0] in "{#" and line[-1] == "}" for _, line in full):
         return None
-    simple = [(number, line) for number, line in full if SIMPLE.fullmatch(line)]
+    simple = full if _all_simple(full) else [each for each in full if SIMPLE.fullmatch(each[1])]
     quick = simple_lines([line for _, line in simple])
     if quick is None:
         return None
+    if simple is full:
+        return [(form, number) for (number, _), form in zip(full, quick, strict=True)]
     found: dict[int, object] = {number: form for (number, _), form in zip(simple, quick, strict=True)}
     for number, line in full:
         if number not in found:
@@ -63,6 +66,16 @@ def _by_line(lines: list[str]) -> list[tuple[object, int]] | None:
                 return None
             found[number] = inner[0][0]
     return [(found[number], number) for number, _ in full]
+
+
+def _all_simple(lines: Sequence[tuple[int, str]]) -> bool:
+    """Whether each line is of the form SIMPLE, told from the text as a whole: that is sooner done."""
+    text = "\n".join(line for _, line in lines)
+    return (
+        not any(character in text for character in '"#;\\^()')
+        and text.count("{") == text.count("}") == len(lines)
+        and all(line.startswith("{:") and line.endswith("}") for _, line in lines)
+    )
 
 
 def _operation(form: object, line: int) -> Operation:

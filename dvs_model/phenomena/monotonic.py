@@ -65,7 +65,9 @@ def unfolded_cycles(
         best = None
         if number >= SHORTEST and clock is None:
             steps = steps or Steps(others, scope.budget)
-            best = next((way for edge in anti if (way := steps.cycle(edge, unfolded)) is not None), None)
+            # Short ways are tried first from every read: each step more costs ten times as much.
+            ways = (steps.cycle(edge, unfolded, limit) for limit in (1, 2, len(out)) for edge in anti)
+            best = next((way for way in ways if way is not None), None)
         if best is None:
             shown = (cycle for edge in anti if (cycle := unfolded.cycle(edge)) is not None)
             best = min(islice(shown, SHOWN_OF if number < SHORTEST else 1), key=len, default=None)
@@ -196,8 +198,11 @@ class Steps:
             self.after.setdefault(edge.source, set()).add(edge.target)
             self.first.setdefault((edge.source, edge.target), edge)
 
-    def cycle(self, leaving: Edge, unfolded: Unfolded) -> tuple[Edge, ...] | None:
-        """Returns a cycle as `Unfolded.cycle` does, which passes T only once; None: there is none such."""
+    def cycle(self, leaving: Edge, unfolded: Unfolded, limit: int) -> tuple[Edge, ...] | None:
+        """Returns a cycle as `Unfolded.cycle` does, which passes T only once; None: there is none such.
+
+        `limit`: the most edges between other transactions.
+        """
         assert leaving.event is not None
         closing = unfolded.closing(leaving.event)
         levels = [{leaving.target}]
@@ -205,7 +210,7 @@ class Steps:
         if leaving.target in closing:
             return leaving, closing[leaving.target]
         goals, ends = set(closing), set[int]()
-        while levels[-1] and not ends:
+        while levels[-1] and not ends and len(levels) <= limit:
             following: set[int] = set()
             for txn in levels[-1]:
                 after = self.after.get(txn, _NOBODY)

@@ -56,9 +56,10 @@ def _through_readers(
             layers.enter(gates[reader][1], edge)
     answers = reaches(layers.web, [gates[reader] for reader in readers], budget)
     found = [reader for reader, reached in zip(readers, answers, strict=True) if reached]
-    cycles = [
-        Cycle(shortest(layers.web, *gates[reader], budget) or (), f"T{reader}") for reader in found[:SHOWN]
-    ]
+    cycles = []
+    for reader in found[:SHOWN]:
+        way = shortest(layers.web, *gates[reader], budget, layers.entering(into[reader]))
+        cycles.append(Cycle(way or (), f"T{reader}"))
     cycles.sort(key=lambda cycle: len(cycle.edges))
     return (*cycles, *(Cycle((), f"T{reader}") for reader in found[SHOWN:]))
 
@@ -90,6 +91,13 @@ class Layers:
 
     def enter(self, gate: int, edge: Edge) -> None:
         """Adds an edge into a reader; such an anti-dependency exists only under the reading `thesis`."""
-        self.web.ways[self.vertex(edge.source, True)].append((gate, edge))
-        if edge.kind is Kind.RW:
-            self.web.ways[self.vertex(edge.source, False)].append((gate, edge))
+        for vertex in self._tails(edge):
+            self.web.ways[vertex].append((gate, edge))
+
+    def entering(self, edges: Sequence[Edge]) -> dict[int, Edge]:
+        """Returns the edges into a reader by the vertices that they leave; the first of each vertex."""
+        return {vertex: edge for edge in reversed(edges) for vertex in self._tails(edge)}
+
+    def _tails(self, edge: Edge) -> Sequence[int]:
+        layers = (True, False) if edge.kind is Kind.RW else (True,)
+        return [self.vertex(edge.source, behind) for behind in layers]

@@ -121,7 +121,7 @@ def _all_edges(checked: Checked) -> list[Edge] | None:
     graph = checked.analysis.graph
     members = range(len(graph.transactions))
     try:
-        edges = list(edges_among(Adjacency(graph), members, [0] * graph.vertices, Budget(20_000)))
+        edges = edges_among(Adjacency(graph, [0] * graph.vertices), members, Budget(20_000))
     except BudgetSpent:
         return None
     return edges if len(edges) <= MOST_EDGES else None
