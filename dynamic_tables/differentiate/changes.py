@@ -7,7 +7,8 @@ from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
-from dynamic_tables.plan.functions import CASE
+from dynamic_tables.plan.functions import CASE, SORTED_ENTRIES
+from dynamic_tables.plan.nested_types import array_type, pair_of, struct_type
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -57,14 +58,23 @@ def capture(source: str, schema: Columns) -> Plan:
         equal = (
             boolean(
                 "=" if column.name == ROW_ID else "is not distinct from",
-                column,
-                Col(OTHER + column.name, column.type),
+                comparable(column),
+                comparable(Col(OTHER + column.name, column.type)),
             )
             for column in reversed(columns(other))
         )
         return SemiJoin(ends[at], renamed, conjunction(equal), anti=True)
 
     return both_ends(only_at)
+
+
+def comparable(column: Col) -> Expr:
+    """Returns what is compared instead of a column: of a MAP its pairs, for Spark compares no maps."""
+    pair = pair_of(column.type)
+    if pair is None:
+        return column
+    pairs = array_type(struct_type((("key", pair[0]), ("value", pair[1]))))
+    return Fn(SORTED_ENTRIES, (column,), pairs)
 
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:

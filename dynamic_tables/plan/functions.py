@@ -161,12 +161,18 @@ STRUCT = "struct"
 MAP_ENTRIES = "map_entries"
 """The pairs of a MAP as an array of structs: only the engine uses it, for `explode` of a map."""
 
+SORTED_ENTRIES = "sorted_entries"
+"""The pairs of a MAP in the order of their keys, which are compared instead of the map."""
+
 FAIL = "raise_error"
 """Fails with a message, as a scalar subquery of several rows does."""
 
 INTERNAL: Mapping[str, Function] = {
     FIELD: Function(lambda types: None, "{0}[{1}]"),
     MAP_ENTRIES: Function(lambda types: None, "map_entries({0})"),
+    SORTED_ENTRIES: Function(
+        lambda types: None, "array_sort(map_entries({0}))", "list_sort(map_entries({0}))"
+    ),
     FAIL: Function(lambda types: None, "raise_error({0})", "error({0})"),
 }
 """Functions of the plan that no query calls by these names; their type is told where they are made."""

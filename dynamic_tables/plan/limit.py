@@ -193,8 +193,7 @@ def _ensure_an_input(query: exp.Select, key: exp.Expr, *, of_output: bool) -> No
     )
     if of_group and not grouped:
         raise UnsupportedError("an aggregate in ORDER BY with LIMIT over rows", "group them")
-    plain = any(not column.table for column in key.find_all(exp.Column))
-    if plain and _merges_columns(query):
+    if any(not column.table for column in _merged_columns(query, key)):
         # A merged column and those that it stands for have one name; an output may be either.
         raise UnsupportedError("a key of ORDER BY with LIMIT beside USING or NATURAL", "select it")
 
@@ -210,7 +209,7 @@ def _ensure_of_listed_keys(query: exp.Select, key: exp.Expr) -> None:
         return is_over_a_group(part) or part in items or any(_is_one_column(part, item) for item in items)
 
     columns = [part for part in key.walk(prune=is_known) if isinstance(part, exp.Column)]
-    if _merges_columns(query) or not all(map(is_known, columns)):
+    if _merged_columns(query, key) or not all(map(is_known, columns)):
         raise UnsupportedError("a key of ORDER BY with LIMIT that is not selected", "select it")
 
 
@@ -223,6 +222,14 @@ def _is_one_column(part: exp.Expr, other: exp.Expr) -> bool:
 
 def _merges_columns(query: exp.Select) -> bool:
     return any(join.args.get("using") or join.args.get("method") for join in _own_joins(query))
+
+
+def _merged_columns(query: exp.Select, key: exp.Expr) -> list[exp.Column]:
+    """Returns the columns of a key whose name USING merges, or NATURAL may merge."""
+    joins = list(_own_joins(query))
+    natural = any(join.args.get("method") for join in joins)
+    names = {name.name.lower() for join in joins for name in join.args.get("using") or ()}
+    return [column for column in key.find_all(exp.Column) if natural or column.name.lower() in names]
 
 
 def _own_joins(query: exp.Select) -> Iterator[exp.Join]:

@@ -29,6 +29,17 @@ def pair_of(map_: Type) -> tuple[Type, Type] | None:
     return (parts[0], parts[1]) if len(parts) == 2 else None
 
 
+def holds_map(type_: Type) -> bool:
+    """Whether values of a type are maps or hold maps; Spark compares neither."""
+    return "map<" in str(type_).lower()
+
+
+def has_comparable_pairs(type_: Type) -> bool:
+    """Whether a type is a MAP from plain values to plain values, so that its pairs can be compared."""
+    pair = pair_of(type_)
+    return pair is not None and all(part.identifies for part in pair)
+
+
 def fields_of(struct: Type) -> Columns | None:
     """Returns the names and types of the fields of a STRUCT; None for another type."""
     inner = _inside(struct, "STRUCT")

@@ -1,0 +1,57 @@
+"""Queries whose changes cannot be told because maps would be compared, which Spark does not do.
+
+A map may be read, and be passed on from operator to operator, as long as no operator compares whole rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.expressions import Expr
+from dynamic_tables.plan.nested_types import holds_map
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    BoundQuery,
+    Distinct,
+    ExceptAll,
+    IntersectAll,
+    Limit,
+    Numbered,
+    Plan,
+    Window,
+    columns,
+    walk,
+)
+
+REFUSED = "Spark does not compare maps"
+
+
+def compared_map(query: BoundQuery) -> UnsupportedError | None:
+    """Returns which map is compared where the changes of a query are computed; None: none is."""
+    for name, type_ in query.schema:
+        if holds_map(type_):
+            # Changes that cancel are found by the values of the result.
+            return UnsupportedError(f"column {name} of the result, of type {type_}", REFUSED)
+    for node in walk(query.plan):
+        for value in _compared(node):
+            if holds_map(value.type):
+                return UnsupportedError(f"a key of type {value.type}", REFUSED)
+    return None
+
+
+def _compared(node: Plan) -> Iterable[Expr]:
+    """Returns the values by which a node tells rows apart or puts them in order."""
+    match node:
+        case Distinct(child) | Numbered(child):
+            return columns(child)
+        case ExceptAll() | IntersectAll():
+            return columns(node)
+        case Aggregate(_, keys, _):
+            return [key for _, key in keys]
+        case Limit(_, order):
+            return [key.expr for key in order]
+        case Window(_, calls):
+            return [key for _, call in calls for key in (*call.partition, *(o.expr for o in call.order))]
+        case _:
+            return ()
