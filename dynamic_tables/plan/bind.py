@@ -15,6 +15,7 @@ from dynamic_tables.plan.correlated import conjuncts
 from dynamic_tables.plan.exploding import with_exploded_items, with_lateral_views
 from dynamic_tables.plan.expressions import Col, Lit, conjunction
 from dynamic_tables.plan.lateral import lateral_join
+from dynamic_tables.plan.lateral_aliases import with_lateral_aliases
 from dynamic_tables.plan.limit import first_rows, is_cut
 from dynamic_tables.plan.nodes import (
     BoundQuery,
@@ -176,6 +177,7 @@ class QueryBinder:
     def select(self, node: exp.Select, ctes: Mapping[str, Cte]) -> Bound:
         """Returns one bound SELECT block: FROM, WHERE, grouping and select list, DISTINCT."""
         plan, scope = self.from_clause(node, ctes)
+        node = with_lateral_aliases(node, scope)
         where = node.args.get("where")
         if where is not None:
             plan = self.restricted(plan, scope, list(conjuncts(where.this)), ctes)

@@ -20,7 +20,7 @@ NON_DETERMINISTIC = frozenset(
     "current_time curdate current_timezone current_user user session_user current_database current_schema "
     "current_catalog version "
     "monotonically_increasing_id spark_partition_id input_file_name input_file_block_start "
-    "input_file_block_length unix_timestamp first last any_value first_value_ignore mode "
+    "input_file_block_length first last any_value first_value_ignore mode "
     "approx_count_distinct approx_percentile percentile_approx approx_top_k approx_top_k_accumulate "
     "histogram_numeric hll_sketch_agg hll_union_agg kll_sketch_agg_bigint kll_sketch_agg_double "
     "kll_sketch_agg_float".split()

@@ -82,6 +82,7 @@ FULL = {
 }
 
 PASSED = (
+    "SELECT unix_timestamp(at) AS u, u + 1 AS v, to_unix_timestamp(at) AS w FROM r",
     "SELECT date_format(at, 'yyyy') AS y, k + 1.5D AS z, i * 2 AS i FROM r",
     "SELECT MAX(STRUCT(k, i)) AS m FROM r",
     "SELECT f, stddev(ceil(k)) AS y, size(sort_array(collect_list(k))) AS n FROM r GROUP BY f",
@@ -157,11 +158,47 @@ def test_what_only_spark_can_do_is_full(account: Account) -> None:
         assert_equals_the_query(account, f"d{number}", text)
 
 
-def test_maps_are_full_for_spark_does_not_compare_them(account: Account) -> None:
+OVER_MAPS = (
+    "SELECT k FROM m",
+    "SELECT k, v['a'] AS a, size(v) AS n FROM m WHERE v IS NOT NULL",
+    "SELECT k % 2 AS odd, COUNT(*) AS n, SUM(v['a']) AS s FROM m GROUP BY k % 2",
+    "SELECT m.k, n.k AS other FROM m LEFT JOIN m AS n ON m.v['a'] = n.k",
+    "SELECT k, e.key, e.value FROM m LATERAL VIEW explode(v) e AS key, value",
+    "SELECT DISTINCT v['a'] AS a FROM m",
+)
+NO_CHANGE = "UPDATE m SET v = MAP('a', NULL, 'b', 2) WHERE size(v) = 2 AND k = 2"
+
+
+def test_maps_are_compared_by_their_pairs(account: Account) -> None:
+    spark = account.read("r").sparkSession
     account.create_base_table("m", {"k": "INT", "v": "MAP<STRING, INT>"})
-    account.execute("INSERT INTO m SELECT 1, MAP('a', 1)")
-    table = account.create_dynamic_table("d", "SELECT k FROM m")
-    assert (table.incremental, "Spark does not compare maps" in table.reason) == (False, True)
+    account.execute("INSERT INTO m VALUES (1, MAP('a', 1)), (2, MAP('b', 2, 'a', NULL)), (3, NULL)")
+    for number, text in enumerate(OVER_MAPS):
+        account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
+    statements = (
+        "UPDATE m SET v = MAP('a', 2, 'c', 1) WHERE k = 1",
+        "INSERT INTO m VALUES (4, MAP('a', 4)), (2, MAP('b', 2))",
+        "DELETE FROM m WHERE k = 3",
+    )
+    for statement in statements:
+        account.execute(statement)
+        account.read("m").createOrReplaceTempView("m")
+        for number, text in enumerate(OVER_MAPS):
+            assert account.refresh(f"d{number}")[0].action is Action.INCREMENTAL
+            found = Counter(map(repr, map(tuple, account.read(f"d{number}").collect())))
+            assert found == Counter(map(repr, map(tuple, spark.sql(text).collect()))), (statement, text)
+    account.execute(NO_CHANGE)
+    for number in range(len(OVER_MAPS)):
+        changes = account.refresh(f"d{number}")[0].change_set
+        assert changes is not None
+        assert not changes.rows()
+
+
+def test_maps_in_the_result_are_full(account: Account) -> None:
+    account.create_base_table("m", {"k": "INT", "v": "MAP<STRING, INT>", "w": "MAP<STRING, ARRAY<INT>>"})
+    for number, text in enumerate(("SELECT k, v FROM m", "SELECT k FROM m")):
+        table = account.create_dynamic_table(f"d{number}", text)
+        assert (table.incremental, "Spark does not compare maps" in table.reason) == (False, True)
 
 
 def test_a_text_that_the_engine_misreads_is_left_to_spark(
