@@ -61,6 +61,11 @@ LISTS = frozenset("collect_list collect_set".split())
 TODAY = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
 """Texts that Spark reads as a date or time that depends on when it reads them."""
 
+COMPILED = (
+    "no query can be read: the package sqlglotc is installed, whose compiled parser cannot be extended with "
+    "Spark's precedence of operators; uninstall it: pip uninstall sqlglotc"
+)
+
 TOO_DEEP = "the query is nested too deeply"
 
 
@@ -96,6 +101,8 @@ def _parse(text: str) -> list[exp.Expr]:
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        if "cannot inherit from compiled" in str(error):
+            raise DefinitionError(COMPILED) from error
         # On some texts that are no SQL, sqlglot raises an error of Python instead of its own.
         raise DefinitionError("syntax error: the text cannot be read as one SELECT") from error
     return [statement for statement in parsed if isinstance(statement, exp.Expression)]

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.parse import parse_query
+from dynamic_tables.plan.spark_text import SparkText
 
 PLACES = {
     "SELECT": "line 1, column 1: something is missing after 'SELECT'",
@@ -93,3 +94,12 @@ def refusal(text: str) -> str:
     except DefinitionError as error:
         return str(error)
     return ""
+
+
+def test_a_compiled_parser_is_named_as_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refusing(*_: object) -> None:
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(SparkText, "parser", refusing)
+    with pytest.raises(DefinitionError, match="sqlglotc is installed, .*: pip uninstall sqlglotc"):
+        parse_query("SELECT a FROM never_read_before")
