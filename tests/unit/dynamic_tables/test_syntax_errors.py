@@ -101,5 +101,5 @@ def test_a_compiled_parser_is_named_as_the_cause(monkeypatch: pytest.MonkeyPatch
         raise TypeError("interpreted classes cannot inherit from compiled")
 
     monkeypatch.setattr(SparkText, "parser", refusing)
-    with pytest.raises(DefinitionError, match="sqlglotc is installed, .*: pip uninstall sqlglotc"):
+    with pytest.raises(DefinitionError, match=r"sqlglotc is installed, .*: pip uninstall sqlglotc"):
         parse_query("SELECT a FROM never_read_before")
