@@ -9,6 +9,7 @@ from enum import Enum
 
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.relations import StoredRelation, View as View
+from dynamic_tables.plan.text import movable_names
 from dynamic_tables.plan.types import Columns as Columns
 
 
@@ -85,15 +86,24 @@ the hidden columns."""
 def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[object]) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
-    They change with the stored format too, so that a table of an older format is reinitialized; and when a
-    source gets row ids or loses them, or has none and gets other columns, because the ids of its rows, and of
-    those above it, change then.
+    They change with the stored format too, so that a table of an older format is reinitialized; when a source
+    gets row ids or loses them, or has none and gets other columns, because the ids of its rows, and of those
+    above it, change then; and when a source gets or loses a column that takes over a name of the query, which
+    then means something else.
     """
+    stored = [source for source in sources if isinstance(source, BaseTable | DynamicTable)]
+    movable = frozenset[str]().union(*map(movable_names, texts))
+    taken = (
+        f"named: {source.name}.{name}"
+        for source in stored
+        for name in sorted(name.lower() for name, _ in source.columns)
+        if name in movable
+    )
     shown = (f"{name} {type_}" for name, type_ in columns)
     without = (
         f"no row ids: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
-        for source in sources
-        if (isinstance(source, BaseTable) and not source.row_ids)
-        or (isinstance(source, DynamicTable) and not source.incremental)
+        for source in stored
+        if not (source.row_ids if isinstance(source, BaseTable) else source.incremental)
     )
-    return hashlib.sha256("\x00".join((STORED_FORMAT, *texts, *shown, *without)).encode()).hexdigest()[:16]
+    parts = (STORED_FORMAT, *texts, *shown, *without, *taken)
+    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]

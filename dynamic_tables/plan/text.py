@@ -111,6 +111,26 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_relations(tree)))
 
 
+@lru_cache(maxsize=4096)
+def movable_names(text: str) -> frozenset[str]:
+    """Returns the names in a text that a new column of a source may take over, in lower case.
+
+    These are aliases of outputs, which other clauses and items name, for a column of FROM comes before them;
+    and names without a table in inner queries, for a column of the inner FROM comes before one outside.
+    """
+    tree = parse_query(text)
+    aliases = (alias.alias.lower() for alias in tree.find_all(exp.Alias))
+    plain = (column for column in tree.find_all(exp.Column) if not column.table)
+    inner = (column.name.lower() for column in plain if _is_inside(column))
+    return frozenset((*aliases, *inner))
+
+
+def _is_inside(column: exp.Column) -> bool:
+    """Tells whether a column stands in a query inside another one."""
+    query = column.find_ancestor(exp.Query)
+    return query is not None and query.find_ancestor(exp.Select) is not None
+
+
 def renamed_text(text: str, names: Mapping[str, str]) -> str:
     """Returns a query that reads other relations in place of some; all else stays as it is written.
 

@@ -164,6 +164,27 @@ def test_what_nobody_reads_may_change(shop: Shop, change: str) -> None:
     assert shop.rows("totals") == {("rome", 11), ("oslo", 5)}
 
 
+TAKEN_OVER = {
+    "an output that a later item names": "SELECT id, amount * 2 AS extra, extra + 1 AS more FROM orders",
+    "a column of the query outside": "SELECT city FROM (SELECT city, more AS extra FROM more) AS m "
+    "WHERE EXISTS (SELECT 1 FROM orders WHERE orders.city = m.city AND extra > 1)",
+}
+
+
+@pytest.mark.parametrize("name", TAKEN_OVER)
+def test_an_added_column_takes_over_a_name_of_the_query(shop: Shop, name: str) -> None:
+    """All rows are read anew: those that nobody wrote mean something else too."""
+    text = TAKEN_OVER[name]
+    shop.account.create_dynamic_table("d", text, refresh_mode="INCREMENTAL")
+    before = shop.rows("d")
+    shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (extra BIGINT)")
+    assert shop.refresh("d", "INSERT INTO orders VALUES (3, 'rome', 1, 7)") is Action.REINITIALIZE
+    for relation in ("orders", "more"):
+        shop.account.read(relation).createOrReplaceTempView(relation)
+    assert shop.rows("d") == {tuple(row) for row in shop.spark.sql(text).collect()} != before
+    assert shop.refresh("d", "INSERT INTO orders VALUES (4, 'kiel', 1, 7)") is Action.INCREMENTAL
+
+
 def test_select_star_gets_an_added_column(shop: Shop) -> None:
     shop.account.create_dynamic_table("copy", "SELECT * FROM orders")
     shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (note STRING)")
