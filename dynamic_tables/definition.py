@@ -9,7 +9,6 @@ from enum import Enum
 
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.relations import StoredRelation, View as View
-from dynamic_tables.plan.text import movable_names
 from dynamic_tables.plan.types import Columns as Columns
 
 
@@ -41,11 +40,13 @@ class BaseTable(StoredRelation):
     """A table that users write.
 
     `path`: the folder of a table that is attached where it lies; empty for one in the account's folder.
-    `row_ids`: whether each row has an id that survives rewrites (Delta's row tracking).
+    `row_ids`: whether each row has an id that survives rewrites (Delta's row tracking). `stored_as`: by
+    column the names under which its values are stored, where these are not its own (Delta's column mapping).
     """
 
     path: str = ""
     row_ids: bool = True
+    stored_as: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,9 +89,12 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
 
     They change with the stored format too, so that a table of an older format is reinitialized; when a source
     gets row ids or loses them, or has none and gets other columns, because the ids of its rows, and of those
-    above it, change then; and when a source gets or loses a column that takes over a name of the query, which
-    then means something else.
+    above it, change then; and when a name of the query means another column than before: where a source gets
+    or loses a column that takes over the name, or has the values of another column under it.
     """
+    # Imported here: opening a session needs definitions, but no parser.
+    from dynamic_tables.plan.text import movable_names, names_column
+
     stored = [source for source in sources if isinstance(source, BaseTable | DynamicTable)]
     movable = frozenset[str]().union(*map(movable_names, texts))
     taken = (
@@ -105,5 +109,12 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
         for source in stored
         if not (source.row_ids if isinstance(source, BaseTable) else source.incremental)
     )
-    parts = (STORED_FORMAT, *texts, *shown, *without, *taken)
+    stored_as = (
+        f"stored: {source.name}.{name} as {names}"
+        for source in stored
+        if isinstance(source, BaseTable)
+        for name, names in sorted(source.stored_as)
+        if any(names_column(text, name.lower()) for text in texts)
+    )
+    parts = (STORED_FORMAT, *texts, *shown, *without, *taken, *stored_as)
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]

@@ -125,6 +125,22 @@ def movable_names(text: str) -> frozenset[str]:
     return frozenset((*aliases, *inner))
 
 
+def names_column(text: str, name: str) -> bool:
+    """Tells whether a text names a column, in lower case, or shows all columns."""
+    names = _all_names(text)
+    return names is None or name in names
+
+
+@lru_cache(maxsize=4096)
+def _all_names(text: str) -> frozenset[str] | None:
+    """Returns every name in a text, in lower case; None: it also reads columns that it does not name."""
+    tree = parse_query(text)
+    natural = any(join.args.get("method") for join in tree.find_all(exp.Join))
+    if natural or any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
+        return None
+    return frozenset(identifier.name.lower() for identifier in tree.find_all(exp.Identifier))
+
+
 def _is_inside(column: exp.Column) -> bool:
     """Tells whether a column stands in a query inside another one."""
     query = column.find_ancestor(exp.Query)

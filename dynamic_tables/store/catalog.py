@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from dynamic_tables.definition import (
     FULL_ABOVE,
@@ -156,7 +157,13 @@ def attached(name: str, place: str, metadata: TableMetadata) -> BaseTable:
     Raises CorruptTable: it has a column that dynamic tables cannot hold.
     """
     with decoding(f"{name}, attached at {place}"):
-        return BaseTable(name, _columns(_schema(metadata)), place, row_ids=_has_row_ids(metadata))
+        return BaseTable(
+            name,
+            _columns(_schema(metadata)),
+            place,
+            row_ids=_has_row_ids(metadata),
+            stored_as=_stored_as(metadata),
+        )
 
 
 def pointer_properties(place: str, order: int) -> dict[str, str]:
@@ -174,10 +181,41 @@ def _has_row_ids(metadata: TableMetadata) -> bool:
     return metadata.properties.get("delta.enableRowTracking", "false").lower() == "true"
 
 
+def _stored_as(metadata: TableMetadata) -> tuple[tuple[str, str], ...]:
+    """Returns by column the names under which its values are stored, where these are not its own.
+
+    With Delta's column mapping a column may be renamed, or dropped and added again, and no file is written.
+    """
+    if metadata.properties.get("delta.columnMapping.mode", "none") == "none":
+        return ()
+    fields = json.loads(metadata.schema)["fields"]
+    stored = ((field["name"], ", ".join(sorted(_other_names(field)))) for field in fields)
+    return tuple((name, names) for name, names in stored if names)
+
+
+def _other_names(field: Mapping[str, Any]) -> Iterator[str]:
+    """Yields `name=stored name` of a field and of those inside of it, where the two differ."""
+    stored = field.get("metadata", {}).get("delta.columnMapping.physicalName", field["name"])
+    if stored != field["name"]:
+        yield f"{field['name']}={stored}"
+    types = [field["type"]]
+    while types:
+        type_ = types.pop()
+        if isinstance(type_, dict):
+            types += [type_[part] for part in ("elementType", "keyType", "valueType") if part in type_]
+            for inner in type_.get("fields", ()):
+                yield from _other_names(inner)
+
+
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:
     match data["kind"]:
         case "base table":
-            return BaseTable(name, _columns(_schema(metadata)), row_ids=_has_row_ids(metadata))
+            return BaseTable(
+                name,
+                _columns(_schema(metadata)),
+                row_ids=_has_row_ids(metadata),
+                stored_as=_stored_as(metadata),
+            )
         case "view":
             return View(name, str(data["text"]))
         case "dynamic table":

@@ -185,6 +185,29 @@ def test_an_added_column_takes_over_a_name_of_the_query(shop: Shop, name: str) -
     assert shop.refresh("d", "INSERT INTO orders VALUES (4, 'kiel', 1, 7)") is Action.INCREMENTAL
 
 
+OF_OTHER_VALUES = {
+    "two columns that change names": ("RENAME COLUMN amount TO t", "RENAME COLUMN id TO amount"),
+    "a column dropped and added again": ("DROP COLUMN amount", "ADD COLUMNS (amount BIGINT)"),
+}
+
+
+@pytest.mark.parametrize("name", OF_OTHER_VALUES)
+def test_a_name_that_stands_for_other_values_is_read_anew(shop: Shop, name: str) -> None:
+    """With column mapping no file is written: Delta's log alone shows what the name means."""
+    text, place = "SELECT city, amount FROM orders", f"delta.`{shop.path}/orders`"
+    shop.account.create_dynamic_table("d", text)
+    shop.account.create_dynamic_table("cities", "SELECT city FROM orders")
+    shop.spark.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    assert shop.refresh("d") is Action.NO_DATA
+    for change in OF_OTHER_VALUES[name]:
+        shop.spark.sql(f"ALTER TABLE {place} {change}")
+    assert shop.refresh("d") is Action.REINITIALIZE
+    shop.account.read("orders").createOrReplaceTempView("orders")
+    assert shop.rows("d") == {tuple(row) for row in shop.spark.sql(text).collect()}
+    assert shop.rows("d") != {("rome", 10), ("oslo", 5)}
+    assert shop.refresh("cities") is Action.NO_DATA
+
+
 def test_select_star_gets_an_added_column(shop: Shop) -> None:
     shop.account.create_dynamic_table("copy", "SELECT * FROM orders")
     shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (note STRING)")
