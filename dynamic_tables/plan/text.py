@@ -135,10 +135,31 @@ def names_column(text: str, name: str) -> bool:
 def _all_names(text: str) -> frozenset[str] | None:
     """Returns every name in a text, in lower case; None: it also reads columns that it does not name."""
     tree = parse_query(text)
-    natural = any(join.args.get("method") for join in tree.find_all(exp.Join))
-    if natural or any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star)):
+    if _joins_naturally(tree) or _shows_all(tree):
         return None
     return frozenset(identifier.name.lower() for identifier in tree.find_all(exp.Identifier))
+
+
+@lru_cache(maxsize=4096)
+def depends_on_all_columns(text: str) -> bool:
+    """Tells whether columns that a text does not name decide which rows it gives, or what a name means.
+
+    They do in a NATURAL join, and for `*` where whole rows are told apart or stand below others by position.
+    """
+    tree = parse_query(text)
+    if _joins_naturally(tree):
+        return True
+    by_rows = tree.find(exp.SetOperation, exp.Distinct) is not None
+    by_all = any(group.args.get("all") for group in tree.find_all(exp.Group))
+    return _shows_all(tree) and (by_rows or by_all)
+
+
+def _joins_naturally(tree: exp.Expr) -> bool:
+    return any(join.args.get("method") for join in tree.find_all(exp.Join))
+
+
+def _shows_all(tree: exp.Expr) -> bool:
+    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
 
 
 def _is_inside(column: exp.Column) -> bool:

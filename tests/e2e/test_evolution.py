@@ -185,6 +185,31 @@ def test_an_added_column_takes_over_a_name_of_the_query(shop: Shop, name: str) -
     assert shop.refresh("d", "INSERT INTO orders VALUES (4, 'kiel', 1, 7)") is Action.INCREMENTAL
 
 
+BY_ALL_COLUMNS = {
+    # The join gets another key.
+    "SELECT city FROM orders NATURAL JOIN lists": ("ADD COLUMNS (amount BIGINT)", set()),
+    # Rows that differed in this column alone are equal now.
+    "SELECT COUNT(*) AS n FROM (SELECT DISTINCT * FROM lists) AS q": ("DROP COLUMN kind", {(1,)}),
+}
+
+
+@pytest.mark.parametrize("text", BY_ALL_COLUMNS)
+def test_columns_that_nobody_names_decide_about_rows(shop: Shop, text: str) -> None:
+    change, due = BY_ALL_COLUMNS[text]
+    shop.clock.set(20)
+    shop.account.create_base_table("lists", {"city": "STRING", "kind": "INT"})
+    shop.account.execute("INSERT INTO lists VALUES ('rome', 1), ('rome', 2)")
+    place = f"delta.`{shop.path}/lists`"
+    shop.spark.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    shop.account.create_dynamic_table("d", text, refresh_mode="INCREMENTAL")
+    assert shop.rows("d") != due
+    shop.spark.sql(f"ALTER TABLE {place} {change}")
+    assert shop.refresh("d") is Action.REINITIALIZE
+    for relation in ("orders", "lists"):
+        shop.account.read(relation).createOrReplaceTempView(relation)
+    assert shop.rows("d") == {tuple(row) for row in shop.spark.sql(text).collect()} == due
+
+
 OF_OTHER_VALUES = {
     "two columns that change names": ("RENAME COLUMN amount TO t", "RENAME COLUMN id TO amount"),
     "a column dropped and added again": ("DROP COLUMN amount", "ADD COLUMNS (amount BIGINT)"),
