@@ -17,7 +17,7 @@ from dynamic_tables.definition import (
 )
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.compared_maps import compared_map
+from dynamic_tables.plan.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import TextQuery, read_text
@@ -98,9 +98,10 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
         raise TypeError(f"{source.name} is a view; its sources are captured")
     has_ids = source.row_ids if isinstance(source, BaseTable) else source.incremental
     for name, type_ in source.columns:
-        if holds_map(type_) and not (has_ids and has_comparable_pairs(type_)):
-            reason = "Spark does not compare maps, and the pairs of this one are not plain values"
-            reason = reason if has_ids else "Spark does not compare maps"
+        if holds_map(type_) and has_ids and has_comparable_pairs(type_):
+            continue
+        if holds_map(type_):
+            reason = NO_MAPS
         elif not has_ids and not type_.identifies:
             reason = f"{source.name} has no row ids, and they cannot be made of such values"
         else:

@@ -8,7 +8,7 @@ from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE, SORTED_ENTRIES
-from dynamic_tables.plan.nested_types import array_type, pair_of, struct_type
+from dynamic_tables.plan.nested_types import pair_of, pairs_type
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -73,8 +73,7 @@ def comparable(column: Col) -> Expr:
     pair = pair_of(column.type)
     if pair is None:
         return column
-    pairs = array_type(struct_type((("key", pair[0]), ("value", pair[1]))))
-    return Fn(SORTED_ENTRIES, (column,), pairs)
+    return Fn(SORTED_ENTRIES, (column,), pairs_type(pair))
 
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:

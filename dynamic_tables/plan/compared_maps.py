@@ -24,7 +24,8 @@ from dynamic_tables.plan.nodes import (
     walk,
 )
 
-REFUSED = "Spark does not compare maps"
+NO_MAPS = "Spark does not compare maps"
+"""The reason for every refusal of a map."""
 
 
 def compared_map(query: BoundQuery) -> UnsupportedError | None:
@@ -32,11 +33,11 @@ def compared_map(query: BoundQuery) -> UnsupportedError | None:
     for name, type_ in query.schema:
         if holds_map(type_):
             # Changes that cancel are found by the values of the result.
-            return UnsupportedError(f"column {name} of the result, of type {type_}", REFUSED)
+            return UnsupportedError(f"column {name} of the result, of type {type_}", NO_MAPS)
     for node in walk(query.plan):
         for value in _compared(node):
             if holds_map(value.type):
-                return UnsupportedError(f"a key of type {value.type}", REFUSED)
+                return UnsupportedError(f"a key of type {value.type}", NO_MAPS)
     return None
 
 
@@ -47,8 +48,9 @@ def _compared(node: Plan) -> Iterable[Expr]:
             return columns(child)
         case ExceptAll() | IntersectAll():
             return columns(node)
-        case Aggregate(_, keys, _):
-            return [key for _, key in keys]
+        case Aggregate(_, keys, aggregates):
+            different = [arg for _, call in aggregates if call.distinct for arg in call.args]
+            return [*(key for _, key in keys), *different]
         case Limit(_, order):
             return [key.expr for key in order]
         case Window(_, calls):

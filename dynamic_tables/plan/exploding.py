@@ -16,7 +16,7 @@ from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Col, Expr, Fn, text, walk
 from dynamic_tables.plan.functions import FIELD, MAP_ENTRIES, PASSED
-from dynamic_tables.plan.nested_types import array_type, element_of, fields_of, pair_of, struct_type
+from dynamic_tables.plan.nested_types import element_of, fields_of, pair_of, pairs_type, struct_type
 from dynamic_tables.plan.nodes import Explode, Plan, Project, columns
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.scope import Names, Outputs, Scope, listed
@@ -97,8 +97,7 @@ def _elements(call: Exploding, array: Expr) -> tuple[Expr, Type, Columns | None]
         return array, element, None
     elif pair is not None:
         fields = (("key", pair[0]), ("value", pair[1]))
-        element = struct_type(fields)
-        return Fn(MAP_ENTRIES, (array,), array_type(element)), element, fields
+        return Fn(MAP_ENTRIES, (array,), pairs_type(pair)), struct_type(fields), fields
     else:
         wanted = "an ARRAY or a MAP"
     written = call.array.sql(SparkText)

@@ -40,6 +40,11 @@ def has_comparable_pairs(type_: Type) -> bool:
     return pair is not None and all(part.identifies for part in pair)
 
 
+def pairs_type(pair: tuple[Type, Type]) -> Type:
+    """Returns the type of the array of pairs of a MAP with these types of keys and values."""
+    return array_type(struct_type((("key", pair[0]), ("value", pair[1]))))
+
+
 def fields_of(struct: Type) -> Columns | None:
     """Returns the names and types of the fields of a STRUCT; None for another type."""
     inner = _inside(struct, "STRUCT")

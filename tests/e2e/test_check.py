@@ -509,3 +509,26 @@ def test_reports_name_what_is_violated_beside_levels(tmp_path: Path) -> None:
     dvs("--forbid", "G2", "--sarif", str(sarif), "-", given=b"r1(x0) r2(y0) w1(y1) w2(x2) c1 c2")
     (result,) = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
     assert result["message"]["text"] == "stdin: no G2 is violated: it is present"
+
+
+ENDS = """
+import atexit, sys
+import campaign.cli.check
+from dvs.__main__ import main
+
+campaign.cli.check.MANY = 0
+atexit.register(print, "a clean-up")
+sys.argv = ["dvs", "check", "--json", sys.argv[1]]
+main()
+"""
+
+
+def test_a_large_history_ends_the_process_at_once_with_all_output(tmp_path: Path) -> None:
+    history = tmp_path / "history.adya"
+    history.write_text("w1(x1) w2(x2) w2(y2) w1(y1) c1 c2 [x1 << x2, y2 << y1]")
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS, str(history)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert "a clean-up" not in done.stdout
+    assert json.loads(done.stdout)["phenomena"]["G0"]["verdict"] == "present"

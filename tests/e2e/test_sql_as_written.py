@@ -176,6 +176,7 @@ def test_maps_are_compared_by_their_pairs(account: Account) -> None:
     for number, text in enumerate(OVER_MAPS):
         account.create_dynamic_table(f"d{number}", text, refresh_mode=RefreshMode.INCREMENTAL)
     statements = (
+        "UPDATE m SET v = MAP('a', 2) WHERE k = 1",
         "UPDATE m SET v = MAP('a', 2, 'c', 1) WHERE k = 1",
         "INSERT INTO m VALUES (4, MAP('a', 4)), (2, MAP('b', 2))",
         "DELETE FROM m WHERE k = 3",
@@ -196,7 +197,15 @@ def test_maps_are_compared_by_their_pairs(account: Account) -> None:
 
 def test_maps_in_the_result_are_full(account: Account) -> None:
     account.create_base_table("m", {"k": "INT", "v": "MAP<STRING, INT>", "w": "MAP<STRING, ARRAY<INT>>"})
-    for number, text in enumerate(("SELECT k, v FROM m", "SELECT k FROM m")):
+    account.create_base_table("n", {"k": "INT", "v": "MAP<STRING, INT>"})
+    texts = (
+        "SELECT k, v FROM n",
+        "SELECT k, STRUCT(v) AS s FROM n",
+        "SELECT COUNT(DISTINCT v) AS n FROM n",
+        # The values of one of its maps are arrays.
+        "SELECT k FROM m",
+    )
+    for number, text in enumerate(texts):
         table = account.create_dynamic_table(f"d{number}", text)
         assert (table.incremental, "Spark does not compare maps" in table.reason) == (False, True)
 

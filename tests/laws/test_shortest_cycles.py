@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import networkx as nx
+import itertools
 
+import networkx as nx
+from hypothesis import given, strategies as st
+
+from dvs_model import search
 from dvs_model.check import check
+from dvs_model.edges import Budget, Edge
+from dvs_model.graph import Kind
 from dvs_model.minimise import minimise, reductions
 from dvs_model.names import Phenomenon
 from dvs_model.notation import parse, render
@@ -69,3 +75,17 @@ def test_nothing_can_be_left_out_of_the_smallest_history() -> None:
                     assert not isinstance(again, Present), f"{phenomenon.value}: {render(least)}"
                 left += 1
     assert left > 200
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20))
+def test_a_search_that_knows_the_last_edges_finds_as_short_a_way(pairs: list[tuple[int, int]]) -> None:
+    edges = [Edge(Kind.WW, a, b) for a, b in pairs if a != b]
+    made = search.web(edges)
+    for start, goal in itertools.permutations(made.number, 2):
+        ends = made.number[start], made.number[goal]
+        closing = {made.number[edge.source]: edge for edge in edges if edge.target == goal}
+        plain, quick = (search.shortest(made, *ends, Budget(1000), known) for known in ({}, closing))
+        assert (plain and len(plain)) == (quick and len(quick))
+        if quick:
+            assert [quick[0].source, quick[-1].target] == [start, goal]
+            assert all(before.target == after.source for before, after in itertools.pairwise(quick))

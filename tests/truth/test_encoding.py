@@ -57,9 +57,13 @@ def test_random_histories(name: str) -> None:
         assert edges(history, reading) == defined(history, switches), render(history)
 
 
-def test_derived_versions_that_differ_in_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vertices between the writers of two derived versions stand for the same edges as arcs between them."""
-    monkeypatch.setattr(dsg, "FEW", 0)
+@pytest.mark.parametrize(("few", "least"), [(0, 20), (1, 1)])
+def test_derived_versions_that_differ_in_much(few: int, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vertices between the writers of two derived versions stand for the same edges as arcs between them.
+
+    With 1 both stand in one graph.
+    """
+    monkeypatch.setattr(dsg, "FEW", few)
     passed = 0
     for index in range(800):
         history = history_at(11, SMALL, index)
@@ -68,7 +72,23 @@ def test_derived_versions_that_differ_in_much(monkeypatch: pytest.MonkeyPatch) -
         doors = {h for h, kind in zip(graph.heads, graph.kinds, strict=True) if kind is Kind.PART}
         entered = (t in doors and kind is Kind.WW for t, kind in zip(graph.tails, graph.kinds, strict=True))
         passed += any(entered)
-    assert passed > 20
+    assert passed >= least
+
+
+@pytest.mark.parametrize(
+    "derivations", [("d3(u3|a1,b1) c3", "d5(v5|a1) c5"), ("d5(v5|a1) c5", "d3(u3|a1,b1) c3")]
+)
+def test_two_writers_get_one_edge(derivations: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through u by a vertex and through v by an arc: both lead from a1 to a2."""
+    monkeypatch.setattr(dsg, "FEW", 1)
+    later = "w2(a2) w2(b2) w2(c2) c2 d4(u4|a2,b2,c2) c4 d6(v6|a2) c6"
+    history = parse(
+        f"w1(a1) w1(b1) c1 {' '.join(derivations)} {later} [a1 << a2, b1 << b2, u3 << u4, v5 << v6]"
+    )
+    graph = Analysis(history).graph
+    listed = edges_among(Adjacency(graph, [0] * graph.vertices), range(len(graph.transactions)), Budget(100))
+    through_derived = [e for e in listed if len(e.versions) == 4]
+    assert len(through_derived) == len({(e.versions[0], e.versions[3]) for e in through_derived}) == 6
 
 
 def test_the_closure_is_not_written_down() -> None:
