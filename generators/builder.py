@@ -14,6 +14,7 @@ from generators.queries import QueryGenerator
 from generators.relations import Generated, OutputColumn, Source
 from workload.dml import Dml, Replace
 from workload.nested import only_in_full
+from workload.query import Query
 from workload.scenario import (
     Commit,
     Create,
@@ -107,18 +108,15 @@ class ScenarioBuilder:
         Unless it is `shared`, no later random definition reads it.
         """
         mode = RefreshMode.FULL if self.choices.chance(self.profile.full_percent) else RefreshMode.AUTO
-        if mode is RefreshMode.AUTO and self.choices.chance(30) and not self._only_in_full(generated):
+        if mode is RefreshMode.AUTO and self.choices.chance(30) and not self._only_in_full(generated.query):
             mode = RefreshMode.INCREMENTAL
         lag = self.choices.pick((None, None, TICK * 2, TICK * 100))
         definition = DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag)
         return self._define(definition, generated, shared=shared)
 
-    def _only_in_full(self, generated: Generated) -> bool:
+    def _only_in_full(self, query: Query) -> bool:
         columns = {table.name: [c.type for c in table.columns] for table in (*self.tables, *self.apart)}
-        outputs = [column.type for column in generated.columns]
-        return only_in_full(
-            generated.query, outputs, self.definitions, lambda name: columns.get(name) or self.outputs[name]
-        )
+        return only_in_full(query, self.definitions, lambda name: columns.get(name) or self.outputs[name])
 
     def _define(self, definition: Definition, generated: Generated, *, shared: bool = True) -> Source:
         self.definitions[definition.name] = definition

@@ -150,7 +150,7 @@ class Judgement:
         if not isinstance(definition, DynamicTable):
             return False
         definitions = {each.name: each for each in self.scenario.definitions}
-        if only_in_full(definition.query, self._types_of(name), definitions, self._types_of):
+        if only_in_full(definition.query, definitions, self._types_of):
             return False
         return incremental_due(definition, operators_of(self.scenario, definition.query))
 

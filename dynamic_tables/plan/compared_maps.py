@@ -30,10 +30,6 @@ NO_MAPS = "Spark does not compare maps"
 
 def compared_map(query: BoundQuery) -> UnsupportedError | None:
     """Returns which map is compared where the changes of a query are computed; None: none is."""
-    for name, type_ in query.schema:
-        if holds_map(type_):
-            # Changes that cancel are found by the values of the result.
-            return UnsupportedError(f"column {name} of the result, of type {type_}", NO_MAPS)
     for node in walk(query.plan):
         for value in _compared(node):
             if holds_map(value.type):
