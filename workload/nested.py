@@ -15,9 +15,9 @@ TypesOf = Callable[[str], Sequence[SqlType]]
 def only_in_full(query: Query, definitions: Mapping[str, Definition], types_of: TypesOf) -> bool:
     """Whether some source, also behind views, has columns of which no changes can be told.
 
-    These are a MAP inside a nested type or in a MAP, because only the pairs of plain maps are compared; and any
-    nested type in a dynamic table that is refreshed in full: such a table has no row ids, and none can be made
-    of such values.
+    These are a MAP inside a nested type or in a MAP, because only the pairs of plain maps are compared; and
+    any nested type in a dynamic table that is refreshed in full: such a table has no row ids, and none can be
+    made of such values.
     """
     return any(_cannot_be_captured(name, definitions, types_of) for name in names_read(query))
 
