@@ -18,6 +18,7 @@ from workload.sql.render import render_query
 from workload.sql.scalars import first_rows, row_join, scalar_join
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
+from workload.sql.written_items import named_later
 from workload.sql.written_lists import lists_of_rows
 from workload.sql.written_order import idle_order, own_expressions, sorted_by
 from workload.sql.written_sets import grouping_id, written_sets
@@ -328,8 +329,7 @@ class _Writer:
 
     def items(self, select: ir.Select, clause: Clause, place: int | None) -> list[str]:
         """Returns the select list; at `place` a call stands for the outputs that are elements."""
-        texts = list(map(clause.item, select.items))
-        node = select.source
+        texts, node = named_later(clause, select, self.inputs(select.source)), select.source
         if place is not None and isinstance(node, ir.Exploded):
             names = [item.name for item in select.items[place : place + len(node.columns)]]
             texts[place : place + len(names)] = [listed(self.style, node, names, clause.text(node.array))]

@@ -217,3 +217,16 @@ def test_a_list_is_written_as_rows_where_null_and_false_are_alike() -> None:
     elsewhere = texts(select({"k": call("or", listed, call("gt", r["k"], 0))}, named("r")), NAMES)
     assert "select 1 union" not in elsewhere
     assert "values" not in elsewhere
+
+
+def test_an_item_may_name_the_output_of_an_earlier_one() -> None:
+    more, sum_ = call("add", r["a"], r["k"]), agg("SUM", r["a"])
+    items: dict[str, Expr] = {"b": more, "c": call("mul", more, r["a"])}
+    assert re.search(r" b, b ?\* ", texts(select(items, named("r")), NAMES).replace("`", ""))
+    # A column of FROM comes first, and the names of two outputs mean none of them.
+    assert not re.search(r" b, b ?\* ", texts(select(items, named("r")), {"r": ["k", "a", "B"]}))
+    # Neither an aggregate nor a window reads an output.
+    over = window("SUM", more, partition=[r["k"]])
+    assert not re.search(r"\(b\)", texts(select({"b": more, "c": over}, named("r")), NAMES))
+    grouped = select({"b": r["k"], "c": call("add", r["k"], sum_)}, named("r"), group_by=[r["k"]])
+    assert " b, b + " not in texts(grouped, NAMES)
