@@ -41,6 +41,7 @@ from dynamic_tables.plan.parse import (
     parse_query,
 )
 from dynamic_tables.plan.passed import TypeOf
+from dynamic_tables.plan.pivots import pivoted
 from dynamic_tables.plan.pushed import pushed
 from dynamic_tables.plan.refusals import join_kind, refuse_clauses, refuse_parts
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
@@ -210,7 +211,7 @@ class QueryBinder:
         match node:
             case exp.Table():
                 ensure_plain_table(node)
-                refuse_parts(node, node.name)
+                refuse_parts(node, node.name, "pivots")
                 plan, outputs = self.named(node.name, ctes)
                 outputs = listed(outputs, node.args.get("alias"))
                 scope = Scope(((node.alias_or_name.lower(), outputs),))
@@ -225,12 +226,13 @@ class QueryBinder:
                 refuse_parts(node, "relations in parentheses")
                 plan, scope = self.source(node.this, ctes)
             case exp.Subquery():
-                refuse_parts(node, node.alias or "a sub-select")
+                refuse_parts(node, node.alias or "a sub-select", "pivots")
                 bound = self.query(node.this, ctes)
                 outputs = listed(bound.outputs, node.args.get("alias"))
                 plan, scope = bound.plan, Scope(((node.alias.lower(), outputs),))
             case _:
                 raise UnsupportedError(f"{type(node).__name__.upper()} in FROM")
+        plan, scope = pivoted(self.names, plan, scope, node)
         return self._joined(plan, scope, node, ctes)
 
     def named(self, name: str, ctes: Mapping[str, Cte]) -> tuple[Plan, Outputs]:
@@ -272,6 +274,7 @@ class QueryBinder:
 
     def join(self, left: Plan, scope: Scope, node: exp.Join, ctes: Mapping[str, Cte]) -> tuple[Plan, Scope]:
         """Returns the plan and the scope of a join with `left`, whose columns are in `scope`."""
+        refuse_parts(node, "a join", "on", "side", "kind", "using", "method")
         if isinstance(node.this, exp.Lateral):
             return lateral_join(self, left, scope, node, ctes)
         semi = (node.kind or "").upper() if (node.side or "").upper() in ("", "LEFT") else ""

@@ -70,19 +70,32 @@ def exploded(names: Names, plan: Plan, scope: Scope, call: Exploding, *, outer: 
     floats = names.is_float_aggregate(array)
     if floats and any(isinstance(part, Fn) and part.name == PASSED for part in walk(array)):
         raise UnsupportedError(f"{call.name} of a computed float aggregate", "it may have other elements")
-    position, value = Col(names.fresh("pos"), INT), Col(names.fresh("col"), element)
-    result: Plan = Explode(plan, array, outer or call.outer, position, value)
-    outputs: Outputs = (("col", value),)
-    if shown is not None:
-        outputs = tuple((name, Col(names.fresh(name), type_)) for name, type_ in shown)
-        fields: Sequence[tuple[str, Expr]] = [
-            (column.name, Fn(FIELD, (value, text(name)), column.type)) for name, column in outputs
-        ]
-        kept = (*columns(plan), position)
-        result = Project(result, (*((each.name, each) for each in kept), *fields))
+    result, position, outputs = _with_elements(names, plan, array, element, shown, outer or call.outer)
     if floats:
         names.float_aggregates.update(column.name for _, column in outputs)
     return result, ((("pos", position), *outputs) if call.name == "posexplode" else outputs)
+
+
+def inlined(names: Names, plan: Plan, array: Expr, fields: Columns) -> tuple[Plan, Outputs]:
+    """Returns a plan with one row for each struct of an array, and the fields of these structs as outputs."""
+    result, _, outputs = _with_elements(names, plan, array, struct_type(fields), fields, False)
+    return result, outputs
+
+
+def _with_elements(
+    names: Names, plan: Plan, array: Expr, element: Type, shown: Columns | None, outer: bool
+) -> tuple[Plan, Col, Outputs]:
+    """Returns a plan with a row for each element, its position, and the element or its fields."""
+    position, value = Col(names.fresh("pos"), INT), Col(names.fresh("col"), element)
+    result: Plan = Explode(plan, array, outer, position, value)
+    if shown is None:
+        return result, position, (("col", value),)
+    outputs = tuple((name, Col(names.fresh(name), type_)) for name, type_ in shown)
+    fields: Sequence[tuple[str, Expr]] = [
+        (column.name, Fn(FIELD, (value, text(name)), column.type)) for name, column in outputs
+    ]
+    kept = (*columns(plan), position)
+    return Project(result, (*((each.name, each) for each in kept), *fields)), position, outputs
 
 
 def _elements(call: Exploding, array: Expr) -> tuple[Expr, Type, Columns | None]:

@@ -82,6 +82,9 @@ def parse_query(text: str) -> exp.Query:
             kind = f"{len(statements)} statements"
         raise DefinitionError(f"a defining query is one SELECT; found {kind}")
     drop_idle_limits(statements[0])
+    for block in statements[0].find_all(exp.Select):
+        # A hint changes how Spark computes a query, and not what the query means; it names aliases as tables.
+        block.set("hint", None)
     return statements[0]
 
 

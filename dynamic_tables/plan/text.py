@@ -144,10 +144,11 @@ def _all_names(text: str) -> frozenset[str] | None:
 def depends_on_all_columns(text: str) -> bool:
     """Tells whether columns that a text does not name decide which rows it gives, or what a name means.
 
-    They do in a NATURAL join, and for `*` where whole rows are told apart or stand below others by position.
+    They do in a NATURAL join, in PIVOT, which groups by them, and for `*` where whole rows are told apart or
+    stand below others by position.
     """
     tree = parse_query(text)
-    if _joins_naturally(tree):
+    if _joins_naturally(tree) or any(not each.args.get("unpivot") for each in tree.find_all(exp.Pivot)):
         return True
     by_rows = tree.find(exp.SetOperation, exp.Distinct) is not None
     by_all = any(group.args.get("all") for group in tree.find_all(exp.Group))

@@ -188,6 +188,11 @@ def test_an_added_column_takes_over_a_name_of_the_query(shop: Shop, name: str) -
 BY_ALL_COLUMNS = {
     # The join gets another key.
     "SELECT city FROM orders NATURAL JOIN lists": ("ADD COLUMNS (amount BIGINT)", set()),
+    # PIVOT groups by all columns that it does not name.
+    "SELECT x FROM (SELECT * FROM lists) PIVOT (COUNT(*) FOR city IN ('rome' AS x))": (
+        "DROP COLUMN kind",
+        {(2,)},
+    ),
     # Rows that differed in this column alone are equal now.
     "SELECT COUNT(*) AS n FROM (SELECT DISTINCT * FROM lists) AS q": ("DROP COLUMN kind", {(1,)}),
 }

@@ -11,6 +11,7 @@ from dynamic_tables.plan.render import render
 from tests.unit.dynamic_tables.reading import read
 
 NO_RULE = "no differentiation rule yet"
+GROUPS = "write the groups, or LATERAL VIEW inline"
 
 QUERIES = {
     "SELECT a, row_number() OVER (w ROWS 1 PRECEDING) AS n FROM r WINDOW w AS (ORDER BY a)": (
@@ -263,10 +264,35 @@ QUERIES = {
         "write them into a table",
     ),
     "SELECT a FROM r JOIN VALUES (NULL) AS v(c) ON a = c": ("untyped NULL", "write CAST(NULL AS type)"),
-    "SELECT * FROM r PIVOT (SUM(a) FOR b IN ('x'))": ("PIVOT or UNPIVOT", f"{NO_RULE} (on r)"),
-    "SELECT * FROM (SELECT a, b FROM r) PIVOT (SUM(a) FOR b IN ('x'))": (
+    "SELECT * FROM r JOIN s ON r.a = s.a PIVOT (SUM(n) FOR b IN ('x'))": (
         "PIVOT or UNPIVOT",
-        f"{NO_RULE} (on a sub-select)",
+        f"{NO_RULE} (on a join)",
+    ),
+    "SELECT r.a FROM r CROSS JOIN s PIVOT (SUM(n) FOR b IN ('x'))": (
+        "PIVOT or UNPIVOT after a join or another one",
+        "put one into a sub-select",
+    ),
+    "SELECT * FROM s PIVOT (SUM(a) FOR c IN ('x')) UNPIVOT (v FOR y IN (x))": (
+        "PIVOT or UNPIVOT after a join or another one",
+        "put one into a sub-select",
+    ),
+    "SELECT * FROM r PIVOT (SUM(a) FOR (b, f) IN (('x', true) AS p))": ("PIVOT for several columns", GROUPS),
+    "SELECT * FROM s PIVOT (SUM(a), MAX(a) FOR c IN ('x'))": (
+        "PIVOT with computed aggregates, or several without names",
+        GROUPS,
+    ),
+    "SELECT * FROM s PIVOT (SUM(a) FOR c IN (UPPER('x')))": (
+        "PIVOT with values that are no literals",
+        GROUPS,
+    ),
+    "SELECT * FROM s PIVOT (SUM(a) FOR c IN ('x', 'x' AS y))": (
+        "PIVOT with a value that stands twice",
+        "Spark fails on it",
+    ),
+    "SELECT * FROM r UNPIVOT ((v, w) FOR n IN ((a, x) AS p))": ("UNPIVOT of several columns at once", GROUPS),
+    "SELECT * FROM r UNPIVOT (v FOR n IN (a, f))": (
+        "UNPIVOT of columns whose types do not meet",
+        "cast them in a sub-select",
     ),
     "SELECT z.b FROM (r JOIN s ON r.a = s.a) AS z": (
         "alias of relations in parentheses",

@@ -1,0 +1,161 @@
+"""PIVOT and UNPIVOT after the first relation of a FROM clause.
+
+PIVOT groups by all columns that it does not name, and computes each aggregate over the rows of each value:
+`PIVOT (SUM(a) FOR f IN (1, 2))` is `SUM(a) FILTER (WHERE f = 1) AS `1`, SUM(a) FILTER (WHERE f = 2) AS `2``.
+UNPIVOT makes a row of each of some columns, as `inline` does of an array of structs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.exploding import inlined
+from dynamic_tables.plan.expressions import Col, Expr, Fn, text
+from dynamic_tables.plan.functions import STRUCT
+from dynamic_tables.plan.grouping import bind_items
+from dynamic_tables.plan.nested_types import struct_type
+from dynamic_tables.plan.nodes import Filter, Plan
+from dynamic_tables.plan.parse import parts
+from dynamic_tables.plan.scope import Names, Outputs, Scope, listed
+from dynamic_tables.plan.typed import call, cast
+from dynamic_tables.plan.types import STRING, common_of
+
+NULL_OF_NO_ROWS = (exp.Sum, exp.Min, exp.Max, exp.Avg)
+"""Aggregates that are NULL where there are no rows, as every output of PIVOT is there."""
+
+ADDED = "$pivoted"
+"""The alias of the columns that PIVOT or UNPIVOT adds, where it has none: no user writes it."""
+
+OTHER_FORM = "write the groups, or LATERAL VIEW inline"
+
+
+def pivoted(names: Names, plan: Plan, scope: Scope, node: exp.Expr) -> tuple[Plan, Scope]:
+    """Returns the plan and the scope of a FROM item with its PIVOT or UNPIVOT, if it has one.
+
+    Raises UnsupportedError: for several, for one after a join, and for what else has no other form here.
+    """
+    pivots = node.args.get("pivots") or []
+    if not pivots:
+        return plan, scope
+    if len(pivots) != 1 or not isinstance(node.parent, exp.From):
+        # After a join it is of both sides.
+        raise UnsupportedError("PIVOT or UNPIVOT after a join or another one", "put one into a sub-select")
+    (pivot,) = pivots
+    made = _unpivoted if pivot.args.get("unpivot") else _grouped
+    result, kept, added = made(names, plan, scope, pivot)
+    alias = pivot.args.get("alias")
+    if alias is not None:
+        return result, Scope(((alias.name.lower(), listed((*kept, *added), alias)),))
+    return result, Scope(((node.alias_or_name.lower(), kept), (ADDED, added)))
+
+
+Made = tuple[Plan, Outputs, Outputs]
+"""The plan, the columns that are kept, and those that are added."""
+
+
+def _unpivoted(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
+    """Returns a row for each row and each column of the list, without NULLs unless they are included."""
+    _only(pivot, "expressions", "fields", "unpivot", "include_nulls", "alias")
+    value, list_ = _one(pivot.expressions), _one(pivot.args["fields"])
+    if not isinstance(value, exp.Identifier) or not isinstance(list_.this, exp.Identifier):
+        raise UnsupportedError("UNPIVOT of several columns at once", OTHER_FORM)
+    columns = [_named(each) for each in list_.expressions]
+    binder = ExpressionBinder(scope.resolve, type_of=names.type_of)
+    values = [binder.bind(column) for column, _ in columns]
+    if not all(isinstance(each, Col) for each in values):
+        raise UnsupportedError("UNPIVOT of a field of a struct", "select it in a sub-select")
+    type_ = common_of(tuple(each.type for each in values))
+    if type_ is None:
+        raise UnsupportedError("UNPIVOT of columns whose types do not meet", "cast them in a sub-select")
+    fields = ((list_.this.name, STRING), (value.name, type_))
+    rows = [
+        Fn(
+            STRUCT,
+            # Spark shows the name as it is written here, capitals included.
+            (text(fields[0][0]), text(alias or column.name), text(fields[1][0]), cast(each, type_)),
+            struct_type(fields),
+        )
+        for each, (column, alias) in zip(values, columns, strict=True)
+    ]
+    plan, added = inlined(names, plan, call("array", *rows), fields)
+    if not pivot.args.get("include_nulls"):
+        plan = Filter(plan, call("not", call("is null", added[1][1])))
+    return plan, tuple(each for each in scope.visible if each[1] not in values), added
+
+
+def _grouped(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
+    """Returns the groups by all columns that PIVOT does not name, with its aggregates for each value."""
+    _only(pivot, "expressions", "fields", "alias")
+    list_ = _one(pivot.args["fields"])
+    if not isinstance(list_.this, exp.Column):
+        raise UnsupportedError("PIVOT for several columns", OTHER_FORM)
+    read = {column.name.lower() for part in pivot.expressions for column in part.find_all(exp.Column)}
+    read.add(list_.this.name.lower())
+    keys = [exp.column(name, quoted=True) for name, _ in scope.visible if name.lower() not in read]
+    tested = ExpressionBinder(scope.resolve, type_of=names.type_of).bind(list_.this)
+    values = [_named(each)[0].sql() for each in list_.expressions]
+    if len({*values}) < len(values):
+        raise UnsupportedError("PIVOT with a value that stands twice", "Spark fails on it")
+    items = [
+        exp.alias_(_over(condition, aggregate), name if label is None else f"{name}_{label}", quoted=True)
+        for condition, name in (_tested(list_.this, tested, each) for each in list_.expressions)
+        for aggregate, label in _aggregates(pivot.expressions)
+    ]
+    node = exp.select(*(key.copy() for key in keys), *items)
+    node.set("group", exp.Group(expressions=keys) if keys else None)
+    bound = bind_items(names, node, plan, scope)
+    return bound.plan, bound.outputs[: len(keys)], bound.outputs[len(keys) :]
+
+
+def _aggregates(nodes: Sequence[exp.Expr]) -> Sequence[tuple[exp.Expr, str | None]]:
+    """Returns each aggregate with what its outputs are called after; None: after the values alone."""
+    listed_ = [(each.this, each.alias) if isinstance(each, exp.Alias) else (each, "") for each in nodes]
+    for aggregate, label in listed_:
+        if not isinstance(aggregate, exp.AggFunc) or (not label and len(listed_) > 1):
+            raise UnsupportedError("PIVOT with computed aggregates, or several without names", OTHER_FORM)
+    return [(aggregate, label if len(listed_) > 1 else None) for aggregate, label in listed_]
+
+
+def _over(condition: exp.Expr, aggregate: exp.Expr) -> exp.Expr:
+    """Returns an aggregate over the rows that meet a condition, NULL where there are none."""
+    filtered = exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition.copy()))
+    if isinstance(aggregate, NULL_OF_NO_ROWS):
+        return filtered
+    rows = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=condition.copy()))
+    return exp.Case(ifs=[exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=filtered)])
+
+
+def _tested(column: exp.Expr, bound: Expr, value: exp.Expr) -> tuple[exp.Expr, str]:
+    """Returns the condition that a row is one of a value, and what Spark calls its outputs after."""
+    value, alias = _named(value)
+    literal = value.this if isinstance(value, exp.Neg) else value
+    if isinstance(value, exp.Null):
+        return exp.Is(this=column.copy(), expression=exp.Null()), alias or "null"
+    if not isinstance(literal, exp.Literal | exp.Boolean):
+        raise UnsupportedError("PIVOT with values that are no literals", OTHER_FORM)
+    name = str(literal.this).lower() if isinstance(literal, exp.Boolean) else str(literal.this)
+    typed = exp.cast(value.copy(), str(bound.type), dialect="spark")
+    return exp.EQ(this=column.copy(), expression=typed), alias or ("-" * (value is not literal) + name)
+
+
+def _named(node: exp.Expr) -> tuple[exp.Expr, str]:
+    """Returns an element of a list and its alias, empty if it has none."""
+    return (node.this, node.args["alias"].name) if isinstance(node, exp.PivotAlias) else (node, "")
+
+
+def _one(nodes: Sequence[exp.Expr]) -> exp.Expr:
+    if len(nodes) != 1:
+        raise UnsupportedError("PIVOT or UNPIVOT of several columns", OTHER_FORM)
+    return nodes[0]
+
+
+def _only(pivot: exp.Expr, *known: str) -> None:
+    """Raises UnsupportedError for parts that are neither known nor sqlglot's names of the outputs."""
+    shown = ("columns", "pivot_column_naming")
+    for name in parts(pivot):
+        if name not in (*known, *shown):
+            raise UnsupportedError(f"PIVOT with {name.replace('_', ' ')}", OTHER_FORM)
