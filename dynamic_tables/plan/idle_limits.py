@@ -1,4 +1,4 @@
-"""LIMIT over the one row of an aggregate without groups: it keeps all there is, so that it is left out."""
+"""LIMIT that keeps all there is, and is left out: LIMIT ALL, and any over the one row of an aggregate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ GENERATORS = (exp.UDTF, exp.Anonymous)
 
 
 def drop_idle_limits(tree: exp.Expr) -> None:
-    """Removes LIMIT, and ORDER BY with it, from each query of a tree that yields at most one row."""
+    """Removes LIMIT ALL, and from each query of a tree that yields at most one row LIMIT and ORDER BY."""
+    for each in list(tree.find_all(exp.Limit)):
+        if isinstance(each.expression, exp.Var) and each.expression.name.upper() == "ALL":
+            each.pop()
     for query in tree.find_all(exp.Select):
         limit, order = query.args.get("limit"), query.args.get("order")
         count = limit.expression if isinstance(limit, exp.Limit) else None

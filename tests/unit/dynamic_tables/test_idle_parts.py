@@ -1,0 +1,30 @@
+"""Parts of a text that do not change what a query means."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.dynamic_tables.reading import read
+
+IDLE = {
+    "SELECT a FROM r LIMIT ALL": "SELECT a FROM r",
+    "SELECT a FROM r ORDER BY a LIMIT all": "SELECT a FROM r",
+    "SELECT a FROM (SELECT a FROM r LIMIT ALL) AS q ORDER BY a LIMIT 2": (
+        "SELECT a FROM (SELECT a FROM r) AS q ORDER BY a LIMIT 2"
+    ),
+    "SELECT COUNT(*) AS n FROM r ORDER BY n LIMIT 3": "SELECT COUNT(*) AS n FROM r",
+    # A hint names aliases, and Spark passes over one that it does not know.
+    "SELECT /*+ BROADCAST(z), NONE(y) */ r.a FROM r JOIN s AS z ON r.a = z.a": (
+        "SELECT r.a FROM r JOIN s AS z ON r.a = z.a"
+    ),
+    "SELECT a FROM (SELECT /*+ COALESCE(1) */ a FROM r) AS q": "SELECT a FROM (SELECT a FROM r) AS q",
+}
+
+
+@pytest.mark.parametrize("text", IDLE)
+def test_a_text_with_an_idle_part_is_read_as_the_text_without_it(text: str) -> None:
+    assert repr(read(text)) == repr(read(IDLE[text]))
+
+
+def test_a_limit_that_cuts_is_no_idle_part() -> None:
+    assert repr(read("SELECT a FROM r ORDER BY a LIMIT 1")) != repr(read("SELECT a FROM r"))
