@@ -124,9 +124,12 @@ def _account(folder: Path, role: str) -> Iterator[Account]:
     """Opens an account, and turns its errors into one line and an exit code."""
     from dynamic_tables.account import Account
     from dynamic_tables.session import open_session
+    from dynamic_tables.session.on_demand import on_demand
 
+    # Status, history, suspend and resume read and write small files alone.
+    session = on_demand(lambda: open_session(app_name="dvs-tables"))
     try:
-        account = Account.open(str(folder), open_session(app_name="dvs-tables"), WallClock(), role=role)
+        account = Account.open(str(folder), session, WallClock(), role=role)
         yield account
     except DynamicTablesError as error:
         click.echo(f"error: {error}", err=True)

@@ -19,6 +19,7 @@ from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING, Type
 from dynamic_tables.schedule.clock import Clock
+from dynamic_tables.session.on_demand import is_waiting, on_demand
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.attached import place_of
 from dynamic_tables.store.base_log import Stamp
@@ -72,7 +73,8 @@ MEANING = {
 class DeltaStore:
     """A `Store` in a folder.
 
-    It works in a copy of the session given, because commit settings stick to a session. `strict_merge`: MERGE
+    It works in a copy of the session given, because commit settings stick to a session; of a session that is
+    opened on demand it makes the copy on demand. `strict_merge`: MERGE
     refuses changes that do not fit the contents. `properties`: Delta properties of every table that it
     creates, such as `delta.checkpointInterval`. One thread at a time may use a store (the account sees to
     it); several stores may be used at once.
@@ -95,12 +97,14 @@ class DeltaStore:
         self.properties = dict(properties or {})
         self.rules = rules
         self.caller = spark
-        self.session = copy_of(spark)
+        path, database = path.rstrip("/"), f"dvs_{uuid.uuid4().hex}"
+        opened = partial(_session_of, spark, path, database)
+        self.session = on_demand(opened) if is_waiting(spark) else opened()
         # An expression is looked at again for each clause and each definition that has it.
         self.type_of_written = lru_cache(maxsize=1024)(partial(type_of, self.session))
         self.workspace = Workspace(self.session)
         self.computing = Computing(workspace=self.workspace)
-        self.folder = Folder(path.rstrip("/"), files_of(path, spark), self.session)
+        self.folder = Folder(path, files_of(path, spark), self.session, database)
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
         self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
         self.ledger = Ledger(self.folder.path, self.folder.files)
@@ -417,6 +421,15 @@ class DeltaStore:
         """Drops the temporary views of relations, but not those of cached snapshots."""
         kept = (*self.versions.cached(), *self.computing.kept())
         self.workspace.release(relations, kept)
+
+
+def _session_of(spark: SparkSession, path: str, database: str) -> SparkSession:
+    """Returns a copy of a session whose current database is a new one. Raises StoreError."""
+    session = copy_of(spark)
+    with store_errors(path):
+        session.sql(f"CREATE DATABASE {database}")
+        session.sql(f"USE {database}")
+    return session
 
 
 def copy_of(spark: SparkSession) -> SparkSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from dynamic_tables.definition import BaseTable, Columns, Definition
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import INT
+from dynamic_tables.session.on_demand import is_waiting
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import (
     ATTACHED,
@@ -63,10 +63,10 @@ class Folder:
     """Tables and views by name, read from their Delta logs as they change.
 
     Sub-folders are ignored if their name starts with a dot or underscore, or if they hold no file, which is
-    what a crash before the first commit leaves.
+    what a crash before the first commit leaves. `database`: the current one of the session, for the names.
     """
 
-    def __init__(self, path: str, files: Files, session: SparkSession) -> None:
+    def __init__(self, path: str, files: Files, session: SparkSession, database: str) -> None:
         self.path = path
         self.files = files
         self.session = session
@@ -75,13 +75,12 @@ class Folder:
         self.looked_at: set[str] = set()
         self._active: dict[str, ActiveFiles] = {}
         self.account_id: Callable[[], str] = str
-        self.database = f"dvs_{uuid.uuid4().hex}"
-        with store_errors(path):
-            session.sql(f"CREATE DATABASE {self.database}")
-            session.sql(f"USE {self.database}")
+        self.database = database
 
     def close(self) -> None:
         """Removes the account's names from Spark's catalog and Delta's cache; no file is touched."""
+        if is_waiting(self.session):
+            return
         with store_errors(self.path):
             for name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")

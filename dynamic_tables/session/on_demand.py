@@ -1,0 +1,33 @@
+"""Sessions that are opened when they are first used: reading logs and journals needs none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class _OnDemand:
+    """Stands for a session; the first use of an attribute opens it."""
+
+    def __init__(self, open_: Callable[[], SparkSession]) -> None:
+        self._open = open_
+        self._session: SparkSession | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._session is None:
+            self._session = self._open()
+        return getattr(self._session, name)
+
+
+def on_demand(open_: Callable[[], SparkSession]) -> SparkSession:
+    """Returns a session that `open_` opens when it is first used. Using it raises what `open_` raises."""
+    return cast("SparkSession", _OnDemand(open_))
+
+
+def is_waiting(session: SparkSession) -> bool:
+    """Tells whether a session is one that `on_demand` returned, and was not used yet."""
+    # A session of another kind has no attribute of this name, and none is asked for.
+    return isinstance(session, _OnDemand) and vars(session)["_session"] is None
