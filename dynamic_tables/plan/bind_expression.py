@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
@@ -14,12 +14,13 @@ from dynamic_tables.plan.aggregate_forms import bound_form, is_form
 from dynamic_tables.plan.aggregates import aggregate_of
 from dynamic_tables.plan.bind_window import bind_window
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit, boolean, text
-from dynamic_tables.plan.functions import CASE, FIELD, GROUPING, IN, STRUCT, case_type
+from dynamic_tables.plan.functions import CASE, GROUPING, IN, STRUCT, case_type
 from dynamic_tables.plan.literals import beside_dates, binary, integer, literal, suffixed
-from dynamic_tables.plan.nested_types import fields_of, struct_type
+from dynamic_tables.plan.nested_types import struct_type
 from dynamic_tables.plan.parse import function_name, parts
 from dynamic_tables.plan.passed import TypeOf, passed
 from dynamic_tables.plan.refusals import not_admitted
+from dynamic_tables.plan.struct_fields import field_of
 from dynamic_tables.plan.typed import aggregate, call, cast, to_type
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, TINYINT, Type, common, common_of
 
@@ -358,31 +359,10 @@ def _column(binder: ExpressionBinder, node: exp.Expr) -> Expr:
         return binder.resolve(node)
     except DefinitionError as error:
         for count in (2, 1):
-            found = _field(binder, node.parts[:count], node.parts[count:])
+            found = field_of(binder.resolve, node.parts[:count], node.parts[count:])
             if found is not None:
                 return found
         raise error from None
-
-
-def _field(binder: ExpressionBinder, column: Sequence[exp.Expr], names: Sequence[exp.Expr]) -> Expr | None:
-    """Returns a field of a column by the names of structs inside one another; None if there is none."""
-    if not names:
-        return None
-    *qualifier, name = (part.copy() for part in column)
-    try:
-        found = binder.resolve(exp.Column(this=name, table=qualifier[0] if qualifier else None))
-    except DefinitionError:
-        return None
-    for each in names:
-        fields = [
-            (field, type_)
-            for field, type_ in fields_of(found.type) or ()
-            if field.lower() == each.name.lower()
-        ]
-        if len(fields) != 1:
-            return None
-        found = Fn(FIELD, (found, text(fields[0][0])), fields[0][1])
-    return found
 
 
 def _struct(binder: ExpressionBinder, node: exp.Expr) -> Expr:

@@ -16,6 +16,7 @@ from dynamic_tables.plan.nodes import Aggregate, Filter, Plan, Project
 from dynamic_tables.plan.output_names import own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
+from dynamic_tables.plan.struct_fields import fields_shown
 from dynamic_tables.plan.typed import predicate
 from dynamic_tables.plan.types import BOOLEAN
 from dynamic_tables.plan.windowed import has_window, with_windows
@@ -123,7 +124,8 @@ def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
             case exp.Star():
                 items.extend(without_excepted(item, scope.star(None)))
             case exp.Column(this=exp.Star()):
-                items.extend(without_excepted(item.this, scope.star(item.table)))
+                shown = fields_shown(scope, item)
+                items.extend(shown or without_excepted(item.this, scope.star(item.table)))
             case exp.Alias():
                 items.append((item.alias, binder.bind(item.this)))
             case _:

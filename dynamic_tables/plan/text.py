@@ -135,7 +135,7 @@ def names_column(text: str, name: str) -> bool:
 def _all_names(text: str) -> frozenset[str] | None:
     """Returns every name in a text, in lower case; None: it also reads columns that it does not name."""
     tree = parse_query(text)
-    if _joins_naturally(tree) or _shows_all(tree):
+    if _compares_all(tree) or _shows_all(tree):
         return None
     return frozenset(identifier.name.lower() for identifier in tree.find_all(exp.Identifier))
 
@@ -148,15 +148,17 @@ def depends_on_all_columns(text: str) -> bool:
     stand below others by position.
     """
     tree = parse_query(text)
-    if _joins_naturally(tree) or any(not each.args.get("unpivot") for each in tree.find_all(exp.Pivot)):
+    if _compares_all(tree):
         return True
     by_rows = tree.find(exp.SetOperation, exp.Distinct) is not None
     by_all = any(group.args.get("all") for group in tree.find_all(exp.Group))
     return _shows_all(tree) and (by_rows or by_all)
 
 
-def _joins_naturally(tree: exp.Expr) -> bool:
-    return any(join.args.get("method") for join in tree.find_all(exp.Join))
+def _compares_all(tree: exp.Expr) -> bool:
+    """Tells whether rows are matched or grouped by columns that are not named."""
+    pivots = (not pivot.args.get("unpivot") for pivot in tree.find_all(exp.Pivot))
+    return any(pivots) or any(join.args.get("method") for join in tree.find_all(exp.Join))
 
 
 def _shows_all(tree: exp.Expr) -> bool:

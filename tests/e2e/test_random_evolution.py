@@ -36,6 +36,12 @@ QUERIES: Mapping[str, str] = {
     "seen": "SELECT k, COUNT(*) AS n FROM v GROUP BY k",
     "over": "SELECT n, COUNT(*) AS m FROM sums GROUP BY n",
     "whole": "SELECT DISTINCT * FROM s",
+    # Columns that come may take over what these names mean, or become keys.
+    "named": "SELECT k, a + 1 AS b, b * 2 AS c FROM r",
+    "grouped": "SELECT k + 1 AS c, COUNT(a) AS n FROM r GROUP BY c",
+    "inner": "SELECT k FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.k = r.k AND s.b > a)",
+    "natural": "SELECT k, b FROM r NATURAL JOIN s",
+    "pivot": "SELECT x, y FROM r PIVOT (COUNT(*) FOR t IN ('x', 'y'))",
 }
 VIEWS = (
     "SELECT k, b FROM s",
@@ -176,6 +182,16 @@ class Story:
         column = self.draw.choice(self.columns(name))[0]
         self.sql(f"ALTER TABLE {{{name}}} RENAME COLUMN {column} TO {self.draw.choice('abcdkt')}")
 
+    def swap_columns(self, name: str) -> None:
+        first, second = self.draw.sample(self.columns(name), 2)
+        for old, new in ((first[0], "old"), (second[0], first[0]), ("old", second[0])):
+            self.sql(f"ALTER TABLE {{{name}}} RENAME COLUMN {old} TO {new}")
+
+    def add_column_again(self, name: str) -> None:
+        column, type_ = self.draw.choice(self.columns(name))
+        self.sql(f"ALTER TABLE {{{name}}} DROP COLUMN {column}")
+        self.sql(f"ALTER TABLE {{{name}}} ADD COLUMNS ({column} {type_})")
+
     def move_column(self, name: str) -> None:
         self.sql(f"ALTER TABLE {{{name}}} ALTER COLUMN {self.draw.choice(self.columns(name))[0]} FIRST")
 
@@ -187,16 +203,18 @@ class Story:
         self.sql(f"ALTER TABLE {{{name}}} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
 
     def replace_table(self, name: str) -> None:
-        columns = self.draw.choice(
-            ("k INT, a INT, b INT", "k INT, a BIGINT, b STRING, t STRING", "a INT, k INT, b INT, t STRING")
-        )
-        self.create(name, columns, again="OR REPLACE ")
+        self.create(name, self.draw.choice(OTHER_COLUMNS), again="OR REPLACE ")
         self.insert(name)
 
     def replace_view(self, name: str) -> None:
         text = self.draw.choice(VIEWS)
         self.told.append(f"v = {text}")
         self.account.create_view("v", text, or_replace=True)
+
+    def attach_again(self, name: str) -> None:
+        self.told.append(f"{name} is detached and attached again")
+        self.account.drop(name, even_if_read=True)
+        self.account.attach(name, self.place(name))
 
     def drop_and_undrop(self, name: str) -> None:
         self.told.append("sums is dropped and comes back")
@@ -252,12 +270,15 @@ EVENTS: tuple[Callable[[Story, str], None], ...] = (
     *[Story.add_column] * 3,
     *[Story.drop_column] * 2,
     *[Story.rename_column] * 3,
+    *[Story.swap_columns] * 2,
+    Story.add_column_again,
     Story.move_column,
     *[Story.widen_column] * 2,
     Story.map_columns,
     Story.replace_table,
     *[Story.replace_view] * 2,
     Story.drop_and_undrop,
+    Story.attach_again,
 )
 
 

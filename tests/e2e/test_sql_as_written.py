@@ -52,6 +52,7 @@ def test_values_of_every_type_pass_through(account: Account) -> None:
         "all_of_it": "SELECT k, at, i, x, b, l, s FROM r WHERE k <> 1",
         "joined": "SELECT p.at, q.s, p.k FROM r AS p JOIN r AS q ON p.at = q.at AND p.k = q.k",
         "grouped": "SELECT at, COUNT(s) AS n, MAX(at) AS m FROM r GROUP BY at",
+        "fields": "SELECT k, s.*, r.s.t AS u FROM r",
     }
     for name, text in texts.items():
         assert account.create_dynamic_table(name, text, refresh_mode=RefreshMode.INCREMENTAL).incremental
