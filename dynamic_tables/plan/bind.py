@@ -280,7 +280,8 @@ class QueryBinder:
         semi = (node.kind or "").upper() if (node.side or "").upper() in ("", "LEFT") else ""
         kind = JoinKind.INNER if semi in ("SEMI", "ANTI") else join_kind(node)
         right, right_scope = self.source(node.this, ctes)
-        aliases = [alias for alias, _ in scope.relations + right_scope.relations]
+        # A sub-select may have no alias: then no qualified name reaches its columns.
+        aliases = [alias for alias, _ in scope.relations + right_scope.relations if alias]
         if len(set(aliases)) != len(aliases) and semi in ("SEMI", "ANTI"):
             raise UnsupportedError(f"{semi} JOIN of two relations with one alias", "give each its own")
         if len(set(aliases)) != len(aliases):

@@ -17,6 +17,9 @@ IDLE = {
     "SELECT /*+ BROADCAST(z), NONE(y) */ r.a FROM r JOIN s AS z ON r.a = z.a": (
         "SELECT r.a FROM r JOIN s AS z ON r.a = z.a"
     ),
+    "SELECT a, c FROM (SELECT a FROM r) JOIN (SELECT c FROM s) ON a > 1": (
+        "SELECT a, c FROM (SELECT a FROM r) AS p JOIN (SELECT c FROM s) AS q ON a > 1"
+    ),
     "SELECT a FROM (SELECT /*+ COALESCE(1) */ a FROM r) AS q": "SELECT a FROM (SELECT a FROM r) AS q",
 }
 
