@@ -6,7 +6,7 @@ few that it does not. What a text means is what Spark's grammar (SqlBaseParser.g
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -154,7 +154,8 @@ class _Writer:
         text += f"{self.style.gap()}{words('LIMIT')} {limited.count}"
         return text + (f" {words('OFFSET')} {limited.offset}" if limited.offset else "")
 
-    def select(self, select: ir.Select) -> str:
+    def without_memberships(self, select: ir.Select) -> tuple[ir.Select, list[ir.Join], bool]:
+        """Returns a block without joins that are written as conditions, the joins, and whether HAVING has them."""
         joins: list[ir.Join] = []
         while isinstance(select.source, ir.Join) and select.source.kind in ir.MEMBERSHIP:
             if isinstance(select.source.right, ir.Join | ir.Exploded) or not self.style.chance(75):
@@ -162,8 +163,10 @@ class _Writer:
             joins.append(select.source)
             select = replace(select, source=select.source.left)
         merged = with_groups(select, joins) if joins and self.style.chance(60) else None
-        if merged is not None:
-            select, joins = merged
+        return (select, joins, False) if merged is None else (*merged, True)
+
+    def select(self, select: ir.Select) -> str:
+        select, joins, merged = self.without_memberships(select)
         conditions = [membership(self, join) for join in joins]
         select, values = (select, {}) if joins else self.values(select)
         # Without a qualifier a name of two relations would be ambiguous.
@@ -198,25 +201,27 @@ class _Writer:
             parts.append(f"{self.style.words('GROUP BY')} {sets}")
         elif select.group_by:
             parts.append(f"{self.style.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
-        # In HAVING a name without a qualifier may stand for an output.
-        having = Clause(self.style, False, {**known, **self.aliased(select)})
-        kept = self.conditions(having, select.having, conditions if merged else [])
-        if kept:
-            parts.append(f"{self.style.words('HAVING')} {kept}")
-        if windows:
-            # Spark reads a name of WINDOW in QUALIFY as an output, too.
-            parts.append(
-                window_clause(
-                    Clause(self.style, bare and select.qualify is None, known), windows, ir.windows_of(select)
-                )
-            )
-        if select.qualify is not None:
-            qualify = Clause(self.style, False, {**known, **self.aliased(select)}, windows)
-            parts.append(f"{self.style.words('QUALIFY')} {qualify.text(select.qualify)}")
+        parts += self.after_groups(select, clause, conditions if merged else [])
         text = parts[0]
         for part in parts[1:]:
             text += self.style.gap() + part
         return text
+
+    def after_groups(self, select: ir.Select, clause: Clause, conditions: list[str]) -> Iterator[str]:
+        """Yields HAVING, which has the conditions that are written already, WINDOW and QUALIFY, if there."""
+        # In HAVING a name without a qualifier may stand for an output.
+        having = Clause(self.style, False, {**clause.known, **self.aliased(select)})
+        kept = self.conditions(having, select.having, conditions)
+        if kept:
+            yield f"{self.style.words('HAVING')} {kept}"
+        if clause.windows:
+            # Spark reads a name of WINDOW in QUALIFY as an output, too.
+            bare = clause.bare and select.qualify is None
+            named = Clause(self.style, bare, clause.known)
+            yield window_clause(named, clause.windows, ir.windows_of(select))
+        if select.qualify is not None:
+            qualify = replace(having, known={**clause.known, **self.aliased(select)}, windows=clause.windows)
+            yield f"{self.style.words('QUALIFY')} {qualify.text(select.qualify)}"
 
     def conditions(self, clause: Clause, own: ir.Expr | None, others: list[str]) -> str:
         """Returns a condition and others that are written already, joined by AND; nothing for none."""
