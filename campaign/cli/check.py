@@ -14,7 +14,7 @@ import click
 
 from campaign.cli.history_files import histories
 from campaign.cli.smallest import SUFFIXES, require_suffix, write_smallest
-from campaign.cli.wanted import wanted_of
+from campaign.cli.wanted import Wanted, wanted_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -22,7 +22,7 @@ from dvs_model.analysis import STEPS
 from dvs_model.check import Checked
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
-from dvs_model.formats.reader import Item, Refused
+from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
@@ -227,21 +227,11 @@ def command(
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
     for source, item in uncollected(histories(files, format_, workload)):
-        if isinstance(item, Refused):
-            where = "" if item.error.line is None else f":{item.error.line}:{item.error.column}"
-            message = f"{source}{where}: {item.error.fact}"
-            reports.refused.append(message)
-            click.echo(f"error: {message}", err=True)
+        judged = _judged(wanted, reports, source, item)
+        if judged is None:
             continue
-        try:
-            item = wanted.begun(item)
-            checked = wanted.judged(item)
-        except HistoryError as error:
-            message = f"{source}: {error.fact}"
-            reports.refused.append(message)
-            click.echo(f"error: {message}", err=True)
-            continue
-        KEPT[:] = item, checked
+        item, checked = judged
+        KEPT[:] = judged
         if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
             smallest_out = None
         printed = sum(reports.counts.values())
@@ -259,6 +249,26 @@ def command(
         click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
     reports.write()
     return reports.code
+
+
+def _judged(
+    wanted: Wanted, reports: Reports, source: str, item: Item
+) -> tuple[Parsed | Viewed, Checked] | None:
+    """Returns a history, completed by the options, and its verdicts; None, told, if it cannot be judged."""
+    where = ""
+    if isinstance(item, Refused):
+        error = item.error
+        where = "" if error.line is None else f":{error.line}:{error.column}"
+    else:
+        try:
+            begun = wanted.begun(item)
+            return begun, wanted.judged(begun)
+        except HistoryError as raised:
+            error = raised
+    message = f"{source}{where}: {error.fact}"
+    reports.refused.append(message)
+    click.echo(f"error: {message}", err=True)
+    return None
 
 
 def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
