@@ -150,7 +150,7 @@ def _selected(query: exp.Select, key: exp.Expr) -> int | None:
     def is_key(item: exp.Expr) -> bool:
         # A name without its table is that of one column of all tables of FROM.
         plain = isinstance(item, exp.Column) and not item.table
-        return item.name.lower() == key.name.lower() if plain else item == key
+        return item.name.lower() == key.name.lower() if plain else _is_same_name(item, key)
 
     return next((number for number, item in enumerate(items, start=1) if is_key(item)), None)
 
@@ -214,10 +214,19 @@ def _ensure_of_listed_keys(query: exp.Select, key: exp.Expr) -> None:
 
 
 def _is_one_column(part: exp.Expr, other: exp.Expr) -> bool:
-    """Tells whether two names are of one column: one of them lacks the table, and no name is ambiguous."""
+    """Tells whether two names are of one column: alike, or one without the table; no name is ambiguous."""
     if not isinstance(part, exp.Column) or not isinstance(other, exp.Column):
         return False
-    return part.name.lower() == other.name.lower() and not (part.table and other.table)
+    same = part.name.lower() == other.name.lower() and not (part.table and other.table)
+    return same or _is_same_name(part, other)
+
+
+def _is_same_name(part: exp.Expr, other: exp.Expr) -> bool:
+    """Tells whether two expressions are one name, in any case, with quotes or without."""
+    if not isinstance(part, exp.Column) or not isinstance(other, exp.Column):
+        return False
+    names, others = ([each.name.lower() for each in column.parts] for column in (part, other))
+    return names == others
 
 
 def _merges_columns(query: exp.Select) -> bool:

@@ -12,7 +12,7 @@ from generators.domains import TableSketch
 from generators.expressions import Term, call, comparable, constant, literal
 from generators.intents.shapes import define, define_over, on_keys, reading
 from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
-from workload.query import Aggregate, AggregateFunction, Derived, JoinKind
+from workload.query import Aggregate, AggregateFunction, Derived, JoinKind, Literal
 from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, TINYINT
 
 COUNT = Term(COUNT_STAR, 5)
@@ -142,12 +142,34 @@ def below_two(source: FromClause) -> Term:
 
 
 def sum_of_case(b: ScenarioBuilder, table: TableSketch) -> str:
-    """SUM(CASE WHEN k < 2 THEN k ELSE ..), by another column than k."""
+    """SUM(CASE WHEN k < 2 THEN k ELSE ..), by another column; or an aggregate for each of some keys."""
     source = reading(b, table.name)
+    if b.choices.chance(40):
+        return pivoted(b, source)
     case = call("case", INT, below_two(source), source.scope[0], literal(b.choices, INT))
     sum_ = Term(Aggregate(AggregateFunction.SUM, case.expr, False, BIGINT), 10)
     group = b.choices.pick([term for term in source.scope[1:] if term.key] or source.scope[:1])
     return define(b, select(source, [group, sum_], group_by=[group]))
+
+
+def pivoted(b: ScenarioBuilder, source: FromClause) -> str:
+    """An aggregate of a column for two or three keys, by another column: what people write as PIVOT."""
+    key, *others = source.scope
+    groups = [term for term in comparable(others) if term.key]
+    group = b.choices.pick(groups) if groups else None
+    value = b.choices.pick([term for term in comparable(source.scope) if term is not group])
+    summed = summed_type(value, 5) if b.choices.chance(60) else None
+    terms = [] if group is None else [group]
+    for number in b.choices.subset((0, 1, 2, 3), 2, 3):
+        same = call("eq", BOOLEAN, key, constant(number, INT))
+        none = Term(Literal(None, value.type), value.digits)
+        case = call("case", value.type, same, value, none, digits=value.digits)
+        if summed is None:
+            terms.append(extremum(AggregateFunction.MAX, case))
+        else:
+            sum_ = Aggregate(AggregateFunction.SUM, case.expr, False, summed)
+            terms.append(Term(sum_, value.digits + 5, key=False))
+    return define(b, select(source, terms, group_by=terms[:1] if group is not None else ()))
 
 
 def counted_over_groups(b: ScenarioBuilder, table: TableSketch) -> str:

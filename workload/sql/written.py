@@ -21,6 +21,7 @@ from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_items import named_later
 from workload.sql.written_lists import lists_of_rows
 from workload.sql.written_order import idle_order, own_expressions, sorted_by
+from workload.sql.written_pivot import pivot_of, written_pivot
 from workload.sql.written_sets import grouping_id, written_sets
 from workload.sql.written_star import all_columns
 from workload.sql.written_style import Style
@@ -50,7 +51,7 @@ def written_query(query: ir.Query, style: int, names: Names) -> str:
 
     `names`: the columns of every relation that the query reads.
     """
-    return _Writer(Style.of(style), names).whole(query)
+    return Writer(Style.of(style), names).whole(query)
 
 
 def names_of(scenario: Scenario) -> Names:
@@ -74,7 +75,7 @@ def _outputs(query: ir.Query) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Writer:
+class Writer:
     """Writes one query in a style. `names`: the columns of the relations that it may read."""
 
     style: Style
@@ -118,7 +119,7 @@ class _Writer:
                 for cte in ctes:
                     names = self.listed(cte.query)
                     written.append(f"{self.style.name(cte.name)}{names} {as_} ({writer.alone(cte.query)})")
-                    writer = _Writer(self.style, {**writer.names, cte.name: _outputs(cte.query)})
+                    writer = Writer(self.style, {**writer.names, cte.name: _outputs(cte.query)})
                 with_ = f"{self.style.words('WITH')} {', '.join(written)}"
                 return f"{with_}{self.style.gap()}{writer.query(body)}"
             case _:
@@ -166,6 +167,9 @@ class _Writer:
         return (select, joins, False) if merged is None else (*merged, True)
 
     def select(self, select: ir.Select) -> str:
+        pivot = pivot_of(select)
+        if pivot is not None and self.style.chance(70):
+            return written_pivot(self, select, pivot)
         select, joins, merged = self.without_memberships(select)
         conditions = [membership(self, join) for join in joins]
         select, values = (select, {}) if joins else self.values(select)

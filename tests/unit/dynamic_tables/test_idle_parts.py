@@ -29,5 +29,20 @@ def test_a_text_with_an_idle_part_is_read_as_the_text_without_it(text: str) -> N
     assert repr(read(text)) == repr(read(IDLE[text]))
 
 
+SPELLED = {
+    "SELECT r.`a` AS c, COUNT(*) AS n FROM r GROUP BY ALL ORDER BY n, R.A LIMIT 1": (
+        "SELECT r.a AS c, COUNT(*) AS n FROM r GROUP BY ALL ORDER BY n, c LIMIT 1"
+    ),
+    "SELECT DISTINCT r.`a` AS c FROM r ORDER BY R.A DESC LIMIT 1": (
+        "SELECT DISTINCT r.a AS c FROM r ORDER BY c DESC LIMIT 1"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", SPELLED)
+def test_a_key_of_order_by_may_be_spelled_in_another_way(text: str) -> None:
+    assert [n for n, _ in read(text).schema] == [n for n, _ in read(SPELLED[text]).schema]
+
+
 def test_a_limit_that_cuts_is_no_idle_part() -> None:
     assert repr(read("SELECT a FROM r ORDER BY a LIMIT 1")) != repr(read("SELECT a FROM r"))

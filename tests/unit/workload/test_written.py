@@ -16,6 +16,7 @@ from workload.query import (
     Grouping,
     JoinKind,
     Limited,
+    Literal,
     Query,
     SortKey,
 )
@@ -230,3 +231,26 @@ def test_an_item_may_name_the_output_of_an_earlier_one() -> None:
     assert not re.search(r"\(b\)", texts(select({"b": more, "c": over}, named("r")), NAMES))
     grouped = select({"b": r["k"], "c": call("add", r["k"], sum_)}, named("r"), group_by=[r["k"]])
     assert " b, b + " not in texts(grouped, NAMES)
+
+
+def pivoted(*numbers: int, function: str = "SUM", group: Expr = r["a"]) -> Query:
+    """SUM of `b` of the table `s`, by `a` of `r`, for each value of `k`."""
+    source = join(JoinKind.CROSS, named("r"), named("s"))
+    items: dict[str, Expr] = {"g": group}
+    for number in numbers:
+        case = call("case", call("eq", r["k"], number), s["b"], Literal(None, INT))
+        items[f"x{len(items)}"] = agg(function, case)
+    return select(items, source, group_by=[group])
+
+
+def test_aggregates_for_values_of_one_column_may_be_a_pivot() -> None:
+    written = texts(pivoted(1, 2), NAMES).replace("`", "")
+    assert re.search(r"pivot \(sum\(v\) for p in \(1 as x1, 2 as x2\)\)", written)
+    # Also without PIVOT.
+    assert "filter (where" in written
+
+
+def test_what_pivot_would_not_say_is_not_written_so() -> None:
+    # A value stands twice, COUNT of no rows is 0, and the groups are by the column itself.
+    for query in (pivoted(1, 1), pivoted(1, 2, function="COUNT"), pivoted(1, 2, group=r["k"])):
+        assert "pivot" not in texts(query, NAMES)
