@@ -105,7 +105,7 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
         if name in movable
     )
     listed = (
-        f"columns: {source.name} {', '.join(name for name, _ in source.columns)}"
+        f"columns: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
         for source in stored
         if any(map(depends_on_all_columns, texts))
     )

@@ -23,6 +23,8 @@ from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.schedule.lag import SECOND
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from dynamic_tables.account import Account
     from dynamic_tables.operations.runner import Told
 
@@ -54,7 +56,8 @@ def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
     from dynamic_tables.operations.runner import Runner
 
     stop = Event()
-    with _stopping(stop, seconds), _account(folder, role) as account:
+    # The session is opened first: pyspark sets a handler of its own for Ctrl-C.
+    with _account(folder, role, computes=True) as account, _stopping(stop, seconds):
         failed = 0
 
         def observe(told: Told) -> None:
@@ -103,32 +106,43 @@ def history(folder: Path, table: str | None, role: str, as_json: bool, limit: in
     click.echo(json.dumps(rows, default=str, indent=2) if as_json else history_text(rows), nl=as_json)
 
 
-def _verb(name: str, does: Callable[[Account, str], object], text: str) -> None:
+def _verb(name: str, does: Callable[[Account, str], object], text: str, *, computes: bool = False) -> None:
     @command.command(name, help=text)
     @FOLDER
     @click.argument("table")
     @ROLE
     def act(folder: Path, table: str, role: str) -> None:
-        with _account(folder, role) as account:
+        with _account(folder, role, computes=computes) as account:
             does(account, table)
         click.echo(f"{table}: {name} done")
 
 
-_verb("refresh", lambda account, table: account.refresh(table), "Refreshes a table and what it reads now.")
+_verb(
+    "refresh",
+    lambda account, table: account.refresh(table),
+    "Refreshes a table and what it reads now.",
+    computes=True,
+)
 _verb("suspend", lambda account, table: account.suspend(table), "Takes a table out of its schedule.")
 _verb("resume", lambda account, table: account.resume(table), "Puts a table back into its schedule.")
 
 
 @contextmanager
-def _account(folder: Path, role: str) -> Iterator[Account]:
-    """Opens an account, and turns its errors into one line and an exit code."""
+def _account(folder: Path, role: str, *, computes: bool = False) -> Iterator[Account]:
+    """Opens an account, and turns its errors into one line and an exit code.
+
+    `computes`: the session is opened now. Otherwise it is on demand: status, history, suspend and resume read
+    and write small files alone.
+    """
     from dynamic_tables.account import Account
     from dynamic_tables.session import open_session
     from dynamic_tables.session.on_demand import on_demand
 
-    # Status, history, suspend and resume read and write small files alone.
-    session = on_demand(lambda: open_session(app_name="dvs-tables"))
+    def opened() -> SparkSession:
+        return open_session(app_name="dvs-tables")
+
     try:
+        session = opened() if computes else on_demand(opened)
         account = Account.open(str(folder), session, WallClock(), role=role)
         yield account
     except DynamicTablesError as error:

@@ -7,8 +7,8 @@ from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
-from dynamic_tables.plan.functions import CASE, SORTED_ENTRIES
-from dynamic_tables.plan.nested_types import pair_of, pairs_type
+from dynamic_tables.plan.functions import CASE, MAP_ENTRIES, MAP_FROM_ENTRIES
+from dynamic_tables.plan.nested_types import has_comparable_pairs, pair_of, pairs_type
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -69,11 +69,24 @@ def capture(source: str, schema: Columns) -> Plan:
 
 
 def comparable(column: Col) -> Expr:
-    """Returns what is compared instead of a column: of a MAP its pairs, for Spark compares no maps."""
+    """Returns what is compared instead of a column: of a MAP its pairs, for Spark compares no maps.
+
+    Their order counts, as `map_keys` shows it.
+    """
     pair = pair_of(column.type)
-    if pair is None:
+    if pair is None or not has_comparable_pairs(column.type):
         return column
-    return Fn(SORTED_ENTRIES, (column,), pairs_type(pair))
+    return Fn(MAP_ENTRIES, (column,), pairs_type(pair))
+
+
+def _from_comparable(column: Col) -> Expr:
+    """Returns a column from what was compared instead of it."""
+    compared = comparable(column)
+    return (
+        column
+        if compared is column
+        else Fn(MAP_FROM_ENTRIES, (Col(column.name, compared.type),), column.type)
+    )
 
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
@@ -90,7 +103,8 @@ def consolidate(changes: Plan) -> Plan:
     A correct change set nets to at most one row per `$ROW_ID` and `$ACTION` (DVS paper, section 5.5).
     """
     weight: Expr = Fn(CASE, (boolean("=", ACT, text(INSERT)), Lit(1, BIGINT), Lit(-1, BIGINT)), BIGINT)
-    keys: tuple[tuple[str, Expr], ...] = tuple((c.name, c) for c in columns(changes) if c.name != ACTION)
+    # Grouping by a map would put its pairs into another order.
+    keys = tuple((c.name, comparable(c)) for c in columns(changes) if c.name != ACTION)
     net = Col("$NET", BIGINT)
     zero = Lit(0, BIGINT)
     summed = Aggregate(changes, keys, ((net.name, Agg("SUM", weight, False, BIGINT)),))
@@ -100,4 +114,5 @@ def consolidate(changes: Plan) -> Plan:
     copies = Values((copy,), ((1,), (2,)))
     repeated = Join(JoinKind.INNER, surviving, copies, boolean("<=", copy, Fn("abs", (net,), BIGINT)))
     action: Expr = Fn(CASE, (boolean(">", net, zero), text(INSERT), text(DELETE)), ACT.type)
-    return Project(repeated, tuple((c.name, action if c.name == ACTION else c) for c in columns(changes)))
+    outputs = ((c.name, action if c.name == ACTION else _from_comparable(c)) for c in columns(changes))
+    return Project(repeated, tuple(outputs))

@@ -159,10 +159,10 @@ STRUCT = "struct"
 """A STRUCT of fields: the arguments are the name and the value of each, by turns."""
 
 MAP_ENTRIES = "map_entries"
-"""The pairs of a MAP as an array of structs: only the engine uses it, for `explode` of a map."""
+"""The pairs of a MAP as an array of structs: only the engine uses it, for `explode`, and to compare maps."""
 
-SORTED_ENTRIES = "sorted_entries"
-"""The pairs of a MAP in the order of their keys, which are compared instead of the map."""
+MAP_FROM_ENTRIES = "map_from_entries"
+"""The MAP of pairs, in their order."""
 
 FAIL = "raise_error"
 """Fails with a message, as a scalar subquery of several rows does."""
@@ -170,9 +170,7 @@ FAIL = "raise_error"
 INTERNAL: Mapping[str, Function] = {
     FIELD: Function(lambda types: None, "{0}[{1}]"),
     MAP_ENTRIES: Function(lambda types: None, "map_entries({0})"),
-    SORTED_ENTRIES: Function(
-        lambda types: None, "array_sort(map_entries({0}))", "list_sort(map_entries({0}))"
-    ),
+    MAP_FROM_ENTRIES: Function(lambda types: None, "map_from_entries({0})"),
     FAIL: Function(lambda types: None, "raise_error({0})", "error({0})"),
 }
 """Functions of the plan that no query calls by these names; their type is told where they are made."""

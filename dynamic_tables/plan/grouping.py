@@ -125,6 +125,11 @@ def _items(names: Names, node: exp.Select, scope: Scope) -> NamedItems:
                 items.extend(without_excepted(item, scope.star(None)))
             case exp.Column(this=exp.Star()):
                 shown = fields_shown(scope, item)
+                if shown and any(node.args.get(name) for name in ("having", "qualify")):
+                    # The names in these clauses are looked up among outputs without them.
+                    raise UnsupportedError(
+                        "fields of a struct as s.* beside HAVING or QUALIFY", "list the fields"
+                    )
                 items.extend(shown or without_excepted(item.this, scope.star(item.table)))
             case exp.Alias():
                 items.append((item.alias, binder.bind(item.this)))

@@ -16,6 +16,7 @@ from dynamic_tables.plan.order_over_outputs import ensure_over_outputs, has_outp
 from dynamic_tables.plan.output_names import output_names, own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs
+from dynamic_tables.plan.struct_fields import may_show_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,9 @@ def cut_of(node: exp.Expr) -> Cut:
     inner = node.copy()
     for name in ("order", "limit", "offset"):
         inner.set(name, None)
+    if isinstance(inner, exp.Select) and may_show_fields(inner):
+        # Spark finds the fields as outputs, which come before columns of their names.
+        raise UnsupportedError("fields of a struct as s.* beside ORDER BY with LIMIT", "list the fields")
     hidden: list[exp.Expr] = []
     places = [_place(inner, ordered, hidden) for ordered in order.expressions]
     if hidden and has_outputs_only(inner):

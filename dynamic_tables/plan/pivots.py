@@ -14,7 +14,7 @@ from sqlglot import exp
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.exploding import inlined
-from dynamic_tables.plan.expressions import Col, Expr, Fn, text
+from dynamic_tables.plan.expressions import Col, Fn, text
 from dynamic_tables.plan.functions import STRUCT
 from dynamic_tables.plan.grouping import bind_items
 from dynamic_tables.plan.nested_types import struct_type
@@ -22,10 +22,14 @@ from dynamic_tables.plan.nodes import Filter, Plan
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Names, Outputs, Scope, listed
 from dynamic_tables.plan.typed import call, cast
-from dynamic_tables.plan.types import STRING, common_of
+from dynamic_tables.plan.types import INTEGRAL, NUMERIC, STRING, Kind, Type, common_of
 
 NULL_OF_NO_ROWS = (exp.Sum, exp.Min, exp.Max, exp.Avg)
-"""Aggregates that are NULL where there are no rows, as every output of PIVOT is there."""
+"""Aggregates that are NULL where there are no rows, whatever their type is."""
+
+KEPT_APART = NUMERIC | {Kind.BOOLEAN}
+"""If all aggregates are of these types, Spark groups by the values too, and what has no rows is NULL. With
+any other type it filters the rows of each group, so that a COUNT of no rows is 0."""
 
 ADDED = "$pivoted"
 """The alias of the columns that PIVOT or UNPIVOT adds, where it has none: no user writes it."""
@@ -82,6 +86,8 @@ def _unpivoted(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
         for each, (column, alias) in zip(values, columns, strict=True)
     ]
     plan, added = inlined(names, plan, call("array", *rows), fields)
+    if any(map(names.is_float_aggregate, values)):
+        names.float_aggregates.add(added[1][1].name)
     if not pivot.args.get("include_nulls"):
         plan = Filter(plan, call("not", call("is null", added[1][1])))
     return plan, tuple(each for each in scope.visible if each[1] not in values), added
@@ -96,14 +102,19 @@ def _grouped(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
     read = {column.name.lower() for part in pivot.expressions for column in part.find_all(exp.Column)}
     read.add(list_.this.name.lower())
     keys = [exp.column(name, quoted=True) for name, _ in scope.visible if name.lower() not in read]
-    tested = ExpressionBinder(scope.resolve, type_of=names.type_of).bind(list_.this)
-    values = [_named(each)[0].sql() for each in list_.expressions]
+    tested = ExpressionBinder(scope.resolve, type_of=names.type_of).bind(list_.this).type
+    values = [_value(tested, _named(each)[0]) for each in list_.expressions]
     if len({*values}) < len(values):
         raise UnsupportedError("PIVOT with a value that stands twice", "Spark fails on it")
+    binder = ExpressionBinder(scope.resolve, aggregates=True, type_of=names.type_of)
+    aggregates = _aggregates(pivot.expressions)
+    apart = all(binder.bind(aggregate).type.kind in KEPT_APART for aggregate, _ in aggregates)
     items = [
-        exp.alias_(_over(condition, aggregate), name if label is None else f"{name}_{label}", quoted=True)
-        for condition, name in (_tested(list_.this, tested, each) for each in list_.expressions)
-        for aggregate, label in _aggregates(pivot.expressions)
+        exp.alias_(
+            _over(condition, aggregate, apart), name if label is None else f"{name}_{label}", quoted=True
+        )
+        for condition, name in (_tested(list_.this, each) for each in list_.expressions)
+        for aggregate, label in aggregates
     ]
     node = exp.select(*(key.copy() for key in keys), *items)
     node.set("group", exp.Group(expressions=keys) if keys else None)
@@ -120,26 +131,40 @@ def _aggregates(nodes: Sequence[exp.Expr]) -> Sequence[tuple[exp.Expr, str | Non
     return [(aggregate, label if len(listed_) > 1 else None) for aggregate, label in listed_]
 
 
-def _over(condition: exp.Expr, aggregate: exp.Expr) -> exp.Expr:
-    """Returns an aggregate over the rows that meet a condition, NULL where there are none."""
+def _over(condition: exp.Expr, aggregate: exp.Expr, apart: bool) -> exp.Expr:
+    """Returns an aggregate over the rows that meet a condition; with `apart`, NULL where there are none."""
     filtered = exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition.copy()))
-    if isinstance(aggregate, NULL_OF_NO_ROWS):
+    if not apart or isinstance(aggregate, NULL_OF_NO_ROWS):
         return filtered
     rows = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=condition.copy()))
     return exp.Case(ifs=[exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=filtered)])
 
 
-def _tested(column: exp.Expr, bound: Expr, value: exp.Expr) -> tuple[exp.Expr, str]:
+def _tested(column: exp.Expr, node: exp.Expr) -> tuple[exp.Expr, str]:
     """Returns the condition that a row is one of a value, and what Spark calls its outputs after."""
-    value, alias = _named(value)
-    literal = value.this if isinstance(value, exp.Neg) else value
+    value, alias = _named(node)
     if isinstance(value, exp.Null):
         return exp.Is(this=column.copy(), expression=exp.Null()), alias or "null"
-    if not isinstance(literal, exp.Literal | exp.Boolean):
-        raise UnsupportedError("PIVOT with values that are no literals", OTHER_FORM)
+    literal = value.this if isinstance(value, exp.Neg) else value
     name = str(literal.this).lower() if isinstance(literal, exp.Boolean) else str(literal.this)
-    typed = exp.cast(value.copy(), str(bound.type), dialect="spark")
-    return exp.EQ(this=column.copy(), expression=typed), alias or ("-" * (value is not literal) + name)
+    sign = "" if value is literal else "-"
+    return exp.EQ(this=column.copy(), expression=value.copy()), alias or f"{sign}{name}"
+
+
+def _value(tested: Type, node: exp.Expr) -> object:
+    """Returns a value of PIVOT, which is of the type of the column. Raises UnsupportedError for any other."""
+    literal = node.this if isinstance(node, exp.Neg) else node
+    match literal:
+        case exp.Null() if literal is node:
+            return None
+        case exp.Boolean() if literal is node and tested.kind is Kind.BOOLEAN:
+            return bool(literal.this)
+        case exp.Literal() if literal.is_string and literal is node and tested.kind is Kind.STRING:
+            return str(literal.this)
+        case exp.Literal() if literal.is_int and tested.kind in INTEGRAL:
+            return int(str(literal.this)) if literal is node else -int(str(literal.this))
+        case _:
+            raise UnsupportedError(f"PIVOT with values that are no literals of type {tested}", OTHER_FORM)
 
 
 def _named(node: exp.Expr) -> tuple[exp.Expr, str]:

@@ -36,6 +36,21 @@ def field_of(resolve: Resolve, column: Sequence[exp.Expr], names: Sequence[exp.E
     return found
 
 
+def may_show_fields(block: exp.Select) -> bool:
+    """Tells whether a block has a star that is not of a relation in its FROM clause."""
+    relations: set[str] = set()
+    for part in (
+        block.args.get("from_"),
+        *(block.args.get("joins") or ()),
+        *(block.args.get("laterals") or ()),
+    ):
+        for node in () if part is None else part.walk(prune=lambda node: isinstance(node, exp.Select)):
+            if isinstance(node, exp.Table | exp.Subquery | exp.Values | exp.Lateral | exp.Pivot):
+                relations.add(node.alias_or_name.lower())
+    stars = (item for item in block.expressions if isinstance(item, exp.Column) and item.is_star)
+    return any(len(star.parts) > 2 or star.table.lower() not in relations for star in stars)
+
+
 def fields_shown(scope: Scope, star: exp.Column) -> Sequence[tuple[str, Expr]] | None:
     """Returns the fields that `s.*` shows of a struct; None if `s` is a relation, which comes first, or none.
 

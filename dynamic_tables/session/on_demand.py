@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ class _OnDemand:
     """Stands for a session; the first use of an attribute opens it."""
 
     def __init__(self, open_: Callable[[], SparkSession]) -> None:
-        self._open = open_
+        self._open, self._opening = open_, Lock()
         self._session: SparkSession | None = None
 
     def __getattr__(self, name: str) -> Any:
-        if self._session is None:
-            self._session = self._open()
+        with self._opening:
+            if self._session is None:
+                self._session = self._open()
         return getattr(self._session, name)
 
 

@@ -35,7 +35,9 @@ PIVOTS = (
     # COUNT of no rows is NULL here, and 0 where the rows have no value.
     "SELECT * FROM (SELECT k, b, n FROM r) PIVOT (COUNT(n) FOR b IN ('p', 'q', NULL))",
     "SELECT * FROM (SELECT k, f, n FROM r) PIVOT (MAX(n) AS m, COUNT(*) AS c FOR f IN (true, false AS no))",
-    "SELECT * FROM (SELECT n, k FROM r) PIVOT (COUNT(n) FOR k IN (1, 2, '3' AS three, -4))",
+    "SELECT * FROM (SELECT n, k FROM r) PIVOT (COUNT(n) FOR k IN (1, 2, 3 AS three, -4))",
+    # With an aggregate of another type COUNT of no rows is 0.
+    "SELECT * FROM (SELECT b, f FROM r) PIVOT (MAX(b) AS m, COUNT(b) AS c FOR f IN (true, false))",
     "SELECT p.k, p.p FROM r AS w PIVOT (AVG(n) FOR b IN ('p', 'q')) AS p WHERE p.p > 0",
     "WITH w AS (SELECT k, b, x FROM r) SELECT SUM(p) AS s FROM w PIVOT (SUM(x) FOR b IN ('p'))",
     "SELECT * FROM (SELECT k, x, d FROM r) UNPIVOT (v FOR c IN (x, D))",

@@ -62,9 +62,12 @@ def test_a_table_is_suspended_without_java(folder: str) -> None:
     assert "SUSPENDED" not in run("status", folder).output
 
 
-def test_a_refresh_opens_the_session(folder: str) -> None:
-    refreshed = run("refresh", folder, "d")
+@pytest.mark.parametrize("arguments", [("refresh", "d"), ("run", "--once"), ("run", "--for", "1")])
+def test_what_computes_ends_where_no_session_can_be_opened(folder: str, arguments: tuple[str, ...]) -> None:
+    name, *rest = arguments
+    refreshed = run(name, folder, *rest)
     assert (refreshed.exit_code, "a session is opened" in refreshed.output) == (1, True)
+    assert "FAILED" not in run("history", folder).output
 
 
 def test_a_session_on_demand_is_opened_once(spark: SparkSession) -> None:

@@ -36,5 +36,23 @@ def test_a_star_of_a_struct_shows_its_fields(query: str, names: list[str]) -> No
 def test_a_star_of_anything_else_is_refused() -> None:
     with pytest.raises(DefinitionError, match=r"unknown table k in k\.\*"):
         shown("SELECT k.* FROM t")
-    with pytest.raises(UnsupportedError, match="EXCEPT of fields of a struct: list the fields"):
-        shown("SELECT s.* EXCEPT (a) FROM t")
+
+
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ("SELECT s.* EXCEPT (a) FROM t", "EXCEPT of fields of a struct"),
+        ("SELECT s.* FROM t ORDER BY a LIMIT 1", "beside ORDER BY with LIMIT"),
+        ("SELECT k, t.s.* FROM t ORDER BY k LIMIT 1", "beside ORDER BY with LIMIT"),
+        ("SELECT s.*, RANK() OVER (ORDER BY k) AS n FROM t QUALIFY a > 1", "beside HAVING or QUALIFY"),
+        ("SELECT s.b.*, COUNT(*) AS n FROM t GROUP BY s.b HAVING n > 1", "beside HAVING or QUALIFY"),
+    ],
+)
+def test_fields_that_a_clause_may_name_are_refused(query: str, where: str) -> None:
+    """There a field comes before a column of its name, as any output does."""
+    with pytest.raises(UnsupportedError, match=f"{where}.*: list the fields"):
+        shown(query)
+
+
+def test_a_star_of_a_relation_may_be_ordered() -> None:
+    assert shown("SELECT t.*, v.e FROM t LATERAL VIEW explode(array(k)) v AS e ORDER BY k LIMIT 1")

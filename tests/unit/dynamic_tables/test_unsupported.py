@@ -282,7 +282,15 @@ QUERIES = {
         GROUPS,
     ),
     "SELECT * FROM s PIVOT (SUM(a) FOR c IN (UPPER('x')))": (
-        "PIVOT with values that are no literals",
+        "PIVOT with values that are no literals of type STRING",
+        GROUPS,
+    ),
+    "SELECT * FROM r PIVOT (COUNT(*) FOR x IN ('NaN' AS nan, 0.5))": (
+        "PIVOT with values that are no literals of type DOUBLE",
+        GROUPS,
+    ),
+    "SELECT * FROM r PIVOT (COUNT(*) FOR a IN (7, '7' AS seven))": (
+        "PIVOT with values that are no literals of type INT",
         GROUPS,
     ),
     "SELECT * FROM s PIVOT (SUM(a) FOR c IN ('x', 'x' AS y))": (
@@ -322,6 +330,8 @@ QUERIES = {
 FLOAT = "WITH q AS (SELECT b, SUM(x) AS y, AVG(x) AS z FROM r GROUP BY b) "
 ORDER_MATTERS = "its last bits depend on the order of summation"
 FLOATS = {
+    "SELECT v, COUNT(*) AS n FROM q UNPIVOT (v FOR k IN (y)) GROUP BY v": "as key of GROUP BY",
+    "SELECT v FROM q UNPIVOT (v FOR k IN (y, z)) WHERE v > 1": "in WHERE",
     "SELECT y, COUNT(*) AS n FROM q GROUP BY y": "as key of GROUP BY",
     "SELECT y + 1 AS k, COUNT(*) AS n FROM q GROUP BY 1": "as key of GROUP BY",
     "SELECT DISTINCT z FROM q": "as key of DISTINCT",
