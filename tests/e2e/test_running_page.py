@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from dynamic_tables.account import Account
+from dynamic_tables.schedule.clock import WallClock
 from tests.e2e.test_page_in_chromium import BROWSER, QUIET
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -102,6 +104,22 @@ def test_the_walk_through(tmp_path: Path, spark: SparkSession, runners: list[Run
     assert "SCHEDULED" in history
     assert "INCREMENTAL" in history
     _ensure_drawn(page)
+
+
+def test_ctrl_c_ends_the_process_well(tmp_path: Path, spark: SparkSession, runners: list[Running]) -> None:
+    """A terminal sends it to the whole process group, the JVM included."""
+    folder = str(tmp_path / "account")
+    account = Account.open(folder, spark, WallClock())
+    account.create_base_table("r", {"k": "INT"})
+    account.create_dynamic_table("d", "SELECT k FROM r", target_lag="1 minute")
+    account.store.close()  # type: ignore[attr-defined]
+    runner = start_runner(folder)
+    runners.append(runner)
+    assert runner.stdout is not None
+    assert "fresh; stop it with Ctrl-C" in runner.stdout.readline()
+    os.killpg(runner.pid, signal.SIGINT)
+    assert runner.wait(timeout=PATIENCE) == 0
+    assert "stops after the refresh under way" in runner.stdout.read()
 
 
 def _ensure_drawn(page: Path) -> None:
