@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from generators.coverage import operators
 from workload.dml import Delete, Dml, Merge, Optimize, Replace, Restore, Truncate, Update
-from workload.query import ColumnRef, Named, Query, RowSource, With, inputs, names_read
+from workload.query import ColumnRef, Named, Query, RowSource, Select, With, inputs, names_read, walk
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
 from workload.trace import Action
 
@@ -175,6 +175,27 @@ def nesting(scenario: Scenario, query: Query) -> int:
         if isinstance(each, View):
             views[each.name] = depth(each.query, views)
     return depth(query, views)
+
+
+def unreadable_by_spark(scenario: Scenario, query: Query, message: str) -> bool:
+    """Tells whether a message is of Spark 4.2, which finds no column of FROM in QUALIFY over groups.
+
+    An engine that asks Spark what a text means cannot take such a query, also in a view.
+    """
+    known = {each.name: each for each in scenario.definitions}
+
+    def has_it(query: Query) -> bool:
+        blocks = (node for node in walk(query) if isinstance(node, Select))
+        views = (known[name] for name in names_read(query) if isinstance(known.get(name), View))
+        return any(b.qualify is not None and b.group_by is not None for b in blocks) or any(
+            has_it(view.query) for view in views
+        )
+
+    return UNRESOLVED in message and has_it(query)
+
+
+UNRESOLVED = "UNRESOLVED_COLUMN"
+"""Spark's condition for a name that it does not find."""
 
 
 def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:

@@ -18,6 +18,7 @@ from campaign.judging.expectations import (
     incremental_due,
     nesting,
     operators_of,
+    unreadable_by_spark,
 )
 from campaign.judging.not_checked import not_checked
 from campaign.judging.probes import with_probes
@@ -65,6 +66,7 @@ class Judgement:
     `failed`: by step, the table whose refresh failed as its query does.
     `met`: how often the run met the states that the judgement counts, by name.
     `refused`: whether a refresh failed or a definition was refused, so that later refreshes may be missing.
+    `unreadable`: definitions that Spark cannot read though they are right.
     """
 
     scenario: Scenario
@@ -85,6 +87,7 @@ class Judgement:
     incremental: dict[str, bool] = field(default_factory=dict)
     refreshes: dict[int, list[Due]] = field(default_factory=dict)
     refused: bool = False
+    unreadable: set[str] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     written: dict[str, list[int]] = field(default_factory=dict)
@@ -184,6 +187,13 @@ class Judgement:
     def _declared(self, event: Declared) -> None:
         self.unsupported = f"{event.name}: {event.message}"
         self.refused = True
+        query = self.scenario.definition(event.name).query
+        if self.unreadable.intersection(names_read(query)) or unreadable_by_spark(
+            self.scenario, query, event.message
+        ):
+            self.unreadable.add(event.name)
+        if event.name in self.unreadable:
+            return
         if Shown.ACTIONS in self.trace.shown and self._admission_due(event.name):
             message = f"{event.name} was refused though every operator in it is supported: {event.message}"
             self._find(Check.REFRESH_MODE, event.name, event.step, message)

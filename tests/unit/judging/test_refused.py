@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from campaign.judging.expectations import nesting
 from campaign.lanes.spec import LaneSpec
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError
-from tests.ir import columns, derived, named, select, table
+from tests.ir import call, columns, count_star, derived, named, select, table, window
 from workload.dml import Insert
-from workload.query import Cte, With
+from workload.query import ColumnRef, Cte, With
 from workload.results import Outcome, OutcomeClass
 from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
-from workload.types import INT, STRING, SqlType, map_of
+from workload.types import BIGINT, INT, STRING, SqlType, map_of
 
 R = table("r", a=INT)
 DEEP = map_of(STRING, map_of(STRING, INT))
@@ -45,6 +47,28 @@ def test_a_refused_table(mode: RefreshMode, monkeypatch: pytest.MonkeyPatch) -> 
     outcome = judged(DynamicTable("d", COPY, mode))
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     assert "d was refused though every operator in it is supported: no such thing" in outcome.reason
+
+
+def test_a_query_that_spark_cannot_read_is_refused_rightly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark finds no column of FROM in QUALIFY over groups; any other refusal is a failure."""
+    a = columns(R)["a"]
+    kept = call("eq", window("rank", order=[a]), 1)
+    groups = replace(select({"n": count_star()}, named("r"), group_by=[a]), qualify=kept)
+    view = select({"n": ColumnRef("v", "n", BIGINT)}, named("v"))
+    message = "Spark refuses the query: [UNRESOLVED_COLUMN.WITH_SUGGESTION] r.a"
+
+    def refuses(text: str) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise DefinitionError(text)
+
+        monkeypatch.setattr(Account, "create_dynamic_table", refuse)
+
+    refuses(message)
+    for tables in ((DynamicTable("d", groups),), (View("v", groups), DynamicTable("d", view))):
+        assert judged(*tables).outcome is OutcomeClass.UNSUPPORTED
+    assert judged(DynamicTable("d", COPY)).outcome is OutcomeClass.PRODUCT_FAILURE
+    refuses("Spark refuses the query: another error")
+    assert judged(DynamicTable("d", groups)).outcome is OutcomeClass.PRODUCT_FAILURE
 
 
 def test_a_refused_view(monkeypatch: pytest.MonkeyPatch) -> None:
