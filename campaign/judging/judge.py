@@ -185,16 +185,16 @@ class Judgement:
             self._find(Check.REFRESH_MODE, event.name, event.step, message)
 
     def _declared(self, event: Declared) -> None:
-        self.unsupported = f"{event.name}: {event.message}"
         self.refused = True
-        query = self.scenario.definition(event.name).query
-        if self.unreadable.intersection(names_read(query)) or unreadable_by_spark(
-            self.scenario, query, event.message
-        ):
-            self.unreadable.add(event.name)
         if event.name in self.unreadable:
+            # A later refresh does not find it.
             return
-        if Shown.ACTIONS in self.trace.shown and self._admission_due(event.name):
+        self.unsupported = f"{event.name}: {event.message}"
+        query = self.scenario.definition(event.name).query
+        above = self.unreadable.intersection(names_read(query))
+        if above or unreadable_by_spark(self.scenario, query, event.message):
+            self.unreadable.add(event.name)
+        elif Shown.ACTIONS in self.trace.shown and self._admission_due(event.name):
             message = f"{event.name} was refused though every operator in it is supported: {event.message}"
             self._find(Check.REFRESH_MODE, event.name, event.step, message)
 
