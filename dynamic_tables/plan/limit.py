@@ -12,7 +12,12 @@ from dynamic_tables.plan.aggregate_forms import is_over_a_group
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import Limit, Project
-from dynamic_tables.plan.order_over_outputs import ensure_over_outputs, has_outputs_only, over_outputs
+from dynamic_tables.plan.order_over_outputs import (
+    ensure_over_outputs,
+    has_outputs_only,
+    over_outputs,
+    reads_elements,
+)
 from dynamic_tables.plan.output_names import output_names, own_name
 from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs
@@ -69,8 +74,9 @@ def cut_of(node: exp.Expr) -> Cut:
         # Spark finds the fields as outputs, which come before columns of their names.
         raise UnsupportedError("fields of a struct as s.* beside ORDER BY with LIMIT", "list the fields")
     hidden: list[exp.Expr] = []
-    places = [_place(inner, ordered, hidden) for ordered in order.expressions]
-    if hidden and has_outputs_only(inner):
+    over = has_outputs_only(inner) or reads_elements(inner, order)
+    places = [_place(inner, ordered, hidden, over) for ordered in order.expressions]
+    if hidden and over:
         inner = over_outputs(inner)
     for number, key in enumerate(hidden):
         inner.append("expressions", exp.alias_(key.copy(), f"$ORDER{number}", quoted=True))
@@ -116,10 +122,13 @@ def _number(node: exp.Expr, clause: str) -> int | None:
     return int(str(value.this))
 
 
-def _place(query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr]) -> int | str | Hidden:
+def _place(
+    query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr], over_outputs: bool
+) -> int | str | Hidden:
     """Returns the output that a key of ORDER BY stands for: its position, from 1, or its name.
 
-    A key that is no output is added to `hidden`, the outputs that only ORDER BY reads.
+    A key that is no output is added to `hidden`, the outputs that only ORDER BY reads; with `over_outputs` it
+    may read outputs alone.
     """
     key = ordered.this.unnest()
     if ordered.args.get("with_fill") is not None or key.find(exp.Query, exp.Window) is not None:
@@ -134,7 +143,7 @@ def _place(query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr]) -> int | 
     selected = _selected(query, key) if isinstance(query, exp.Select) else None
     if selected is not None:
         return selected
-    if not isinstance(query, exp.Select) or has_outputs_only(query):
+    if not isinstance(query, exp.Select) or over_outputs:
         ensure_over_outputs(query, key)
     else:
         written, key = key, key if named else _over_inputs(query, key)

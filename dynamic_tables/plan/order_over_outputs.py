@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.aggregate_forms import is_over_a_group
-from dynamic_tables.plan.output_names import output_names
+from dynamic_tables.plan.output_names import explodes, output_names
 
 RELATION = "$ORDERED"
 """The name of the sub-select whose columns are the outputs."""
@@ -17,6 +17,25 @@ RELATION = "$ORDERED"
 def has_outputs_only(query: exp.Expr) -> bool:
     """Tells whether ORDER BY of a query cannot read the rows of FROM, because these are merged."""
     return not isinstance(query, exp.Select) or query.args.get("distinct") is not None
+
+
+def reads_elements(query: exp.Expr, order: exp.Expr) -> bool:
+    """Tells whether an expression in ORDER BY reads what `explode` in the select list makes.
+
+    The element cannot be written twice, as other outputs can. A key that is the name alone is that output.
+    """
+    items = query.expressions if isinstance(query, exp.Select) else ()
+    elements = {
+        name.lower()
+        for item in items
+        if explodes(item.this if isinstance(item, exp.Alias | exp.Aliases) else item)
+        for name in output_names(item, query)
+    }
+    return any(
+        not column.table and column.name.lower() in elements and ordered.this.unnest() is not column
+        for ordered in order.expressions
+        for column in ordered.this.find_all(exp.Column)
+    )
 
 
 def ensure_over_outputs(query: exp.Expr, key: exp.Expr) -> None:

@@ -34,7 +34,7 @@ def own_name(item: exp.Expr, query: exp.Expr) -> str:
 def output_names(item: exp.Expr, query: exp.Expr) -> Sequence[str]:
     """Returns the names of the outputs of an item of a select list, as far as its syntax tells them."""
     match item:
-        case exp.Func() if function_name(item).removesuffix(OUTER) in NAMES:
+        case exp.Func() if explodes(item):
             return ("pos", "col", "key", "value")
         case exp.Alias():
             return [item.alias]
@@ -43,6 +43,11 @@ def output_names(item: exp.Expr, query: exp.Expr) -> Sequence[str]:
         case _:
             name = own_name(item, query)
             return [name] if name else []
+
+
+def explodes(call: exp.Expr) -> bool:
+    """Tells whether an expression is a call of `explode`, or of another function that makes rows."""
+    return isinstance(call, exp.Func) and function_name(call).removesuffix(OUTER) in NAMES
 
 
 def _is_conversion(cast: exp.Cast) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dynamic_tables.differentiate.registry import RULES, ensure_supported
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nested_types import array_type, element_of, fields_of, pair_of, struct_type
 from dynamic_tables.plan.nodes import BoundQuery, Explode, Filter, Join, JoinKind, walk
@@ -131,6 +131,17 @@ def test_parts_of_nested_types_are_read_from_their_names() -> None:
     assert pair_of(other("MAP<STRING, ARRAY<MAP<INT,INT>>>")) == (STRING, other("ARRAY<MAP<INT,INT>>"))
     assert (element_of(STRING), fields_of(array_type(INT))) == (None, None)
     assert pair_of(struct_type((("a", INT),))) is None
+
+
+@pytest.mark.parametrize("key", ["e IS NULL, e", "e + 1 DESC, e", "e, c IS NULL", "e + c", "coalesce(e, c)"])
+def test_an_expression_over_elements_may_order_first_rows(key: str) -> None:
+    text = f"SELECT k AS c, explode_outer(x) AS e FROM t ORDER BY {key} LIMIT 1"
+    assert [name for name, _ in read(text).schema] == ["c", "e"]
+
+
+def test_an_order_over_elements_reads_no_other_columns() -> None:
+    with pytest.raises(UnsupportedError, match="a key of ORDER BY with LIMIT that is not selected"):
+        read("SELECT k AS c, explode_outer(x) AS e FROM t ORDER BY e + k LIMIT 1")
 
 
 def test_using_in_a_sub_select_does_not_matter_to_an_order_of_its_outputs() -> None:
