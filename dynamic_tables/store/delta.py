@@ -19,7 +19,6 @@ from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING, Type
 from dynamic_tables.schedule.clock import Clock
-from dynamic_tables.session.on_demand import is_waiting, on_demand
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.attached import place_of
 from dynamic_tables.store.base_log import Stamp
@@ -34,6 +33,7 @@ from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.ledger import Ledger
 from dynamic_tables.store.log import TableLog
+from dynamic_tables.store.on_demand import is_waiting, on_demand
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
 from dynamic_tables.store.readable import is_readable
 from dynamic_tables.store.refresh_commits import RefreshCommits, stored_columns

@@ -10,7 +10,6 @@ from dynamic_tables.definition import BaseTable, Columns, Definition
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.types import INT
-from dynamic_tables.session.on_demand import is_waiting
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import (
     ATTACHED,
@@ -27,6 +26,7 @@ from dynamic_tables.store.files import Files, files_of
 from dynamic_tables.store.known import Known
 from dynamic_tables.store.log import TableLog, TableMetadata, decoding
 from dynamic_tables.store.log_store import create_once
+from dynamic_tables.store.on_demand import is_waiting
 from dynamic_tables.store.spark_errors import store_errors
 
 if TYPE_CHECKING:
