@@ -244,8 +244,7 @@ def command(
             click.echo(("\n" if printed else "") + history_text(checked, requested, explain=explain))
         else:
             click.echo(headline(checked, requested))
-    total = sum(reports.counts.values()) + len(reports.refused)
-    if not as_json and total > 1:
+    if not as_json and sum(reports.counts.values()) + len(reports.refused) > 1:
         click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
     reports.write()
     return reports.code
@@ -254,7 +253,7 @@ def command(
 def _judged(
     wanted: Wanted, reports: Reports, source: str, item: Item
 ) -> tuple[Parsed | Viewed, Checked] | None:
-    """Returns a history, completed by the options, and its verdicts; None, told, if it cannot be judged."""
+    """Returns a history, completed by the options, and its verdicts; prints why there are none, then None."""
     where = ""
     if isinstance(item, Refused):
         error = item.error

@@ -177,10 +177,14 @@ def nesting(scenario: Scenario, query: Query) -> int:
     return depth(query, views)
 
 
-def unreadable_by_spark(scenario: Scenario, query: Query, message: str) -> bool:
-    """Tells whether a message is of Spark 4.2, which finds no column of FROM in QUALIFY over groups.
+UNRESOLVED = "UNRESOLVED_COLUMN"
+"""What Spark calls the error for a name that it does not find."""
 
-    An engine that asks Spark what a text means cannot take such a query, also in a view.
+
+def unreadable_by_spark(scenario: Scenario, query: Query, message: str) -> bool:
+    """Tells whether a refusal is Spark's: in QUALIFY over groups Spark 4.2 finds no column of FROM.
+
+    An engine that asks Spark what a text means cannot take such a query. `message`: what the engine said.
     """
     known = {each.name: each for each in scenario.definitions}
 
@@ -192,10 +196,6 @@ def unreadable_by_spark(scenario: Scenario, query: Query, message: str) -> bool:
         )
 
     return UNRESOLVED in message and has_it(query)
-
-
-UNRESOLVED = "UNRESOLVED_COLUMN"
-"""Spark's condition for a name that it does not find."""
 
 
 def operators_of(scenario: Scenario, query: Query) -> frozenset[str]:

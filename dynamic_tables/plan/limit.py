@@ -74,9 +74,9 @@ def cut_of(node: exp.Expr) -> Cut:
         # Spark finds the fields as outputs, which come before columns of their names.
         raise UnsupportedError("fields of a struct as s.* beside ORDER BY with LIMIT", "list the fields")
     hidden: list[exp.Expr] = []
-    over = has_outputs_only(inner) or reads_elements(inner, order)
-    places = [_place(inner, ordered, hidden, over) for ordered in order.expressions]
-    if hidden and over:
+    outputs_only = has_outputs_only(inner) or reads_elements(inner, order)
+    places = [_place(inner, ordered, hidden, outputs_only) for ordered in order.expressions]
+    if hidden and outputs_only:
         inner = over_outputs(inner)
     for number, key in enumerate(hidden):
         inner.append("expressions", exp.alias_(key.copy(), f"$ORDER{number}", quoted=True))
@@ -123,11 +123,11 @@ def _number(node: exp.Expr, clause: str) -> int | None:
 
 
 def _place(
-    query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr], over_outputs: bool
+    query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr], outputs_only: bool
 ) -> int | str | Hidden:
     """Returns the output that a key of ORDER BY stands for: its position, from 1, or its name.
 
-    A key that is no output is added to `hidden`, the outputs that only ORDER BY reads; with `over_outputs` it
+    A key that is no output is added to `hidden`, the outputs that only ORDER BY reads; with `outputs_only` it
     may read outputs alone.
     """
     key = ordered.this.unnest()
@@ -143,7 +143,7 @@ def _place(
     selected = _selected(query, key) if isinstance(query, exp.Select) else None
     if selected is not None:
         return selected
-    if not isinstance(query, exp.Select) or over_outputs:
+    if not isinstance(query, exp.Select) or outputs_only:
         ensure_over_outputs(query, key)
     else:
         written, key = key, key if named else _over_inputs(query, key)

@@ -1,7 +1,7 @@
 """PIVOT and UNPIVOT after the first relation of a FROM clause.
 
 PIVOT groups by all columns that it does not name, and computes each aggregate over the rows of each value:
-`PIVOT (SUM(a) FOR f IN (1, 2))` is `SUM(a) FILTER (WHERE f = 1) AS `1`, SUM(a) FILTER (WHERE f = 2) AS `2``.
+`PIVOT (SUM(a) FOR f IN (1 AS x))` gives `SUM(a) FILTER (WHERE f = 1) AS x`.
 UNPIVOT makes a row of each of some columns, as `inline` does of an array of structs.
 """
 

@@ -74,10 +74,10 @@ class DeltaStore:
     """A `Store` in a folder.
 
     It works in a copy of the session given, because commit settings stick to a session; of a session that is
-    opened on demand it makes the copy on demand. `strict_merge`: MERGE
-    refuses changes that do not fit the contents. `properties`: Delta properties of every table that it
-    creates, such as `delta.checkpointInterval`. One thread at a time may use a store (the account sees to
-    it); several stores may be used at once.
+    opened on demand it makes the copy on demand. `strict_merge`: MERGE refuses changes that do not fit the
+    contents. `properties`: Delta properties of every table that it creates, such as
+    `delta.checkpointInterval`. One thread at a time may use a store (the account sees to it); several stores
+    may be used at once.
     """
 
     dialect: ClassVar[Dialect] = SPARK

@@ -14,14 +14,14 @@ class _OnDemand:
     """Stands for a session; the first use of an attribute opens it."""
 
     def __init__(self, open_: Callable[[], SparkSession]) -> None:
-        self._open, self._opening = open_, Lock()
-        self._session: SparkSession | None = None
+        self.open_once, self.opening = open_, Lock()
+        self.opened: SparkSession | None = None
 
     def __getattr__(self, name: str) -> Any:
-        with self._opening:
-            if self._session is None:
-                self._session = self._open()
-        return getattr(self._session, name)
+        with self.opening:
+            if self.opened is None:
+                self.opened = self.open_once()
+        return getattr(self.opened, name)
 
 
 def on_demand(open_: Callable[[], SparkSession]) -> SparkSession:
@@ -31,5 +31,4 @@ def on_demand(open_: Callable[[], SparkSession]) -> SparkSession:
 
 def is_waiting(session: SparkSession) -> bool:
     """Tells whether a session is one that `on_demand` returned, and was not used yet."""
-    # A session of another kind has no attribute of this name, and none is asked for.
-    return isinstance(session, _OnDemand) and vars(session)["_session"] is None
+    return isinstance(session, _OnDemand) and session.opened is None

@@ -50,6 +50,8 @@ DML = (
     "INSERT INTO r VALUES (1, 'p', false, NULL, 7.5, 9.99), (4, 'z', NULL, 1, NULL, NULL)",
     "UPDATE r SET b = 'q', x = NULL, n = n + 1 WHERE k = 1",
     "DELETE FROM r WHERE b = 'p'",
+    # No row has one of the values any more.
+    "DELETE FROM r WHERE f",
 )
 
 

@@ -156,7 +156,7 @@ class Writer:
         return text + (f" {words('OFFSET')} {limited.offset}" if limited.offset else "")
 
     def without_memberships(self, select: ir.Select) -> tuple[ir.Select, list[ir.Join], bool]:
-        """Returns a block without joins that are written as conditions, them, and whether HAVING has them."""
+        """Returns a block without the joins that conditions replace, these, and whether HAVING has them."""
         joins: list[ir.Join] = []
         while isinstance(select.source, ir.Join) and select.source.kind in ir.MEMBERSHIP:
             if isinstance(select.source.right, ir.Join | ir.Exploded) or not self.style.chance(75):
