@@ -35,7 +35,17 @@ from engines.watchdog import STOPPED
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-SAFE_PATH = "PYTHONSAFEPATH"
+ALLOCATOR = "GLIBC_TUNABLES"
+
+OF_THE_SERVER = {
+    # Otherwise the server looks for our packages in the current folder first.
+    "PYTHONSAFEPATH": "1",
+    # DuckDB plans and runs hundreds of small queries for each scenario, and frees what it allocated. Kept
+    # for the next query instead of given back, that makes a campaign 10 to 20 % faster.
+    ALLOCATOR: "glibc.malloc.tcache_count=2000:glibc.malloc.tcache_max=1032"
+    ":glibc.malloc.trim_threshold=536870912:glibc.malloc.mmap_threshold=268435456",
+}
+"""Environment of the server and so of the workers. A setting of `ALLOCATOR` that the user made stays."""
 
 IMPORTED_ONCE = ("campaign.judging.lane", "engines.in_memory", "scipy.sparse.csgraph")
 """What the processes of all pools share: one server imports it, and each worker is a copy of the server.
@@ -167,16 +177,18 @@ def uninterrupted() -> Iterator[None]:
 def _start_server(context: ForkServerContext) -> None:
     """Starts the process that worker processes are copies of, unless it runs."""
     context.set_forkserver_preload([*IMPORTED_ONCE])
-    before = os.environ.get(SAFE_PATH)
-    # Otherwise the server looks for our packages in the current folder first.
-    os.environ[SAFE_PATH] = "1"
+    before = {name: os.environ.get(name) for name in OF_THE_SERVER}
+    os.environ.update(OF_THE_SERVER)
+    if (own := before[ALLOCATOR]) is not None:
+        os.environ[ALLOCATOR] = own
     try:
         forkserver.ensure_running()
     finally:
-        if before is None:
-            del os.environ[SAFE_PATH]
-        else:
-            os.environ[SAFE_PATH] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _begin(stop: ProcessEvent, dies_by_interrupt: bool) -> None:
