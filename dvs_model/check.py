@@ -12,8 +12,8 @@ from dvs_model.mixing import Mixed
 from dvs_model.names import Level, Phenomenon
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
-from dvs_model.reading import DEFAULT, Reading
-from dvs_model.verdict import PhenomenonVerdict, Present, Unknown
+from dvs_model.reading import DEFAULT, Predicates, Reading
+from dvs_model.verdict import PhenomenonVerdict, Present, Unknown, Unselected
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ class Checked:
     writes if the reading ignores them; events in evidence are numbers of its events. `seen`: what else was
     found in a history of clients, of which `history` holds what lies on cycles. `forbidden`: the phenomena
     that a user forbids beside the levels. `mixed`: the verdict where each transaction has a level of its own.
-    `executing`: those on the reads of aborted transactions, if they are judged.
+    `executing`: those on the reads of aborted transactions, if they are judged. `places`: where transactions
+    stand in the file, of a history that clients recorded with the order of versions.
     """
 
     history: History
@@ -95,6 +96,12 @@ class Checked:
     forbidden: tuple[Phenomenon, ...] = ()
     mixed: Mixed | None = None
     executing: tuple[Executing, ...] = ()
+    places: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def in_file(self) -> Mapping[int, str]:
+        """Where transactions stand in the file, if clients recorded it."""
+        return self.places if self.seen is None else self.seen.places
 
     @property
     def strongest(self) -> tuple[Level, ...]:
@@ -160,6 +167,53 @@ def with_unread(checked: Checked, reason: str) -> Checked:
     }
     levels = {level: level_verdict(level, phenomena) for level in Level}
     return replace(checked, phenomena=phenomena, levels=levels)
+
+
+OF_DATABASE_TIME = frozenset({Phenomenon.G_SIA, Phenomenon.G_SIB, Phenomenon.G_MSRA, Phenomenon.G_MSRB})
+"""The phenomena that depend on when transactions began and committed in the database."""
+
+
+def with_windows(checked: Checked) -> Checked:
+    """Returns the verdicts on a history whose starts and commits are those that clients saw.
+
+    They bound the times of the database, and do not tell them. A G-single is a G-SIb whatever the times are.
+    """
+    reason = "the file has when clients invoked and were answered, not when transactions began and committed"
+    single = checked.phenomena[Phenomenon.G_SINGLE]
+    phenomena = {
+        phenomenon: Unknown(reason) if phenomenon in OF_DATABASE_TIME else verdict
+        for phenomenon, verdict in checked.phenomena.items()
+    }
+    if isinstance(single, Present):
+        phenomena[Phenomenon.G_SIB] = single
+    levels = {level: level_verdict(level, phenomena) for level in Level}
+    return replace(checked, phenomena=phenomena, levels=levels)
+
+
+WITHOUT_PREDICATES = frozenset({Phenomenon.G0, Phenomenon.G1A, Phenomenon.G1B, Phenomenon.G_CURSOR})
+"""The phenomena that do not depend on the versions that reads by predicates have selected."""
+
+BY_VERSION_SET = frozenset({Phenomenon.G1_PREDA, Phenomenon.G1_PREDB})
+"""The phenomena that depend on which version was selected, also where the choices match alike."""
+
+
+def with_unselected(checked: Checked, unselected: Unselected) -> Checked:
+    """Returns the verdicts on a history with version sets of which not all versions are known.
+
+    The history names a version only where each choice gives the same dependencies, as `Predicates.ICDE` reads
+    them: what is present by them stays so. The other reading depends on the choice.
+    """
+    by_choice = checked.reading.predicates is not Predicates.ICDE
+    phenomena: dict[Phenomenon, PhenomenonVerdict] = {}
+    for phenomenon, verdict in checked.phenomena.items():
+        open_ = phenomenon in BY_VERSION_SET or (by_choice and phenomenon not in WITHOUT_PREDICATES)
+        absent = (
+            unselected.changes and phenomenon not in WITHOUT_PREDICATES and not isinstance(verdict, Present)
+        )
+        phenomena[phenomenon] = Unknown(unselected.reason) if open_ or absent else verdict
+    return replace(
+        checked, phenomena=phenomena, levels={level: level_verdict(level, phenomena) for level in Level}
+    )
 
 
 def level_verdict(level: Level, verdicts: Mapping[Phenomenon, PhenomenonVerdict]) -> LevelVerdict:

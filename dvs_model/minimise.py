@@ -181,19 +181,29 @@ class Removal:
 def without(history: History, removal: Removal) -> History | None:
     """Returns a history without some parts and without what depends on them; None: nothing is well-formed."""
     removed: set[Version] = set()
+    unnamed: set[tuple[str, str]] = set()
     remaining: list[Event] = []
     events = history.events if removal.inlined is None else _inlined(history.events, removal.inlined)
     for number, event in enumerate(events):
         left_out = number in removal.events or event.txn in removal.txns
         trimmed = None if left_out else _trimmed(number, event, removal, removed)
+        if isinstance(event, PredicateRead) and isinstance(trimmed, PredicateRead):
+            gone = set(event.versions).difference(trimmed.versions)
+            unnamed.update((event.predicate, version.obj) for version in gone if not version.unborn)
         if trimmed is not None:
             remaining.append(trimmed)
         elif isinstance(event, Write | Derive):
             removed.add(event.version)
     try:
-        return well_formed(redraft(history, remaining, removed, removal.clauses)) if remaining else None
+        smaller = well_formed(redraft(history, remaining, removed, removal.clauses)) if remaining else None
     except HistoryError:
         return None
+    if smaller is not None and unnamed:
+        relations = facts(smaller).relations
+        if any(obj in relations.get(predicate, ()) for predicate, obj in unnamed):
+            # A version set that no longer names a version would say that it has selected none.
+            return None
+    return smaller
 
 
 def _trimmed(number: int, event: Event, removal: Removal, removed: Collection[Version]) -> Event | None:

@@ -94,3 +94,14 @@ class Unknown:
 
 PhenomenonVerdict: TypeAlias = Present | Absent | Unknown
 ABSENT = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Unselected:
+    """That a file does not tell which versions a read by a predicate has selected. `reason`: where, and why.
+
+    `changes`: whether that makes a difference for predicate dependencies, as `Predicates.ICDE` reads them.
+    """
+
+    reason: str
+    changes: bool

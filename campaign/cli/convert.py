@@ -34,7 +34,11 @@ from dvs_model.observed.whole import whole
     default="auto",
     show_default=True,
 )
-@click.option("--workload", type=click.Choice(["list-append", "register"]), help="As in `dvs check`.")
+@click.option(
+    "--workload",
+    type=click.Choice(["list-append", "register", "closed-predicate"]),
+    help="As in `dvs check`.",
+)
 def command(
     files: tuple[Path, ...], target: str, out: Path | None, format_: str, workload: str | None
 ) -> ExitCode:
@@ -80,8 +84,20 @@ def _readable(
             yield item
 
 
+def _not_in_notation(item: Parsed) -> Iterator[str]:
+    """Yields what the notation cannot say of a history, so that more is decided of it than of the file."""
+    if item.unread:
+        yield f"reads are left out: {item.unread}"
+    if item.unselected is not None:
+        yield f"a version set is stated beyond the file: {item.unselected.reason}"
+    if item.windows:
+        yield "starts and commits are those that clients saw, not those of the database"
+
+
 def _in_notation(item: Parsed | Viewed) -> History | None:
     if isinstance(item, Parsed):
+        for text in _not_in_notation(item):
+            click.echo(f"note: {item.history.name}: {text}", err=True)
         return item.history
     try:
         history, lost = whole(item.observed)

@@ -10,7 +10,7 @@ from pathlib import Path
 from campaign.cli.history_files import opened
 from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
-from dvs_model.check import Checked, check, with_unread
+from dvs_model.check import Checked, check, with_unread, with_unselected, with_windows
 from dvs_model.errors import HistoryError
 from dvs_model.executing import executing
 from dvs_model.explain import Status, requested_with
@@ -102,10 +102,15 @@ class Wanted:
         """Returns the verdicts on a history in the notation, or of a log."""
         if self.clients:
             raise CampaignError(
-                f"{item.history.name} is a history in the notation or of a log, which clients did not "
-                "record; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
+                f"{item.history.name} has version orders of its own: the notation, a log, or reads by "
+                "predicates; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
             )
         checked = check(item.history, self.reading, steps=self.steps)
+        checked = replace(checked, places=item.places)
+        if item.windows:
+            checked = with_windows(checked)
+        if item.unselected is not None:
+            checked = with_unselected(checked, item.unselected)
         return with_unread(checked, item.unread) if item.unread else checked
 
 

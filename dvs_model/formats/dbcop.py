@@ -1,10 +1,10 @@
-"""The three formats of dbcop: `history.bincode` (2019), JSON, and `.hist` text."""
+"""The formats of dbcop: `history.bincode` of 2019, JSON and YAML of the same structure, and `.hist` text."""
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
@@ -94,14 +94,35 @@ class _Bincode:
 
 def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a JSON file, whole or a bare list of sessions."""
+    yield from _structured(file, name, json_value)
+
+
+def read_yaml(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
+    """Yields the history of a YAML file of the same structure as the JSON."""
+    yield from _structured(file, name, _yaml_value)
+
+
+def _structured(file: BinaryIO, name: str, value: Callable[[str], object]) -> Iterator[Item]:
     try:
-        found = json_value(decoded(file.read()))
+        found = value(decoded(file.read()))
         sessions = found.get("data") if isinstance(found, dict) else found
         if not isinstance(sessions, list):
             raise HistoryError('a history is a list of sessions, or an object with "data"', 1, 1)
         yield Viewed(Observed(name, list(_transactions(sessions)), RECORDS), 1)
     except HistoryError as error:
         yield Refused(name, error)
+
+
+def _yaml_value(text: str) -> object:
+    # Imported here, because every command would start later with it.
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        raise HistoryError(f"no YAML: {getattr(error, 'problem', None) or error}", *place) from None
 
 
 def _transactions(sessions: list[object]) -> Iterator[Transaction]:
@@ -116,12 +137,22 @@ def _transactions(sessions: list[object]) -> Iterator[Transaction]:
             committed = transaction.get("committed", transaction.get("success"))
             if not isinstance(committed, bool):
                 raise HistoryError(f"{where}: committed is true or false, not {committed!r}")
-            number += 1
-            ops = [_event(event, f"{where}, event {n}") for n, event in enumerate(transaction["events"])]
+            events = [(_event(e, f"{where}, event {n}"), e) for n, e in enumerate(transaction["events"])]
+            happened = [op for op, e in events if not _failed(e) or (op.kind is Kind.WRITE and not committed)]
             status = Status.COMMITTED if committed else Status.ABORTED
-            yield Transaction(number, str(session), status, ops, where)
+            number += 1
+            yield Transaction(number, str(session), status, happened, where)
+            failed = [op for op, e in events if committed and _failed(e) and op.kind is Kind.WRITE]
+            if failed:
+                number += 1
+                yield Transaction(number, f"{session} failed", Status.ABORTED, failed, where)
     if not number:
         raise HistoryError("there is no transaction in it")
+
+
+def _failed(event: object) -> bool:
+    """Whether an event of 2019's structure says that it did not happen."""
+    return isinstance(event, dict) and event.get("success") is False
 
 
 def _event(event: object, where: str) -> Op:

@@ -1,4 +1,6 @@
-"""Histories of Jepsen and Elle: EDN, elle-cli's JSON and `history.txt`, list-append and rw-register.
+"""Histories of Jepsen and Elle: EDN, elle-cli's JSON and `history.txt`.
+
+The workloads are list-append and rw-register; `closed_predicate` has the third one.
 
 Operations are paired by process: `:invoke` opens, `:ok`, `:fail` or `:info` closes. What is a transaction is
 decided by the shape of `:value`, as a vector of `[:append k v]`, `[:w k v]` and `[:r k ...]`.
@@ -12,10 +14,14 @@ from itertools import pairwise
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
+from dvs_model.formats.closed_predicate import closed_predicate, is_closed_predicate
 from dvs_model.formats.edn import Members, Pairs, Symbol, Tagged, Text, shown
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
 from dvs_model.formats.reader import Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+
+CLOSED_PREDICATE = "closed-predicate"
+"""The name of the workload whose transactions also read by predicates."""
 
 OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
 """Operations of other workloads of Jepsen."""
@@ -59,7 +65,7 @@ def _read(
         text = decoded(data)
         if not text.strip():
             raise HistoryError("an empty file; a history has operations", 1, 1)
-        yield from (Viewed(observed, 1) for observed in _histories(parse(text), name, workload))
+        yield from _histories(parse(text), name, workload)
     except HistoryError as error:
         yield Refused(name, error)
 
@@ -72,7 +78,7 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def _histories(operations: list[Operation], name: str, workload: str | None) -> Iterator[Observed]:
+def _histories(operations: list[Operation], name: str, workload: str | None) -> Iterator[Item]:
     if not operations:
         raise HistoryError("there is no operation in it", 1, 1)
     apart: dict[str, list[Operation]] = {}
@@ -106,8 +112,7 @@ def _is_independent(value: Sequence[object]) -> bool:
     )
 
 
-def _history(operations: list[Operation], name: str, workload: str | None) -> Observed:
-    reading = Reading(name, workload)
+def _history(operations: list[Operation], name: str, workload: str | None) -> Item:
     has_process = any(operation.process is not NO_PROCESS for operation in operations)
     client = [o for o in operations if not has_process or _is_client(o.process)]
     if not client:
@@ -119,6 +124,10 @@ def _history(operations: list[Operation], name: str, workload: str | None) -> Ob
         ends: list[tuple[Operation | None, Operation]] = [(None, o) for o in client if o.type != ":invoke"]
     else:
         ends = _paired(client)
+    timed = has_process and invoked
+    if workload == CLOSED_PREDICATE or (workload is None and is_closed_predicate(client)):
+        return closed_predicate(ends, name, sessions=has_process, timed=timed)
+    reading = Reading(name, workload)
     for number, (begin, end) in enumerate(ends, 1):
         _add(reading, number, begin, end, alone=not has_process)
     if workload == "register" and reading.lists:
@@ -134,14 +143,13 @@ def _history(operations: list[Operation], name: str, workload: str | None) -> Ob
     if lists and reading.nils:
         for transaction in reading.transactions:
             transaction.ops = [_as_list(reading, op) for op in transaction.ops]
-    timed = has_process and invoked
     records = Records(aborts=True, sessions=has_process, real_time=timed, lists=lists)
     observed = Observed(name, reading.transactions, records)
     if timed:
         _times(observed, ends)
     if not has_process:
         observed.notes.append("no operation has a :process, so sessions and real time are not known")
-    return observed
+    return Viewed(observed, 1)
 
 
 def _is_client(process: object) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from dvs_model.errors import HistoryError
 from dvs_model.history import History
 from dvs_model.observed.seen import Observed
+from dvs_model.verdict import Unselected
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +25,17 @@ class Parsed:
     """A history, and the line of the file at which it begins.
 
     `unread`: why reads are missing in it; verdicts that depend on reads are unknown then. Empty: none are.
+    `unselected`: the same for the versions that reads by predicates have selected. `places`: where
+    transactions stand in the file. `windows`: starts and commits are what clients saw of them: a transaction
+    began in the database after its start, and was over before its commit.
     """
 
     history: History
     line: int
     unread: str = ""
+    unselected: Unselected | None = None
+    places: Mapping[int, str] = field(default_factory=dict)
+    windows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

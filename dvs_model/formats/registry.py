@@ -30,11 +30,17 @@ class Format:
     head: re.Pattern[str] | None = None
 
 
+YAML = r"(?:---\s+)?(?:-\s+-\s+(?:events|success|committed)\s*:|(?:params|info|data|start|end)\s*:\s)"
+"""How a YAML file of dbcop begins: a list of sessions, or the whole record."""
+
+
 def _dbcop(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of any of dbcop's three formats."""
+    """Yields the history of any of dbcop's formats."""
     if name.endswith(".hist"):
         return dbcop.read_hist(file, name, workload)
     data = file.peek(64)[:64] if hasattr(file, "peek") else b""
+    if name.endswith((".yaml", ".yml")) or re.match(YAML, data.decode("utf-8", "replace").lstrip("\ufeff")):
+        return dbcop.read_yaml(file, name, workload)
     first = data.lstrip()[:1]
     if name.endswith(".bincode") or (b"\0" in data and first not in (b"{", b"[")):
         return dbcop.read_bincode(file, name, workload)
@@ -70,8 +76,8 @@ FORMATS: Mapping[str, Format] = {
     "timekiller": Format(timekiller.read, (), re.compile(r"\[\s*\{(?s:.)*?\"sts\"")),
     "dbcop": Format(
         _dbcop,
-        (".hist", ".bincode"),
-        re.compile(r"\{\s*\"(?:params|info|data|start|end)\"|\[\s*\[\s*[\[{\]]|\[\s*\w+(?::=|==)|//"),
+        (".hist", ".bincode", ".yaml", ".yml"),
+        re.compile(YAML + r"|\{\s*\"(?:params|info|data|start|end)\"|\[\s*\[\s*[\[{\]]|\[\s*\w+(?::=|==)|//"),
     ),
     "awdit": Format(awdit.read, (), re.compile(r"(?:[=-]+\s*)*[rw][ \t]+\d+[ \t]+\d+\s")),
 }

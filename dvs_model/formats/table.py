@@ -22,6 +22,7 @@ from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.notation import parse
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.redraft import redraft
+from dvs_model.verdict import Unselected
 
 COLUMNS = (
     ("history", pa.string()),
@@ -79,7 +80,14 @@ def write_parquet(path: Path, items: Iterable[Parsed | Viewed]) -> None:
 def _about(item: Parsed | Viewed) -> Mapping[str, object]:
     if isinstance(item, Parsed):
         clauses = str(replace(redraft(item.history), events=[])).strip()
-        return {"clauses": clauses, "unread": item.unread}
+        unselected = None if item.unselected is None else asdict(item.unselected)
+        return {
+            "clauses": clauses,
+            "unread": item.unread,
+            "unselected": unselected,
+            "places": [[txn, place] for txn, place in item.places.items()],
+            "windows": item.windows,
+        }
     observed = item.observed
     records = {**asdict(observed.records), "initial": sorted(observed.records.initial, key=str)}
     return {"records": records, "notes": observed.notes, "follows": observed.follows}
@@ -151,7 +159,14 @@ def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
     if "clauses" in about:
         text = " ".join(row["event"] for row in rows)
         try:
-            return Parsed(parse(f"{text}\n{about['clauses']}", about["name"]), 1, about["unread"])
+            return Parsed(
+                parse(f"{text}\n{about['clauses']}", about["name"]),
+                1,
+                about["unread"],
+                None if about.get("unselected") is None else Unselected(**about["unselected"]),
+                dict(map(tuple, about.get("places", ()))),
+                about.get("windows", False),
+            )
         except HistoryError as error:
             return Refused(about["name"], error)
     records = {**about["records"], "initial": frozenset(about["records"]["initial"])}

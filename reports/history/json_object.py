@@ -35,6 +35,11 @@ def as_object(checked: Checked) -> dict[str, object]:
         **({"executing": list(map(_executing, checked.executing))} if checked.executing else {}),
         **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
         **({} if checked.seen is None else _seen(checked.seen)),
+        **(
+            {"places": {f"T{txn}": place for txn, place in checked.in_file.items()}}
+            if checked.in_file
+            else {}
+        ),
     }
 
 
@@ -72,7 +77,6 @@ def _seen(seen: Seen) -> dict[str, object]:
         "notes": list(seen.notes),
         "keys": dict(seen.names),
         "version_orders": dict(seen.rules),
-        "places": {f"T{txn}": place for txn, place in seen.places.items()},
     }
 
 

@@ -107,7 +107,7 @@ def view(checked: Checked, requested: Sequence[Level], number: int) -> HistoryVi
         drawing=drawing,
         edges=[Line(edge, sentences.edge(edge)) for edge in drawing.edges],
         in_short=in_short(checked, requested),
-        places=list(checked.seen.places.items())[:40] if checked.seen is not None else (),
+        places=list(checked.in_file.items())[:40],
     )
 
 

@@ -80,8 +80,7 @@ def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterat
         yield from (f"  mixed levels: {text}" for text in checked.mixed.words)
     for explanation in explanations(checked, minimised=True):
         yield from _explanation(explanation)
-        if checked.seen is not None:
-            yield from _places(explanation, checked.seen)
+        yield from _places(explanation, checked)
     for level in requested:
         if isinstance(checked.levels[level], Undecided):
             yield f"  {level.value} is unknown: {because(checked.levels[level])}"
@@ -111,16 +110,19 @@ def _explanation(explanation: Explanation) -> Iterator[str]:
         yield indented(explanation.minimised)
 
 
-def _places(explanation: Explanation, seen: Seen) -> Iterator[str]:
+def _places(explanation: Explanation, checked: Checked) -> Iterator[str]:
     """Yields where the transactions of an explanation stand in the file, and which keys its objects are."""
     edges = [line.edge for line in explanation.lines if line.edge is not None]
-    txns = dict.fromkeys(txn for edge in edges for txn in (edge.source, edge.target) if txn in seen.places)
-    places = [f"T{txn}: {seen.places[txn]}" for txn in txns]
-    objects = dict.fromkeys(edge.obj for edge in edges if edge.obj in seen.names)
-    places += [f"{obj}: key {seen.names[obj]}" for obj in objects if obj != seen.names[obj]]
+    in_file = checked.in_file
+    names: Mapping[str, str] = {} if checked.seen is None else checked.seen.names
+    orders: Mapping[str, str] = {} if checked.seen is None else checked.seen.rules
+    txns = dict.fromkeys(txn for edge in edges for txn in (edge.source, edge.target) if txn in in_file)
+    places = [f"T{txn}: {in_file[txn]}" for txn in txns]
+    objects = dict.fromkeys(edge.obj for edge in edges if edge.obj in names)
+    places += [f"{obj}: key {names[obj]}" for obj in objects if obj != names[obj]]
     if places:
         yield f"  in the file: {'; '.join(places)}"
-    rules = dict.fromkeys(seen.rules[edge.obj] for edge in edges if edge.obj in seen.rules)
+    rules = dict.fromkeys(orders[edge.obj] for edge in edges if edge.obj in orders)
     if rules:
         yield f"  the order of versions: {'; '.join(rules)}"
 

@@ -351,6 +351,37 @@ def test_the_smallest_part_of_a_file_is_a_file_of_its_own(tmp_path: Path) -> Non
     assert "this format has no lists; write .edn" in lists.stderr
 
 
+PREDICATES = """\
+{:type :ok, :process 0, :f :init, :value {1 0, 2 0}}
+{:type :ok, :process 1, :f :txn, :value [[:rp [:= 0] {1 0, 2 0}] [:w 1 5]]}
+{:type :ok, :process 2, :f :txn, :value [[:rp [:= 0] {1 0, 2 0}] [:w 2 6] [:w 2 7]]}
+{:type :ok, :process 3, :f :txn, :value [[:rp [:= 9] {}]]}
+"""
+
+
+def test_a_file_with_reads_by_predicates(tmp_path: Path) -> None:
+    file = tmp_path / "history.edn"
+    file.write_text(PREDICATES, encoding="utf-8")
+    result = dvs(str(file), "--level", "PL-3", "--explain", "--smallest", str(tmp_path / "small.edn"))
+    assert result.exit_code == 1
+    assert "T1 rw k2 (is_0) -> T2" in result.stdout
+    assert "in the file: T1: process 1, line 2; T2: process 2, line 3" in result.stdout
+    assert "G1-predB: unknown: process 3, line 4: which version of key 1" in result.stdout
+    assert "small.edn is not written: no history of clients without predicates is violated" in result.stderr
+    named = dvs(str(file), "--client-level", "causal")
+    assert named.exit_code == 2
+    assert "has version orders of its own" in named.stderr
+    table = tmp_path / "h.parquet"
+    converted = CliRunner().invoke(main, ["convert", "--to", "parquet", "--out", str(table), str(file)])
+    assert converted.exit_code == 0, converted.output
+    again = json.loads(dvs(str(table), "--json").stdout)
+    whole = json.loads(dvs(str(file), "--json").stdout)
+    assert again["phenomena"] == whole["phenomena"]
+    assert again["places"] == whole["places"]
+    notation = CliRunner().invoke(main, ["convert", "--to", "adya", str(file)])
+    assert "a version set is stated beyond the file" in notation.stderr
+
+
 def test_a_history_without_clients_has_no_client_levels(tmp_path: Path) -> None:
     result = dvs("--client-level", "causal", "-", given=b"w1(x1) c1")
     assert result.exit_code == 2

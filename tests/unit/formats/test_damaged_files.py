@@ -8,10 +8,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import yaml
 
+from dvs_model.check import check
 from dvs_model.errors import HistoryError
 from dvs_model.formats import cobra
-from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.formats.reader import Item, Parsed, Refused
 from dvs_model.formats.registry import FORMATS
 from dvs_model.observed.judge import judge
 from tests.unit.formats.test_other_formats import SESSIONS, WRITER, bincode, event, record, timed, transaction
@@ -34,12 +36,20 @@ TIMES = json.dumps(
         timed(5, 91, 97, {"t": "r", "k": 7, "v": None}, {"t": "w", "k": 7, "v": 4}, sid=2),
     ]
 ).encode()
+PREDICATES = b"""{:type :ok, :process 0, :f :init, :value {1 0, 2 0}}
+{:type :invoke, :process 0, :f :txn, :value [[:rp [:= 0] nil] [:w 1 5] [:insert 3 1]]}
+{:type :ok, :process 0, :f :txn, :value [[:rp [:= 0] {1 0, 2 0}] [:w 1 5] [:insert 3 1]]}
+{:type :invoke, :process 1, :f :txn, :value [[:rp [:mod 2 1] nil] [:delete 2] [:r 3 nil]]}
+{:type :ok, :process 1, :f :txn, :value [[:rp [:mod 2 1] {1 5, 3 1}] [:delete 2] [:r 3 1]]}
+"""
 FILES = {
     ("elle", "h.edn"): EDN,
     ("elle", "h.json"): JSON,
     ("plume", "h.txt"): b"w(7,1,0,5)\nr(7,1,3,12)\nw(7,2,3,-1)\nr(8,0,3,12)\nr(7,2,0,6)",
     ("dbcop", "h.hist"): b"// one\n[x:=1 y:=1] [x==1]\n[y:=2]!\n---\n[y==? x==1]\n",
     ("dbcop", "h.json"): json.dumps(SESSIONS).encode(),
+    ("dbcop", "h.yaml"): yaml.safe_dump(SESSIONS).encode(),
+    ("elle", "predicates.edn"): PREDICATES,
     ("dbcop", "h.bincode"): bincode([transaction(1, event(1, 1, 1))], [transaction(0, event(0, 1, 1))]),
     ("awdit", "h.txt"): b"w 5 0\n=====\nr 5 0\n-----\nw 5 1\nr 6 0",
     ("timekiller", "h.json"): TIMES,
@@ -67,7 +77,9 @@ def judged(items: list[Item]) -> str:
         if isinstance(item, Refused):
             assert item.error.fact
             return "refused"
-        assert isinstance(item, Viewed)
+        if isinstance(item, Parsed):
+            check(item.history)
+            continue
         try:
             judge(item.observed)
         except HistoryError:

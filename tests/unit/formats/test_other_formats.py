@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dvs_model.check import Checked, Holds, Undecided, Violated
 from dvs_model.errors import HistoryError
@@ -293,6 +294,51 @@ def test_what_is_no_dbcop_json(text: str, fact: str) -> None:
     assert fact in refusal(list(dbcop.read_json(io.BytesIO(text.encode()), "h.json")))
 
 
+YAML = """
+params: {id: 0}
+data:
+- - events:
+    - {write: true, variable: 3, value: 1, success: true}
+    - {write: true, variable: 4, value: 1, success: false}
+    success: true
+- - events:
+    - {write: false, variable: 3, value: 1, success: true}
+    - {write: false, variable: 4, value: 7, success: false}
+    success: true
+  - events: [{write: true, variable: 5, value: 1, success: false}]
+    success: false
+"""
+
+
+@pytest.mark.parametrize("text", [YAML, YAML.split("data:\n")[1]], ids=["whole", "bare"])
+def test_dbcop_yaml_and_the_success_of_each_event(text: str) -> None:
+    observed = viewed(list(dbcop.read_yaml(io.BytesIO(text.encode()), "h.yaml")))
+    assert [
+        (each.session, each.status is Status.ABORTED, len(each.ops)) for each in observed.transactions
+    ] == [
+        ("0", False, 1),
+        ("0 failed", True, 1),
+        ("1", False, 1),
+        ("1", True, 1),
+    ]
+    as_json = json.dumps(yaml.safe_load(text)).encode()
+    assert viewed(list(dbcop.read_json(io.BytesIO(as_json), "h.yaml"))) == observed
+    assert levels(judge(observed))["serializable"] == "holds"
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("- - events: [", "no YAML"),
+        ("- - events: &a [*a]\n    success: true", "an event is"),
+        ("params: 3", "1: a history is a list of sessions"),
+        ("!!python/object:os.system {}", "no YAML"),
+    ],
+)
+def test_what_is_no_dbcop_yaml(text: str, fact: str) -> None:
+    assert fact in refusal(list(dbcop.read_yaml(io.BytesIO(text.encode()), "h.yaml")))
+
+
 def test_hist() -> None:
     text = "// client one\n[x:=1 y:=1] [x==1]\n\n[y:=2]![_a:=3]\r\n  ---  \n[y==? x==1]\n-\n-\n[x==0]"
     observed = viewed(list(dbcop.read_hist(io.BytesIO(text.encode()), "h.hist")))
@@ -460,6 +506,9 @@ def test_a_value_written_twice_is_refused_with_both_places() -> None:
         ("history.bincode", "\0\1", "dbcop"),
         ("h.json", '{"params": {"id": 0}', "dbcop"),
         ("h.json", '[[{"events": []', "dbcop"),
+        ("h.yaml", "", "dbcop"),
+        ("h", "---\n- - events:\n    - write: true", "dbcop"),
+        ("h", "params:\n  id: 0", "dbcop"),
         ("h.json", '[{"tid":4,"sid":1,"sts":{"p":1', "timekiller"),
         ("h.json", '[{"type":"invoke","f":"txn"', "elle"),
         ("h.json", '{"text": "w1(x1) c1"}', "jsonl"),

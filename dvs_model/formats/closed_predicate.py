@@ -1,0 +1,257 @@
+"""Elle's closed-predicate workload: reads by a predicate, over keys that are all known.
+
+The first operation says what the keys hold: `{:f :init, :value {k v}}`. Transactions then
+`[:insert k v]`, `[:w k v]`, `[:delete k]`, read `[:r k v]`, and read by a predicate `[:rp pred {k v}]`, where
+`pred` is `:true`, `[:= c]` or `[:mod m r]`. As in Elle, the versions of a key are in the order of its writes
+in the file.
+
+A read by a predicate shows what matches. Of a key that it does not show, it has selected a version that does
+not match: which one is known if there is one alone, and does not matter if no version between them matches.
+A read of a key that finds nothing is one by the predicate that the key is there.
+
+*Choice*: what a read does not show, it has selected from the last versions of transactions that may have
+committed, if one of them does not match. A dirty read that shows nothing leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dvs_model.formats.jepsen import Operation
+from dvs_model.formats.placing import placed
+from dvs_model.formats.predicate_file import THERE, Predicate, PredicateFile
+from dvs_model.formats.reader import Parsed
+from dvs_model.formats.universe import UNIVERSE, Made, Universe
+from dvs_model.history import (
+    Abort,
+    Commit,
+    Event,
+    History,
+    PredicateRead,
+    Read,
+    Start,
+    Version,
+    Write,
+    unborn,
+)
+from dvs_model.inventory import T0
+from dvs_model.observed.history import plain_value
+from dvs_model.observed.seen import Status, value_text
+from dvs_model.verdict import Unselected
+
+OWN = {":insert", ":delete", ":rp"}
+"""Micro-operations that no other workload has."""
+
+
+def is_closed_predicate(operations: Sequence[Operation]) -> bool:
+    """Returns whether an operation is of this workload alone."""
+    parts = (part for each in operations if type(each.value) is list for part in each.value)
+    return any(each.f == ":init" for each in operations) or any(
+        type(part) is list and part and isinstance(part[0], str) and part[0] in OWN for part in parts
+    )
+
+
+def closed_predicate(
+    ends: Sequence[tuple[Operation | None, Operation]], name: str, *, sessions: bool, timed: bool
+) -> Parsed:
+    """Returns the history of invocations and completions.
+
+    `sessions`: whether the file has processes. `timed`: whether it has invocations. Raises HistoryError: an
+    operation is not of this workload, or a key gets a value twice.
+    """
+    file = PredicateFile()
+    for begin, end in ends:
+        file.add(begin, end)
+    return _Whole(file, Universe.of(file), timed).parsed(name, sessions=sessions)
+
+
+@dataclass(slots=True)
+class _Whole:
+    """A history that is put together.
+
+    `timed`: whether the file has invocations; each transaction starts at its own one then. `taken`: the
+    places of the transactions that committed, with those that a committed one has read from. `names`: by
+    predicate, and the keys of which nobody knows what was selected, a name of the notation.
+    `missed`: whether a read misses what was there at first.
+    """
+
+    file: PredicateFile
+    universe: Universe
+    timed: bool
+    taken: set[int] = field(default_factory=set)
+    names: dict[tuple[Predicate, frozenset[str]], str] = field(default_factory=dict)
+    missed: bool = False
+    unread: str = ""
+    unselected: Unselected | None = None
+
+    def parsed(self, name: str, *, sessions: bool) -> Parsed:
+        """Returns the history, and what nobody knows of it."""
+        transactions = self.file.transactions
+        committed = {n for n, each in enumerate(transactions) if each.status is Status.COMMITTED}
+        self.taken |= committed
+        bodies = {n: list(self._body(n)) for n in sorted(committed)}
+        # The reads have shown by now which transactions without an answer have committed.
+        failed = {n for n, each in enumerate(transactions) if each.status is Status.ABORTED}
+        for n in sorted((self.taken - committed) | failed):
+            bodies[n] = [Write(*each) for each in self._writes(n)]
+        history = History(
+            name=name,
+            events=tuple(self._events(bodies)),
+            orders=self.universe.orders(self.taken, self.missed),
+            matches=self._matches(failed),
+            sessions=self._sessions() if sessions else {},
+            implicit_initial=bool(self.file.initial),
+        )
+        places = {transactions[n].number: transactions[n].place for n in bodies}
+        return Parsed(history, 1, self.unread, self.unselected, places, windows=self.timed)
+
+    def _writes(self, n: int) -> Iterator[tuple[int, Version, str | None]]:
+        for at in range(len(self.file.transactions[n].ops)):
+            if (made := self.universe.of_op.get((n, at))) is not None:
+                yield made.version.txn, made.version, made.text
+
+    def _body(self, n: int) -> Iterator[Event]:
+        """Yields the events of a committed transaction, without its commit."""
+        own: dict[str, Made] = {}
+        transaction = self.file.transactions[n]
+        for at, (_, what, value) in enumerate(transaction.ops):
+            made = self.universe.of_op.get((n, at))
+            if isinstance(what, Predicate):
+                assert isinstance(value, dict)
+                yield from self._by_predicate(n, what, value, own)
+            elif made is not None:
+                own[what] = made
+                yield Write(transaction.number, made.version, made.text)
+            elif value is None:
+                yield from self._by_predicate(n, Predicate(THERE, (what,)), {}, own)
+            elif (found := self._found(n, what, value, own.get(what))) is not None:
+                yield Read(transaction.number, found, plain_value(value))
+
+    def _found(self, n: int, key: str, value: object, own: Made | None) -> Version | None:
+        """Returns the version that a read of one key shows; None: nobody knows."""
+        known = self.universe.values.get((key, value))
+        if known is None:
+            return self._leave(n, f"reads {value_text(value)} under key {key}, which nobody wrote")
+        if own is not None and known is not own:
+            return self._leave(n, f"does not see its own write of key {key}")
+        return self._take(known)
+
+    def _take(self, made: Made) -> Version:
+        """Returns a version that was seen: its writer has committed, unless the file says that it failed."""
+        writer = made.writer
+        if writer is not None and self.file.transactions[writer].status is not Status.ABORTED:
+            self.taken.add(writer)
+        return made.version
+
+    def _leave(self, n: int, fact: str) -> Version | None:
+        """Returns None, and notes why a read is left out."""
+        self.unread = self.unread or f"{self.file.transactions[n].place}: the transaction {fact}"
+        return None
+
+    def _by_predicate(
+        self, n: int, predicate: Predicate, rows: Mapping[str, object], own: Mapping[str, Made]
+    ) -> Iterator[Event]:
+        """Yields a read by a predicate, then the reads of what it shows."""
+        number = self.file.transactions[n].number
+        selected: list[Version] = []
+        reads: list[Event] = []
+        unknown: set[str] = set()
+        for key, value in rows.items():
+            if (found := self._found(n, key, value, own.get(key))) is None:
+                unknown.add(key)
+            else:
+                selected.append(found)
+                reads.append(Read(number, found, plain_value(value)))
+        for key in predicate.keys(self.universe.made):
+            if key not in rows:
+                found, known = self._hidden(n, key, predicate, own.get(key))
+                if not known:
+                    unknown.add(key)
+                elif found is not None:
+                    selected.append(found)
+                    if found.unborn and key in self.file.initial:
+                        # Every version matches and none is shown: what was there at first is missed.
+                        reads.append(Read(number, Version(UNIVERSE, T0, 1)))
+                        self.missed = True
+        name = self._name(predicate, frozenset(unknown))
+        yield PredicateRead(number, name, tuple(dict.fromkeys(selected)), None)
+        yield from dict.fromkeys(reads)
+
+    def _hidden(
+        self, n: int, key: str, predicate: Predicate, own: Made | None
+    ) -> tuple[Version | None, bool]:
+        """Returns the version that a read selected of a key it does not show, and whether it is known.
+
+        None and True: which one does not matter, because no version of the key matches.
+        """
+        if own is not None:
+            if own.matched_by(predicate):
+                self._leave(n, f"does not find its own write of key {key} by {predicate.name}")
+            return own.version, not own.matched_by(predicate)
+        hidden = self.universe.hidden(key, predicate, n if (key, n) in self.universe.final else None)
+        if not hidden.versions:
+            return unborn(self.universe.objects.of(key)), True
+        if len(hidden.versions) == 1:
+            return self._take(hidden.versions[0]), True
+        self._doubt(n, key, changes=hidden.differ)
+        if not hidden.matters:
+            return None, True
+        installed = (each for each in hidden.versions if each.writer is None or each.writer in self.taken)
+        stands = None if hidden.differ else next(installed, None)
+        return (None, False) if stands is None else (stands.version, True)
+
+    def _doubt(self, n: int, key: str, *, changes: bool) -> None:
+        before = self.unselected
+        if before is None or (changes and not before.changes):
+            place = self.file.transactions[n].place
+            fact = f"{place}: which version of key {key} a read by a predicate has selected is not known"
+            self.unselected = Unselected(fact, changes)
+
+    def _name(self, predicate: Predicate, unknown: frozenset[str]) -> str:
+        """Returns the name of a predicate over the keys of which is known what was selected."""
+        if (predicate, unknown) not in self.names:
+            count = sum(each.name == predicate.name for each, _ in self.names)
+            self.names[predicate, unknown] = predicate.name + (f"_{count + 1}" if count else "")
+        return self.names[predicate, unknown]
+
+    def _matches(self, failed: set[int]) -> dict[str, frozenset[Version]]:
+        """Returns what each predicate matches, of the versions in the history."""
+        there = self.taken | failed
+        return {
+            name: frozenset(
+                each.version
+                for key, each in self.universe.everything()
+                if key not in unknown
+                and key in predicate.keys([key])
+                and each.matched_by(predicate)
+                and (each.writer is None or each.writer in there)
+            )
+            for (predicate, unknown), name in self.names.items()
+        }
+
+    def _events(self, bodies: Mapping[int, Sequence[Event]]) -> Iterator[Event]:
+        """Yields the events of T0, then each one after the writes of what it reads, else as in the file."""
+        if self.file.initial:
+            yield from (Write(T0, each.version, each.text) for each in self.universe.first(self.missed))
+            yield Commit(T0)
+        yield from placed(bodies, self._moments(bodies))
+
+    def _moments(self, places: Iterable[int]) -> list[tuple[int, Event]]:
+        """Returns the ends of transactions in the order of the file, and the starts if it has invocations."""
+        moments: list[tuple[float, int, Event]] = []
+        for n in places:
+            transaction = self.file.transactions[n]
+            end = Commit(transaction.number) if n in self.taken else Abort(transaction.number)
+            # Without an answer nobody knows when it was over.
+            over = transaction.end_at if transaction.answered or not self.timed else float("inf")
+            moments.append((over, n, end))
+            if self.timed:
+                moments.append((transaction.begin, n, Start(transaction.number)))
+        return [(n, event) for _, n, event in sorted(moments, key=lambda moment: moment[:2])]
+
+    def _sessions(self) -> dict[str, tuple[int, ...]]:
+        sessions: dict[str, list[int]] = {}
+        for each in (self.file.transactions[n] for n in sorted(self.taken)):
+            sessions.setdefault(each.session, []).append(each.number)
+        return {name: tuple(numbers) for name, numbers in sessions.items() if len(numbers) > 1}
