@@ -26,6 +26,7 @@ from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
+from dvs_model.observed.seen import RealTime
 from dvs_model.observed.variants import VARIANTS
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
@@ -134,6 +135,13 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     help="Every committed write is in the file: other values were never committed.",
 )
 @click.option(
+    "--order",
+    type=click.Choice([order.value for order in RealTime]),
+    default=RealTime.BOTH.value,
+    show_default=True,
+    help="Real time by the order of the file, by :time, or where both agree; for files of Jepsen.",
+)
+@click.option(
     "--level",
     "names",
     multiple=True,
@@ -195,6 +203,7 @@ def command(
     initial: int | None,
     initial_state: Path | None,
     complete: bool,
+    order: str,
     names: tuple[str, ...],
     clients: tuple[str, ...],
     forbidden: tuple[str, ...],
@@ -220,7 +229,7 @@ def command(
     wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
-    wanted.initial_state = initial_state
+    wanted.initial_state, wanted.order = initial_state, RealTime(order)
     requested = wanted.requested
     _require_different(html, sarif_out, junit, smallest_out)
     require_suffix(smallest_out)

@@ -20,7 +20,7 @@ from dvs_model.levels import BY_NAME
 from dvs_model.mixing import MIXED, mixing
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.judge import judge
-from dvs_model.observed.seen import Observed
+from dvs_model.observed.seen import Observed, RealTime
 from dvs_model.observed.smallest import smallest
 from dvs_model.reading import DEFAULT, Reading
 from dvs_model.verdict import Cycle, Present
@@ -37,6 +37,7 @@ class Wanted:
     transaction, if they have their own; `others`: that of all others. `executing`: levels by which
     reads of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
     `complete`: every committed write is in the file. `initial_state`: a file with what there was before.
+    `order`: what tells who was over before whom began.
     """
 
     requested: tuple[Level, ...]
@@ -50,6 +51,7 @@ class Wanted:
     initial: int | None = None
     complete: bool = False
     initial_state: Path | None = None
+    order: RealTime = RealTime.BOTH
 
     def judged(self, item: Parsed | Viewed) -> Checked:
         """Returns the verdicts on a history.
@@ -95,6 +97,7 @@ class Wanted:
         """Returns the verdicts on a history that clients recorded."""
         records = item.observed.records
         more = frozenset() if self.initial is None else frozenset({self.initial})
+        item = replace(item, observed=item.observed.in_real_time(self.order))
         item.observed.records = replace(records, initial=records.initial | more, complete=self.complete)
         return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
 

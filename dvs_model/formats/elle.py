@@ -18,7 +18,7 @@ from dvs_model.formats.closed_predicate import closed_predicate, is_closed_predi
 from dvs_model.formats.edn import Members, Pairs, Symbol, Tagged, Text, shown
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
 from dvs_model.formats.reader import Item, Refused, Viewed, decoded
-from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status, Transaction, Window
 
 CLOSED_PREDICATE = "closed-predicate"
 """The name of the workload whose transactions also read by predicates."""
@@ -267,9 +267,7 @@ def _times(observed: Observed, ends: Sequence[tuple[Operation | None, Operation]
     back = sum(int(b.time) < int(a.time) for a, b in pairwise(in_order))  # type: ignore[call-overload]
     if not back:
         return
-    observed.notes.append(
-        f":time goes back {back:,} times; real time is what the order of the file and :time agree on"
-    )
+    observed.notes.append(f":time goes back {back:,} times; {AGREED}")
     by_number: Mapping[int, tuple[Operation | None, Operation]] = dict(enumerate(ends, 1))
     for transaction in observed.transactions:
         begin, end = by_number[transaction.number]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -84,6 +84,18 @@ class Records:
     complete: bool = False
 
 
+class RealTime(Enum):
+    """By what it is decided that one transaction was over before another one began."""
+
+    BOTH = "both"
+    FILE = "file"
+    TIME = "time"
+
+
+AGREED = "real time is what the order of the file and :time agree on"
+"""Said of a history whose times go back."""
+
+
 @dataclass(slots=True)
 class Observed:
     """A history as clients saw it. Transactions of one session are in its order.
@@ -97,6 +109,19 @@ class Observed:
     records: Records
     notes: list[str] = field(default_factory=list)
     follows: list[tuple[int, int]] = field(default_factory=list)
+
+    def in_real_time(self, order: RealTime) -> Observed:
+        """Returns the history with the real time of one order, where the file has two that differ."""
+        if order is RealTime.BOTH or all(each.timed is None for each in self.transactions):
+            return self
+        by_time = order is RealTime.TIME
+        transactions = [
+            replace(each, window=each.timed if by_time else each.window, timed=None)
+            for each in self.transactions
+        ]
+        chosen = f"real time is by {order.value}"
+        notes = [note.replace(AGREED, chosen) for note in self.notes]
+        return replace(self, transactions=transactions, notes=notes)
 
     def by_session(self) -> Mapping[str, list[Transaction]]:
         """Returns the transactions of each session, in its order."""

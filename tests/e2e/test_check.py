@@ -563,3 +563,28 @@ def test_a_large_history_ends_the_process_at_once_with_all_output(tmp_path: Path
     assert done.returncode == 1, done.stderr
     assert "a clean-up" not in done.stdout
     assert json.loads(done.stdout)["phenomena"]["G0"]["verdict"] == "present"
+
+
+@pytest.mark.parametrize(
+    ("order", "verdict", "note"),
+    [
+        ("both", 0, "real time is what the order of the file and :time agree on"),
+        ("file", 1, "real time is by file"),
+        ("time", 0, "real time is by time"),
+    ],
+)
+def test_real_time_is_by_the_file_or_by_its_times(
+    tmp_path: Path, order: str, verdict: int, note: str
+) -> None:
+    # By the file T1 was over before T2 began, which misses it; by the times T2 was over first.
+    lines = [
+        "{:type :invoke, :process 0, :value [[:append 1 1]], :time 50}",
+        "{:type :ok, :process 0, :value [[:append 1 1]], :time 60}",
+        "{:type :invoke, :process 1, :value [[:r 1 nil]], :time 10}",
+        "{:type :ok, :process 1, :value [[:r 1 []]], :time 20}",
+    ]
+    file = tmp_path / "h.edn"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    result = dvs(str(file), "--client-level", "strict serializable", "--order", order)
+    assert result.exit_code == verdict, result.output
+    assert note in result.stdout
