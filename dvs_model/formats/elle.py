@@ -23,6 +23,9 @@ from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status,
 CLOSED_PREDICATE = "closed-predicate"
 """The name of the workload whose transactions also read by predicates."""
 
+OF_PREDICATES = ("init", "insert", "delete", "rp")
+"""Words of which a file of that workload has one."""
+
 OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
 """Operations of other workloads of Jepsen."""
 
@@ -65,7 +68,9 @@ def _read(
         text = decoded(data)
         if not text.strip():
             raise HistoryError("an empty file; a history has operations", 1, 1)
-        yield from _histories(parse(text), name, workload)
+        # Looked for in the text first, because looking at each operation takes long.
+        may = workload is None and any(word in text for word in OF_PREDICATES)
+        yield from _histories(parse(text), name, workload, may_be_predicates=may)
     except HistoryError as error:
         yield Refused(name, error)
 
@@ -78,7 +83,9 @@ def _is_text(data: bytes) -> bool:
     return True
 
 
-def _histories(operations: list[Operation], name: str, workload: str | None) -> Iterator[Item]:
+def _histories(
+    operations: list[Operation], name: str, workload: str | None, *, may_be_predicates: bool
+) -> Iterator[Item]:
     if not operations:
         raise HistoryError("there is no operation in it", 1, 1)
     apart: dict[str, list[Operation]] = {}
@@ -97,9 +104,9 @@ def _histories(operations: list[Operation], name: str, workload: str | None) -> 
                 )
             )
     if not apart:
-        yield _history(operations, name, workload)
+        yield _history(operations, name, workload, may_be_predicates=may_be_predicates)
     for key, part in apart.items():
-        yield _history(part, f"{name} key {key}", workload)
+        yield _history(part, f"{name} key {key}", workload, may_be_predicates=may_be_predicates)
 
 
 def _is_independent(value: Sequence[object]) -> bool:
@@ -112,7 +119,9 @@ def _is_independent(value: Sequence[object]) -> bool:
     )
 
 
-def _history(operations: list[Operation], name: str, workload: str | None) -> Item:
+def _history(
+    operations: list[Operation], name: str, workload: str | None, *, may_be_predicates: bool
+) -> Item:
     has_process = any(operation.process is not NO_PROCESS for operation in operations)
     client = [o for o in operations if not has_process or _is_client(o.process)]
     if not client:
@@ -125,7 +134,7 @@ def _history(operations: list[Operation], name: str, workload: str | None) -> It
     else:
         ends = _paired(client)
     timed = has_process and invoked
-    if workload == CLOSED_PREDICATE or (workload is None and is_closed_predicate(client)):
+    if workload == CLOSED_PREDICATE or (may_be_predicates and is_closed_predicate(client)):
         return closed_predicate(ends, name, sessions=has_process, timed=timed)
     reading = Reading(name, workload)
     for number, (begin, end) in enumerate(ends, 1):
