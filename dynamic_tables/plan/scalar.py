@@ -99,7 +99,7 @@ class Scalars:
         grouped = []
         for node in [found for part in parts for found in marks(part)]:
             of_groups = keys is not None and not is_aggregated(node)
-            if isinstance(node, exp.In) and not _only_filters(node, filters=filters):
+            if isinstance(node, exp.In) and not _only_decides(node, filters=filters):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
             member = membership(node)
@@ -233,14 +233,18 @@ class Scalars:
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
 
 
-def _only_filters(node: exp.Expr, *, filters: bool) -> bool:
-    """Tells whether a part of a condition only decides which rows are kept: NULL is like FALSE then.
+def _only_decides(node: exp.Expr, *, filters: bool) -> bool:
+    """Tells whether a part of a condition only decides about rows or between values: NULL is like FALSE then.
 
     `filters`: what stands outermost is a condition of WHERE.
     """
-    above = node.parent
+    part, above, negated = node, node.parent, False
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
-        above = above.parent
+        part, above, negated = above, above.parent, negated or isinstance(above, exp.Not)
+    if isinstance(above, exp.If) and above.this is part:
+        # Between values Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
+        compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
+        return not (negated or compared)
     return isinstance(above, exp.Having) or (filters and above is None)
 
 

@@ -86,9 +86,26 @@ def _groups(writer: WritesQueries, groups: ir.Select) -> str:
 
 
 def mark(writer: WritesQueries, join: ScalarJoin, test: ir.Call) -> Written:
-    """Returns EXISTS or NOT EXISTS for a test whether a row has a group."""
+    """Returns a test whether a row has a group: EXISTS, NOT EXISTS, or IN as a condition of CASE or IF."""
+    if len(join.ties) == 1 and writer.style.chance(30):
+        return _decided_by_in(writer, join, found=test.function == "is_not_null"), Level.PRIMARY
     exists = writer.style.words("EXISTS" if test.function == "is_not_null" else "NOT EXISTS")
     return f"{exists} {_inside(writer, join, writer.style.choices.choice(('1', '*', 'NULL')))}", Level.NOT
+
+
+def _decided_by_in(writer: WritesQueries, join: ScalarJoin, *, found: bool) -> str:
+    """Returns TRUE or FALSE, as a key is among others: IN decides between them, so its NULL is like FALSE."""
+    words, clause = writer.style.words, Clause(writer.style, False)
+    ((outer, key),) = join.ties
+    query = f"{words('SELECT')} {clause.text(key)} {words('FROM')} {writer.source(join.inner.source)}"
+    query += _where(writer.style, (), join.inner.where)
+    condition = f"{clause.operand(outer, Level.COMPARISON)} {words('IN')} ({query})"
+    then, otherwise = words(str(found)), words(str(not found))
+    if writer.style.chance(50):
+        return f"{words('IF')}({condition}, {then}, {otherwise})"
+    return (
+        f"{words('CASE WHEN')} {condition} {words('THEN')} {then} {words('ELSE')} {otherwise} {words('END')}"
+    )
 
 
 def scalar(writer: WritesQueries, join: ScalarJoin, value: ir.Expr) -> Written:

@@ -108,6 +108,18 @@ QUERIES = {
         "IN (subquery) as a value",
         "write EXISTS, which is never NULL",
     ),
+    "SELECT CASE WHEN a > 1 AND NOT (a IN (SELECT a FROM s)) THEN 1 ELSE 0 END AS n FROM r": (
+        "IN (subquery) as a value",
+        "write EXISTS, which is never NULL",
+    ),
+    "SELECT CASE true WHEN a IN (SELECT a FROM s) THEN 1 ELSE 0 END AS n FROM r": (
+        "IN (subquery) as a value",
+        "write EXISTS, which is never NULL",
+    ),
+    "SELECT CASE WHEN a > 1 THEN a IN (SELECT a FROM s) END AS n FROM r": (
+        "IN (subquery) as a value",
+        "write EXISTS, which is never NULL",
+    ),
     "SELECT a FROM r WHERE (a IN (SELECT a FROM s)) IS NULL": (
         "IN (subquery) as a value",
         "write EXISTS, which is never NULL",

@@ -133,6 +133,19 @@ SUMS = select({"k": r["k"], "n": agg("SUM", r["a"])}, named("r"), group_by=[r["k
 of_sums = columns((Column("k", INT), Column("n", BIGINT)), "g")
 
 
+def test_whether_there_is_a_group_may_be_asked_by_in_as_a_condition_of_case() -> None:
+    counts = select(
+        {"k": s["k"], "n": count_star()}, named("s"), where=call("gt", s["b"], 1), group_by=[s["k"]]
+    )
+    beside = join(JoinKind.LEFT, named("r"), derived(counts, "g"), call("eq", r["k"], g["k"]))
+    query = select({"a": r["a"], "e": call("is_not_null", g["n"])}, beside)
+    inside = r"(r\.)?k in \(select (s\.)?k from s where (s\.)?b > 1\)"
+    assert found(rf"case when {inside} then true else false end", query)
+    assert found(rf"if\({inside}, true, false\)", query)
+    missing = replace(query, items=(query.items[0], replace(query.items[1], expr=call("is_null", g["n"]))))
+    assert found(rf"case when {inside} then false else true end", missing)
+
+
 def test_groups_whose_keys_are_compared_may_ask_in_having() -> None:
     on = call("eq", of_sums["k"], s["k"])
     members = join(JoinKind.ANTI, derived(SUMS, "g"), named("s"), on)
