@@ -14,6 +14,7 @@ from dynamic_tables.plan.constant_rows import listed_rows, without_from
 from dynamic_tables.plan.correlated import conjuncts
 from dynamic_tables.plan.exploding import with_exploded_items, with_lateral_views
 from dynamic_tables.plan.expressions import Col, Lit, conjunction
+from dynamic_tables.plan.joined_on import with_queries_in_on
 from dynamic_tables.plan.lateral import lateral_join
 from dynamic_tables.plan.lateral_aliases import with_lateral_aliases
 from dynamic_tables.plan.limit import first_rows, is_cut
@@ -314,7 +315,11 @@ class QueryBinder:
             # ON of an inner join means what WHERE does, and there queries are covered.
             cross = Join(JoinKind.CROSS, left, right, None)
             return self.restricted(cross, both, list(conjuncts(on)), ctes), both
-        condition = predicate(ExpressionBinder(both.resolve, type_of=self.names.type_of).bind(on), "ON")
+        seen = both
+        if on.find(exp.Query) is not None:
+            sides = (left, scope), (right, right_scope)
+            left, right, seen, on = with_queries_in_on(self, *sides, both, on, ctes)
+        condition = predicate(ExpressionBinder(seen.resolve, type_of=self.names.type_of).bind(on), "ON")
         self.names.refuse_float_comparison(condition, "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both
 

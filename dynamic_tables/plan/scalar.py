@@ -89,17 +89,18 @@ class Scalars:
         *,
         keys: Collection[Col] | None = None,
         filters: bool = False,
+        joins: bool = False,
     ) -> tuple[Plan, list[exp.Column]]:
         """Returns a plan with a mark for each EXISTS and IN in `parts`, whose syntax then names the marks.
 
         `keys`: the parts are computed over groups with these keys, but for the arguments of aggregates; the
         names of the marks that are computed over groups are returned. `filters`: each part is a condition of
-        WHERE.
+        WHERE; `joins`: of ON of an outer join.
         """
         grouped = []
         for node in [found for part in parts for found in marks(part)]:
             of_groups = keys is not None and not is_aggregated(node)
-            if isinstance(node, exp.In) and not _only_decides(node, filters=filters):
+            if isinstance(node, exp.In) and not _only_decides(node, filters=filters, joins=joins):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
             member = membership(node)
@@ -233,19 +234,20 @@ class Scalars:
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
 
 
-def _only_decides(node: exp.Expr, *, filters: bool) -> bool:
+def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
     """Tells whether a part of a condition only decides about rows or between values: NULL is like FALSE then.
 
-    `filters`: what stands outermost is a condition of WHERE.
+    `filters`: what stands outermost is a condition of WHERE; `joins`: of ON of an outer join.
     """
     part, above, negated = node, node.parent, False
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
         part, above, negated = above, above.parent, negated or isinstance(above, exp.Not)
     if isinstance(above, exp.If) and above.this is part:
-        # Between values Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
+        # Here and in ON Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
         compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
         return not (negated or compared)
-    return isinstance(above, exp.Having) or (filters and above is None)
+    outermost = above is None and (filters or (joins and not negated))
+    return outermost or isinstance(above, exp.Having)
 
 
 def _read_by(mark: Plan, rows: Plan) -> set[Col]:

@@ -10,7 +10,7 @@ from generators.expressions import Term, call, constant, predicate
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, move_key, script
 from generators.queries import never_false
-from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select
+from generators.relations import COUNT_STAR, FromClause, Generated, joined, scope_of, select
 from generators.windows import UNORDERED
 from workload.dml import Insert
 from workload.query import Derived, Expr, JoinKind, OrderKey, Select, Window, WindowFunction
@@ -50,16 +50,27 @@ def member_with_several_matches(b: ScenarioBuilder) -> Script:
         on, also = never_false(on), None if also is None else never_false(also)
     if also is not None:
         on = call("and", BOOLEAN, Term(on), Term(also)).expr
+    members = select(joined(kind, rows, others, on), rows.scope)
+    if b.choices.chance(25):
+        members = _beside_members(b, left, members)
     equal = b.row(left, k=k)
     matches = insert(b, right, k=k), insert(b, right, k=k)
     return script(
-        shapes.define(b, select(joined(kind, rows, others, on), rows.scope)),
+        shapes.define(b, members),
         act(Insert(left.name, (equal, equal))) + act(delete(right, "k", k), delete(right, "k", None)),
         act(*matches),
         act(delete(right, "k", k)),
         act(insert(b, right, k=None)),
         act(insert(b, left, k=k), delete(right, "k", None)),
     )
+
+
+def _beside_members(b: ScenarioBuilder, left: TableSketch, members: Generated) -> Generated:
+    """The rows of a table with the members that have their key: EXISTS and IN in ON of a left join."""
+    rows, alias = shapes.reading(b, left.name), b.queries.alias()
+    beside = FromClause(Derived(members.query, alias), scope_of(alias, members.columns), 8)
+    source = joined(JoinKind.LEFT, rows, beside, shapes.on_keys(rows, beside))
+    return select(source, [*b.choices.subset(rows.scope, 1, 2), *b.choices.subset(beside.scope, 1, 2)])
 
 
 def _second_comparison(b: ScenarioBuilder, rows: FromClause, others: FromClause) -> Expr | None:

@@ -20,6 +20,7 @@ from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_items import named_later
 from workload.sql.written_lists import lists_of_rows
+from workload.sql.written_on import membership_in_on
 from workload.sql.written_order import idle_order, own_expressions, sorted_by
 from workload.sql.written_pivot import pivot_of, written_pivot
 from workload.sql.written_sets import grouping_id, written_sets
@@ -379,6 +380,7 @@ class Writer:
         first = first_rows(join)
         if first is not None and self.style.chance(75):
             return f"{self.relation(join.left)} {tied_rows(self, first)}"
+        join, conditions = self.with_membership_in_on(join)
         left, right = self.relation(join.left), self.relation(join.right)
         if isinstance(join.right, ir.Join | ir.Exploded):
             right = f"({right})"
@@ -391,7 +393,7 @@ class Writer:
             words = self.style.choices.choice(("LEFT ", "")) + words
         elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.style.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
-        names = _equated_names(join)
+        names = [] if conditions else _equated_names(join)
         natural = join.kind not in ir.MEMBERSHIP and self.shared(join) == set(names)
         if names and natural and self.style.chance(50):
             return f"{left}{self.style.gap()}{self.style.words('NATURAL ' + words)} {right}"
@@ -400,7 +402,17 @@ class Writer:
             return text
         if names and self.style.chance(50):
             return f"{text} {self.style.words('USING')} ({', '.join(map(self.style.name, names))})"
-        return f"{text} {self.style.words('ON')} {Clause(self.style, False).text(join.on)}"
+        on = self.conditions(Clause(self.style, False), join.on, conditions)
+        return f"{text} {self.style.words('ON')} {on}"
+
+    def with_membership_in_on(self, join: ir.Join) -> tuple[ir.Join, list[str]]:
+        """Returns a join, in some cases with a membership of its right side as a condition of ON."""
+        moved = membership_in_on(join) if self.style.chance(70) else None
+        condition = "" if moved is None else membership(self, moved[1])
+        # NOT IN is FULL there: Spark's IN is FALSE where SQL's is NULL.
+        if moved is None or " NOT IN (" in condition.upper():
+            return join, []
+        return moved[0], [condition]
 
     def shared(self, join: ir.Join) -> set[str]:
         """Returns the names that columns of both sides of a join have: NATURAL equates all of them."""

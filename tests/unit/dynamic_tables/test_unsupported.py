@@ -137,7 +137,14 @@ QUERIES = {
         "EXISTS or IN (subquery) that reads no key beside aggregates",
         NO_RULE,
     ),
-    "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND EXISTS (SELECT 1 FROM q)": ("EXISTS", NO_RULE),
+    "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND s.a NOT IN (SELECT a FROM r AS q)": (
+        "a query in ON of an outer join (IN (subquery) as a value: write EXISTS, which is never NULL)",
+        "compute it in a sub-select of one side",
+    ),
+    "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND EXISTS (SELECT 1 FROM r AS q WHERE q.a = r.a + s.a)": (
+        "a query in ON of an outer join (it reads both sides)",
+        "compute it in a sub-select of one side",
+    ),
     "SELECT a FROM r WHERE b IN (SELECT a FROM s)": ("IN (subquery) that compares STRING with INT", NO_RULE),
     "SELECT a FROM r WHERE a IN (SELECT r.a FROM s)": (
         "IN (subquery) that selects a column from outside",

@@ -146,6 +146,30 @@ def test_whether_there_is_a_group_may_be_asked_by_in_as_a_condition_of_case() ->
     assert found(rf"case when {inside} then false else true end", missing)
 
 
+def test_a_membership_of_the_right_side_may_be_a_condition_of_on() -> None:
+    """That of the left side is none: rows without a match stay, and others are left out."""
+    q = columns(table("q", k=INT), "q")
+    names = {**NAMES, "q": ["k"]}
+
+    def joined(kind: JoinKind, items: dict[str, Expr], membership: JoinKind = JoinKind.SEMI) -> Query:
+        members = join(membership, named("s"), named("q"), call("eq", s["k"], q["k"]))
+        right, m = select(items, members), columns((Column("x", INT),), "m")
+        beside = join(kind, named("r"), derived(right, "m"), call("eq", r["k"], m["x"]))
+        return select({"a": r["a"], "x": m["x"]}, beside)
+
+    whole = joined(JoinKind.LEFT, {"x": s["k"]})
+    right = r"from r left (outer )?join \(select (s\.)?k (as )?x from s\) (as )?m( \(x\))? on "
+    assert found(
+        rf"{right}r\.k ={{1,2}} m\.x and exists \(select \S+ from q where m\.x ={{1,2}} q\.k\)", whole, names
+    )
+    assert found(rf"{right}m\.x in \(select q\.k from q\) and", whole, names)
+    without = joined(JoinKind.LEFT, {"x": s["k"]}, JoinKind.ANTI)
+    assert found(rf"{right}not exists", without, names)
+    assert not found(r" on [^()]*not in", without, names)
+    for other in (joined(JoinKind.FULL, {"x": s["k"]}), joined(JoinKind.LEFT, {"x": s["b"]})):
+        assert not found(r"\) (as )?m( \(x\))? on [^()]*\b(exists|in) \(select", other, names)
+
+
 def test_groups_whose_keys_are_compared_may_ask_in_having() -> None:
     on = call("eq", of_sums["k"], s["k"])
     members = join(JoinKind.ANTI, derived(SUMS, "g"), named("s"), on)
