@@ -38,8 +38,6 @@ def aggregate_of(node: exp.Expr) -> tuple[str, exp.Expr] | None:
             if isinstance(node.this, exp.Distinct) or node.expressions:
                 raise UnsupportedError("COUNT_IF of DISTINCT or several values")
             return "COUNT", _only_where(exp.Count(this=exp.Star()), node.this)
-        case exp.Any(this=exp.Paren(this=value)) if not isinstance(value, exp.Query):
-            return "BOOL_OR", exp.LogicalOr(this=value)
         case _:
             name = AGGREGATES.get(type(node), "")
             return (name, node) if name else None

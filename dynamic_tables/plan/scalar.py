@@ -247,7 +247,7 @@ def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
         compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
         return not (negated or compared)
     outermost = above is None and (filters or (joins and not negated))
-    return outermost or isinstance(above, exp.Having)
+    return outermost or isinstance(above, exp.Having | exp.Qualify)
 
 
 def _read_by(mark: Plan, rows: Plan) -> set[Col]:

@@ -104,16 +104,19 @@ class SparkText(Spark):
             return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_assignment()
 
         def _parse_any(self) -> exp.Expr:
-            """Parses ANY: `any(DISTINCT x)` and `any(ALL x)` are the aggregate, as `some(...)` is."""
-            if self._next.token_type not in (TokenType.DISTINCT, TokenType.ALL):
-                return self.expression(exp.Any(this=self._parse_bitwise()))
-            self._match(TokenType.L_PAREN)
-            distinct = bool(self._match(TokenType.DISTINCT)) or not self._match(TokenType.ALL)
-            value = self._parse_assignment()
-            self._match_r_paren()
-            return self.expression(
-                exp.LogicalOr(this=exp.Distinct(expressions=[value]) if distinct else value)
-            )
+            """Parses ANY: `any(x)` is the aggregate, as `some(x)` is, and ANY (query) a comparison."""
+            start = self._index
+            if self._match(TokenType.L_PAREN):
+                distinct = bool(self._match(TokenType.DISTINCT))
+                self._match(TokenType.ALL)
+                asks = self._curr.token_type in (TokenType.SELECT, TokenType.WITH, TokenType.VALUES)
+                value = None if asks else self._parse_assignment()
+                if value is not None and not isinstance(value.unnest(), exp.Query):
+                    self._match_r_paren()
+                    this = exp.Distinct(expressions=[value]) if distinct else value
+                    return self.expression(exp.LogicalOr(this=this))
+            self._retreat(start)
+            return self.expression(exp.Any(this=self._parse_bitwise()))
 
         def _parse_percentile(self) -> exp.Expr:
             """Parses PERCENTILE; sqlglot drops the third argument, how often a value counts."""

@@ -50,7 +50,7 @@ def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.E
 def with_scalars(
     queries: Queries, plan: Plan, scope: Scope, node: exp.Select, ctes: Ctes
 ) -> tuple[Plan, Scope, exp.Select]:
-    """Returns plan, scope and syntax of a block whose outputs and HAVING name values of subqueries.
+    """Returns plan, scope and syntax of a block whose outputs and conditions name values of subqueries.
 
     In a grouped block such a value is one more key: it is the same in all rows of a group.
     """
@@ -121,9 +121,13 @@ def _condition(names: Names, where: Sequence[exp.Expr], scope: Scope) -> Expr:
 
 
 def _parts(node: exp.Select) -> list[exp.Expr]:
-    """Returns the select list, and HAVING where there is one."""
-    having = node.args.get("having")
-    return [*node.expressions, *([] if having is None else [having])]
+    """Returns the select list, the windows with a name, HAVING and QUALIFY, as far as there are any."""
+    others = (node.args.get("having"), node.args.get("qualify"))
+    return [
+        *node.expressions,
+        *(node.args.get("windows") or ()),
+        *(part for part in others if part is not None),
+    ]
 
 
 def _outside_queries(parts: Sequence[exp.Expr]) -> Iterator[exp.Expr]:

@@ -98,6 +98,10 @@ QUERIES = (
     "SELECT k, EXISTS (SELECT 1 FROM s WHERE s.b = r.k) AS e, SUM(a) AS n FROM r GROUP BY k",
     "SELECT r.k, s.b FROM r JOIN s ON r.k = s.k AND EXISTS (SELECT 1 FROM s AS t WHERE t.b = r.a)",
     "SELECT r.k, s.b FROM r LEFT JOIN s ON r.k = s.k AND EXISTS (SELECT 1 FROM r AS t WHERE t.a = s.b)",
+    "SELECT k, COUNT(*) OVER w AS n FROM r "
+    "WINDOW w AS (PARTITION BY (SELECT COUNT(*) FROM s WHERE s.k = r.k))",
+    "SELECT k, a FROM r "
+    "QUALIFY RANK() OVER (ORDER BY k) <= (SELECT COUNT(*) FROM s) OR a IN (SELECT b FROM s)",
     "SELECT r.k, s.b FROM r LEFT JOIN s ON r.k = s.k AND (r.a IN (SELECT b FROM s AS t) OR s.b > 1)",
     "SELECT r.k, s.b FROM r RIGHT JOIN s ON r.k = s.k AND NOT EXISTS (SELECT 1 FROM s AS t WHERE t.b = r.a)",
     "SELECT r.k, s.b FROM r FULL JOIN s ON r.k = s.k AND s.b >= (SELECT MIN(a) FROM r AS t)",
