@@ -13,6 +13,7 @@ IDLE = {
         "SELECT a FROM (SELECT a FROM r) AS q ORDER BY a LIMIT 2"
     ),
     "SELECT COUNT(*) AS n FROM r ORDER BY n LIMIT 3": "SELECT COUNT(*) AS n FROM r",
+    "SELECT any(a > 1) AS n FROM r LIMIT 3": "SELECT some(a > 1) AS n FROM r",
     # A hint names aliases, and Spark passes over one that it does not know.
     "SELECT /*+ BROADCAST(z), NONE(y) */ r.a FROM r JOIN s AS z ON r.a = z.a": (
         "SELECT r.a FROM r JOIN s AS z ON r.a = z.a"
