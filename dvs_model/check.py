@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from dvs_model.analysis import RULES, STEPS, Analysis, Rules
@@ -154,15 +154,14 @@ WITHOUT_READS = frozenset({Phenomenon.G0, Phenomenon.G1A, Phenomenon.G1B, Phenom
 """The phenomena whose absence does not depend on reads that a source leaves out."""
 
 
-def with_unread(checked: Checked, reason: str) -> Checked:
+def with_unread(checked: Checked, reason: str, known: Set[Phenomenon] = WITHOUT_READS) -> Checked:
     """Returns the verdicts on a history that leaves out reads of committed versions.
 
-    What is present stays so; what is absent by the reads that are known is unknown.
+    What is present stays so; what is absent by the reads that are known is unknown. `known`: the phenomena
+    whose absence does not depend on what is left out; none where reads of any version are.
     """
     phenomena = {
-        phenomenon: verdict
-        if isinstance(verdict, Present) or phenomenon in WITHOUT_READS
-        else Unknown(reason)
+        phenomenon: verdict if isinstance(verdict, Present) or phenomenon in known else Unknown(reason)
         for phenomenon, verdict in checked.phenomena.items()
     }
     levels = {level: level_verdict(level, phenomena) for level in Level}

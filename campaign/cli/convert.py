@@ -88,6 +88,8 @@ def _not_in_notation(item: Parsed) -> Iterator[str]:
     """Yields what the notation cannot say of a history, so that more is decided of it than of the file."""
     if item.unread:
         yield f"reads are left out: {item.unread}"
+    if item.unexplained:
+        yield f"something is left out: {item.unexplained}"
     if item.unselected is not None:
         yield f"a version set is stated beyond the file: {item.unselected.reason}"
     if item.windows:

@@ -23,7 +23,7 @@ from dvs_model.observed.judge import judge
 from dvs_model.observed.seen import Observed, RealTime
 from dvs_model.observed.smallest import smallest
 from dvs_model.reading import DEFAULT, Reading
-from dvs_model.verdict import Cycle, Present
+from dvs_model.verdict import Cycle, Present, Unknown
 
 FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
 KNOWN = ", ".join(level.value for level in MIXED)
@@ -63,7 +63,10 @@ class Wanted:
         checked = replace(checked, forbidden=self.forbidden)
         if self.executing and checked.seen is None:
             checked = replace(checked, executing=executing(checked, self.executing))
-        return checked if self.mixed is None else _with_mixed(checked, self.mixed, self.others)
+        if self.mixed is None:
+            return checked
+        left_open = item.left_open if isinstance(item, Parsed) else ""
+        return _with_mixed(checked, self.mixed, self.others, left_open)
 
     def begun(self, item: Parsed | Viewed) -> Parsed | Viewed:
         """Returns a history with what there was before, where a file says it.
@@ -114,6 +117,8 @@ class Wanted:
             checked = with_windows(checked)
         if item.unselected is not None:
             checked = with_unselected(checked, item.unselected)
+        if item.unexplained:
+            checked = with_unread(checked, item.unexplained, frozenset())
         return with_unread(checked, item.unread) if item.unread else checked
 
 
@@ -175,8 +180,8 @@ def others_level(requested: Sequence[Level]) -> Level:
     return requested[0]
 
 
-def _with_mixed(checked: Checked, levels: Mapping[int, Level], others: Level) -> Checked:
-    """Returns the verdicts with the one on a history of several levels.
+def _with_mixed(checked: Checked, levels: Mapping[int, Level], others: Level, left_open: str) -> Checked:
+    """Returns the verdicts with the one on a history of several levels, unknown where something is left open.
 
     Raises CampaignError: the history was recorded by clients, or has no such transaction.
     """
@@ -191,7 +196,10 @@ def _with_mixed(checked: Checked, levels: Mapping[int, Level], others: Level) ->
         raise CampaignError(
             f"{name} has no committed transaction T{missing[0]}; --transaction-level names it"
         )
-    return replace(checked, mixed=mixing(checked.analysis, levels, others))
+    found = mixing(checked.analysis, levels, others)
+    if left_open and not isinstance(found.verdict, Present):
+        found = replace(found, verdict=Unknown(left_open))
+    return replace(checked, mixed=found)
 
 
 def _level(name: str) -> Level | None:

@@ -15,6 +15,7 @@ committed, if one of them does not match. A dirty read that shows nothing leaves
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -73,7 +74,8 @@ class _Whole:
     `timed`: whether the file has invocations; each transaction starts at its own one then. `taken`: the
     places of the transactions that committed, with those that a committed one has read from. `names`: by
     predicate, and the keys of which nobody knows what was selected, a name of the notation.
-    `missed`: whether a read misses what was there at first.
+    `named`: how many names each predicate has. `unordered`: the keys whose versions have no order.
+    `missed`: whether a read misses what was there at first. `unexplained`: why no order explains a read.
     """
 
     file: PredicateFile
@@ -81,35 +83,65 @@ class _Whole:
     timed: bool
     taken: set[int] = field(default_factory=set)
     names: dict[tuple[Predicate, frozenset[str]], str] = field(default_factory=dict)
+    named: Counter[str] = field(default_factory=Counter)
+    unordered: frozenset[str] = frozenset()
     missed: bool = False
-    unread: str = ""
+    unexplained: str = ""
     unselected: Unselected | None = None
 
     def parsed(self, name: str, *, sessions: bool) -> Parsed:
         """Returns the history, and what nobody knows of it."""
         transactions = self.file.transactions
         committed = {n for n, each in enumerate(transactions) if each.status is Status.COMMITTED}
-        self.taken |= committed
+        self.taken = committed | set(self._shown(committed))
+        self.unordered = self.universe.unordered(self.taken - committed)
         bodies = {n: list(self._body(n)) for n in sorted(committed)}
-        # The reads have shown by now which transactions without an answer have committed.
         failed = {n for n, each in enumerate(transactions) if each.status is Status.ABORTED}
         for n in sorted((self.taken - committed) | failed):
             bodies[n] = [Write(*each) for each in self._writes(n)]
         history = History(
             name=name,
             events=tuple(self._events(bodies)),
-            orders=self.universe.orders(self.taken, self.missed),
+            orders=self.universe.orders(self.taken, self.missed, self.unordered),
             matches=self._matches(failed),
             sessions=self._sessions() if sessions else {},
             implicit_initial=bool(self.file.initial),
         )
         places = {transactions[n].number: transactions[n].place for n in bodies}
-        return Parsed(history, 1, self.unread, self.unselected, places, windows=self.timed)
+        if self.unordered and not self.unexplained:
+            key = min(self.unordered)
+            self.unexplained = f"nobody knows when a transaction without an answer wrote key {key}"
+        return Parsed(
+            history,
+            1,
+            unselected=self.unselected,
+            places=places,
+            windows=self.timed,
+            unexplained=self.unexplained,
+        )
+
+    def _shown(self, committed: Iterable[int]) -> Iterator[int]:
+        """Yields the transactions without an answer of which a committed one shows a value."""
+        for n in committed:
+            for _, what, value in self.file.transactions[n].ops:
+                rows = value if isinstance(value, dict) else {what: value}
+                for key, seen in rows.items():
+                    made = self.universe.values.get((str(key), seen))
+                    writer = None if made is None else made.writer
+                    if writer is not None and self.file.transactions[writer].status is Status.UNKNOWN:
+                        yield writer
 
     def _writes(self, n: int) -> Iterator[tuple[int, Version, str | None]]:
         for at in range(len(self.file.transactions[n].ops)):
             if (made := self.universe.of_op.get((n, at))) is not None:
-                yield made.version.txn, made.version, made.text
+                yield made.version.txn, self._version(made), made.text
+
+    def _version(self, made: Made) -> Version:
+        """Returns a version of the history; of a key without an order each has an object of its own."""
+        version = made.version
+        if made.key not in self.unordered or made.writer is None:
+            return version
+        return version._replace(obj=self.universe.objects.of(made.key, version.txn))
 
     def _body(self, n: int) -> Iterator[Event]:
         """Yields the events of a committed transaction, without its commit."""
@@ -122,7 +154,7 @@ class _Whole:
                 yield from self._by_predicate(n, what, value, own)
             elif made is not None:
                 own[what] = made
-                yield Write(transaction.number, made.version, made.text)
+                yield Write(transaction.number, self._version(made), made.text)
             elif value is None:
                 yield from self._by_predicate(n, Predicate(THERE, (what,)), {}, own)
             elif (found := self._found(n, what, value, own.get(what))) is not None:
@@ -133,20 +165,13 @@ class _Whole:
         known = self.universe.values.get((key, value))
         if known is None:
             return self._leave(n, f"reads {value_text(value)} under key {key}, which nobody wrote")
-        if own is not None and known is not own:
-            return self._leave(n, f"does not see its own write of key {key}")
-        return self._take(known)
-
-    def _take(self, made: Made) -> Version:
-        """Returns a version that was seen: its writer has committed, unless the file says that it failed."""
-        writer = made.writer
-        if writer is not None and self.file.transactions[writer].status is not Status.ABORTED:
-            self.taken.add(writer)
-        return made.version
+        if known is not own and (own is not None or known.writer == n):
+            return self._leave(n, f"does not see its own write of key {key}, or sees it too early")
+        return self._version(known)
 
     def _leave(self, n: int, fact: str) -> Version | None:
         """Returns None, and notes why a read is left out."""
-        self.unread = self.unread or f"{self.file.transactions[n].place}: the transaction {fact}"
+        self.unexplained = self.unexplained or f"{self.file.transactions[n].place}: the transaction {fact}"
         return None
 
     def _by_predicate(
@@ -158,14 +183,21 @@ class _Whole:
         reads: list[Event] = []
         unknown: set[str] = set()
         for key, value in rows.items():
-            if (found := self._found(n, key, value, own.get(key))) is None:
+            found = self._found(n, key, value, own.get(key))
+            if found is not None:
+                reads.append(Read(number, found, plain_value(value)))
+            if not predicate.matches(value):
+                self._leave(n, f"shows {value_text(value)} for {predicate.name}, which does not match it")
+                found = None
+            if found is None or key in self.unordered:
                 unknown.add(key)
             else:
                 selected.append(found)
-                reads.append(Read(number, found, plain_value(value)))
         for key in predicate.keys(self.universe.made):
             if key not in rows:
-                found, known = self._hidden(n, key, predicate, own.get(key))
+                found, known = None, False
+                if key not in self.unordered:
+                    found, known = self._hidden(n, key, predicate, own.get(key))
                 if not known:
                     unknown.add(key)
                 elif found is not None:
@@ -191,15 +223,19 @@ class _Whole:
             return own.version, not own.matched_by(predicate)
         hidden = self.universe.hidden(key, predicate, n if (key, n) in self.universe.final else None)
         if not hidden.versions:
+            if any(not each.matched_by(predicate) for each in self.universe.failed.get(key, ())):
+                self._leave(n, f"misses key {key}, which only a failed transaction explains")
+                return None, False
             return unborn(self.universe.objects.of(key)), True
-        if len(hidden.versions) == 1:
-            return self._take(hidden.versions[0]), True
-        self._doubt(n, key, changes=hidden.differ)
+        sure = [each for each in hidden.versions if each.writer is None or each.writer in self.taken]
+        if len(hidden.versions) == len(sure) == 1:
+            return sure[0].version, True
+        # Of transactions without an answer nobody knows whether, and when, they wrote.
+        differ = hidden.differ or len(sure) < len(hidden.versions)
+        self._doubt(n, key, changes=differ and hidden.matters)
         if not hidden.matters:
             return None, True
-        installed = (each for each in hidden.versions if each.writer is None or each.writer in self.taken)
-        stands = None if hidden.differ else next(installed, None)
-        return (None, False) if stands is None else (stands.version, True)
+        return (None, False) if differ else (sure[0].version, True)
 
     def _doubt(self, n: int, key: str, *, changes: bool) -> None:
         before = self.unselected
@@ -211,8 +247,9 @@ class _Whole:
     def _name(self, predicate: Predicate, unknown: frozenset[str]) -> str:
         """Returns the name of a predicate over the keys of which is known what was selected."""
         if (predicate, unknown) not in self.names:
-            count = sum(each.name == predicate.name for each, _ in self.names)
-            self.names[predicate, unknown] = predicate.name + (f"_{count + 1}" if count else "")
+            self.named[predicate.name] += 1
+            count = self.named[predicate.name]
+            self.names[predicate, unknown] = predicate.name + (f"_{count}" if count > 1 else "")
         return self.names[predicate, unknown]
 
     def _matches(self, failed: set[int]) -> dict[str, frozenset[Version]]:
@@ -221,11 +258,10 @@ class _Whole:
         return {
             name: frozenset(
                 each.version
-                for key, each in self.universe.everything()
+                for key in predicate.keys(self.universe.made)
                 if key not in unknown
-                and key in predicate.keys([key])
-                and each.matched_by(predicate)
-                and (each.writer is None or each.writer in there)
+                for each in self.universe.ever(key)
+                if each.matched_by(predicate) and (each.writer is None or each.writer in there)
             )
             for (predicate, unknown), name in self.names.items()
         }

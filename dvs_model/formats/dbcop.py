@@ -118,8 +118,9 @@ def _yaml_value(text: str) -> object:
     import yaml
 
     try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # The quicker reader in C crashes on what is nested very deep.
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError, AttributeError, LookupError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
         place = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         raise HistoryError(f"no YAML: {getattr(error, 'problem', None) or error}", *place) from None

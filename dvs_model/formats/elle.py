@@ -135,7 +135,7 @@ def _history(
         ends = _paired(client)
     timed = has_process and invoked
     if workload == CLOSED_PREDICATE or (may_be_predicates and is_closed_predicate(client)):
-        return closed_predicate(ends, name, sessions=has_process, timed=timed)
+        return closed_predicate(ends, name, sessions=has_process, timed=timed and not _goes_back(client))
     reading = Reading(name, workload)
     for number, (begin, end) in enumerate(ends, 1):
         _add(reading, number, begin, end, alone=not has_process)
@@ -267,13 +267,18 @@ def _hashed(value: object) -> object:
     return shown(value) if isinstance(value, list | Pairs | Members | Tagged) else str(value)
 
 
+def _goes_back(operations: Sequence[Operation]) -> int:
+    """Returns how often `:time` goes back; 0 where operations have none."""
+    times = [each.time for each in sorted(operations, key=lambda each: each.at)]
+    if not all(isinstance(time, int) for time in times):
+        return 0
+    return sum(int(b) < int(a) for a, b in pairwise(times))  # type: ignore[call-overload]
+
+
 def _times(observed: Observed, ends: Sequence[tuple[Operation | None, Operation]]) -> None:
     """Adds windows by `:time` where times go back, and says how often."""
     events = [o for begin, end in ends for o in (begin, end) if o is not None and o.at >= 0]
-    if not events or not all(isinstance(o.time, int) for o in events):
-        return
-    in_order = sorted(events, key=lambda o: o.at)
-    back = sum(int(b.time) < int(a.time) for a, b in pairwise(in_order))  # type: ignore[call-overload]
+    back = _goes_back(events)
     if not back:
         return
     observed.notes.append(f":time goes back {back:,} times; {AGREED}")

@@ -148,6 +148,8 @@ def _of_json(item: object, number: int) -> Operation:
             [f":{part[0].removeprefix(':')}" if isinstance(part[0], str) else part[0], *map(_plain, part[1:])]
             for part in value
         ]
+    elif isinstance(value, dict):
+        value = _plain(value)
     at = item.get("index", -1)
     if not isinstance(at, int) or isinstance(at, bool):
         raise HistoryError(f"operation {number}: index is a number, not {at!r}")
@@ -158,4 +160,6 @@ def _of_json(item: object, number: int) -> Operation:
 def _plain(value: object) -> object:
     if isinstance(value, str):
         return Text(value)
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else value

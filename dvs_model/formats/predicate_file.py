@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from dvs_model.errors import HistoryError
@@ -40,9 +40,11 @@ class Predicate:
         text = "_".join([{"=": "is"}.get(self.kind, self.kind), *parts])
         return "".join(c if c.isalnum() or c == "_" else "_" for c in text.replace("-", "minus"))
 
-    def keys(self, keys: Iterable[str]) -> list[str]:
+    def keys(self, keys: Collection[str]) -> list[str]:
         """Returns those of some keys over which it ranges."""
-        return [key for key in keys if self.kind != THERE or key in self.arguments]
+        if self.kind == THERE:
+            return [str(key) for key in self.arguments if key in keys]
+        return list(keys)
 
     def matches(self, value: object) -> bool:
         """Whether a value that is there matches."""
@@ -93,8 +95,10 @@ class PredicateFile:
         """Takes an operation. Raises HistoryError: it is not of this workload."""
         status = TYPES[end.type]
         assert status is not None
-        known = end if status is Status.COMMITTED or begin is None else begin
         opened = begin or end
+        # What a transaction without an answer has asked for is in its invocation; so of most that failed.
+        asked = status is not Status.COMMITTED and opened.value is not None
+        known = opened if asked and (status is Status.UNKNOWN or type(end.value) is not list) else end
         if known.f == ":init":
             self._init(known, status, end.type)
             return
@@ -127,14 +131,16 @@ class PredicateFile:
             fact = f"operation :init ends with {kind}, so nobody knows what the keys hold"
             raise HistoryError(fact, operation.line, 1)
         self.initialised = True
-        self.initial = _pairs(operation.value, operation.line)
+        held = _pairs(operation.value, operation.line)
+        self.initial = {key: value for key, value in held.items() if value is not None}
 
 
 def _op(part: object, line: int, *, reads: bool) -> tuple[str, str | Predicate, object]:
     """Returns one micro-operation. `reads`: whether what it read is known."""
     match part:
         case [str() as f, key, value] if f in WRITES:
-            return WRITE, shown(key), _value(value)
+            # A key without a value is not there.
+            return (DELETE if value is None else WRITE), shown(key), _value(value)
         case [":delete", key, *_]:
             return DELETE, shown(key), None
         case [str() as f, key, *value] if f in READS and len(value) < 2:

@@ -27,7 +27,8 @@ class Parsed:
     `unread`: why reads are missing in it; verdicts that depend on reads are unknown then. Empty: none are.
     `unselected`: the same for the versions that reads by predicates have selected. `places`: where
     transactions stand in the file. `windows`: starts and commits are what clients saw of them: a transaction
-    began in the database after its start, and was over before its commit.
+    began in the database after its start, and was over before its commit. `unexplained`: why something that
+    clients saw is left out, because no order of the history explains it, or why versions have no order.
     """
 
     history: History
@@ -36,6 +37,13 @@ class Parsed:
     unselected: Unselected | None = None
     places: Mapping[int, str] = field(default_factory=dict)
     windows: bool = False
+    unexplained: str = ""
+
+    @property
+    def left_open(self) -> str:
+        """Why some verdicts on the history are unknown; empty if none is."""
+        unselected = "" if self.unselected is None else self.unselected.reason
+        return self.unread or self.unexplained or unselected
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,9 @@ def _dbcop(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[I
     if name.endswith(".hist"):
         return dbcop.read_hist(file, name, workload)
     data = file.peek(64)[:64] if hasattr(file, "peek") else b""
-    if name.endswith((".yaml", ".yml")) or re.match(YAML, data.decode("utf-8", "replace").lstrip("\ufeff")):
+    if name.endswith((".yaml", ".yml")) or re.match(
+        YAML, data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    ):
         return dbcop.read_yaml(file, name, workload)
     first = data.lstrip()[:1]
     if name.endswith(".bincode") or (b"\0" in data and first not in (b"{", b"[")):

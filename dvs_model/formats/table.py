@@ -87,6 +87,7 @@ def _about(item: Parsed | Viewed) -> Mapping[str, object]:
             "unselected": unselected,
             "places": [[txn, place] for txn, place in item.places.items()],
             "windows": item.windows,
+            "unexplained": item.unexplained,
         }
     observed = item.observed
     records = {**asdict(observed.records), "initial": sorted(observed.records.initial, key=str)}
@@ -166,6 +167,7 @@ def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
                 None if about.get("unselected") is None else Unselected(**about["unselected"]),
                 dict(map(tuple, about.get("places", ()))),
                 about.get("windows", False),
+                about.get("unexplained", ""),
             )
         except HistoryError as error:
             return Refused(about["name"], error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from dvs_model.errors import HistoryError
@@ -23,6 +23,7 @@ class Made:
     `writer`: the place of the transaction in the file; None: there was one or none at first.
     """
 
+    key: str
     version: Version
     value: object
     gone: bool
@@ -76,7 +77,7 @@ class Universe:
         """Returns the versions of a file. Raises HistoryError: a key gets a value twice."""
         universe = Universe(file.initial)
         for key, value in file.initial.items():
-            made = Made(Version(universe.objects.of(key), T0, 1), value, False, None)
+            made = Made(key, Version(universe.objects.of(key), T0, 1), value, False, None)
             universe.made[key] = [made]
             universe.values[key, value] = made
         # The order of a key's versions is that of completions, as in Elle.
@@ -93,7 +94,7 @@ class Universe:
             assert isinstance(key, str)
             number = self.final[key, n].version.number + 1 if (key, n) in self.final else 1
             version = Version(self.objects.of(key), transaction.number, number)
-            made = Made(version, value, kind == DELETE, n)
+            made = Made(key, version, value, kind == DELETE, n)
             before = None if made.gone else self.values.get((key, value))
             if before is not None:
                 where = ":init" if before.writer is None else file.transactions[before.writer].place
@@ -107,7 +108,7 @@ class Universe:
 
     def nothing(self, key: str) -> Made:
         """Returns the version of a key before its first value."""
-        return Made(unborn(self.objects.of(key)), None, True, None)
+        return Made(key, unborn(self.objects.of(key)), None, True, None)
 
     def hidden(self, key: str, predicate: Predicate, reader: int | None) -> Hidden:
         """Returns what a read can have selected of a key that it does not show.
@@ -129,7 +130,7 @@ class Universe:
             for place, each in enumerate(versions)
             if not hit[place] and (each.writer is None or each.writer != reader)
         ]
-        places = [place for place in misses if final[place]] or misses[:1]
+        places = [place for place in misses if final[place]] or misses
         between = range(places[0], places[-1]) if places else range(0)
         return Hidden(
             tuple(versions[place] for place in places),
@@ -137,25 +138,43 @@ class Universe:
             any(map(all, zip(hit, final, strict=True))),
         )
 
-    def everything(self) -> Iterator[tuple[str, Made]]:
-        """Yields all versions with their keys."""
-        for group in (self.made, self.failed):
-            yield from ((key, each) for key, versions in group.items() for each in versions)
+    def ever(self, key: str) -> Iterator[Made]:
+        """Yields all versions of a key, those of failed transactions after the others."""
+        yield from self.made.get(key, ())
+        yield from self.failed.get(key, ())
+
+    def unordered(self, unanswered: Set[int]) -> frozenset[str]:
+        """Returns the keys of which nobody knows when such a transaction wrote them among others."""
+        return frozenset(
+            key
+            for key, versions in self.made.items()
+            if not unanswered.isdisjoint(writers := {each.writer for each in versions} - {None})
+            and len(writers) > 1
+        )
 
     def first(self, marked: bool) -> list[Made]:
         """Returns what was there at first, by the names of objects. `marked`: with that of UNIVERSE."""
         made = [each for versions in self.made.values() for each in versions if each.version.txn == T0]
-        mark = [Made(Version(UNIVERSE, T0, 1), None, False, None)] if marked else []
+        mark = [Made("", Version(UNIVERSE, T0, 1), None, False, None)] if marked else []
         return sorted([*made, *mark], key=lambda each: each.version)
 
-    def orders(self, taken: Collection[int], marked: bool) -> dict[str, tuple[Version, ...]]:
-        """Returns the version order of each object. `marked`: with that of UNIVERSE."""
+    def orders(
+        self, taken: Collection[int], marked: bool, unordered: Collection[str]
+    ) -> dict[str, tuple[Version, ...]]:
+        """Returns the version order of each object. `marked`: with that of UNIVERSE.
+
+        `unordered`: keys whose versions have an object each.
+        """
         orders: dict[str, tuple[Version, ...]] = {}
         if marked:
             orders[UNIVERSE] = (Version(UNIVERSE, T0, 1),)
         for key, versions in self.made.items():
             there = [each for each in versions if each.writer is None or each.writer in taken]
             final = {each.writer: each.version for each in there}
-            if final:
+            if key in unordered:
+                for writer, version in final.items():
+                    obj = version.obj if writer is None else self.objects.of(key, version.txn)
+                    orders[obj] = (version._replace(obj=obj),)
+            elif final:
                 orders[self.objects.of(key)] = tuple(final.values())
         return orders

@@ -317,8 +317,7 @@ class QueryBinder:
             return self.restricted(cross, both, list(conjuncts(on)), ctes), both
         seen = both
         if on.find(exp.Query) is not None:
-            sides = (left, scope), (right, right_scope)
-            left, right, seen, on = with_queries_in_on(self, *sides, both, on, ctes)
+            left, right, seen, on = with_queries_in_on(self, left, right, both, on, ctes)
         condition = predicate(ExpressionBinder(seen.resolve, type_of=self.names.type_of).bind(on), "ON")
         self.names.refuse_float_comparison(condition, "a join condition")
         return Join(JoinKind.INNER if kind is JoinKind.CROSS else kind, left, right, condition), both

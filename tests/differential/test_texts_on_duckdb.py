@@ -105,6 +105,10 @@ QUERIES = (
     "SELECT r.k, s.b FROM r LEFT JOIN s ON r.k = s.k AND (r.a IN (SELECT b FROM s AS t) OR s.b > 1)",
     "SELECT r.k, s.b FROM r RIGHT JOIN s ON r.k = s.k AND NOT EXISTS (SELECT 1 FROM s AS t WHERE t.b = r.a)",
     "SELECT r.k, s.b FROM r FULL JOIN s ON r.k = s.k AND s.b >= (SELECT MIN(a) FROM r AS t)",
+    "SELECT r.k, s.b FROM r LEFT JOIN s ON r.k = s.k "
+    "AND EXISTS (SELECT 1 FROM s AS t WHERE t.k <= r.k GROUP BY t.b HAVING COUNT(*) > 1)",
+    "SELECT r.k, s.b FROM r LEFT JOIN s ON r.k = s.k "
+    "AND EXISTS (SELECT 1 FROM r AS t WHERE t.a < s.b GROUP BY t.k HAVING COUNT(*) > s.b)",
     "SELECT r.k, r.a, t.b FROM r, LATERAL (SELECT b FROM s WHERE s.k = r.k ORDER BY b LIMIT 2) AS t",
     "SELECT r.k, t.b, t.n FROM r LEFT JOIN LATERAL "
     "(SELECT b, COUNT(*) AS n FROM s WHERE s.k <= r.k GROUP BY b) AS t ON true",

@@ -371,6 +371,8 @@ def test_a_file_with_reads_by_predicates(tmp_path: Path) -> None:
     named = dvs(str(file), "--client-level", "causal")
     assert named.exit_code == 2
     assert "has version orders of its own" in named.stderr
+    mixed = dvs(str(file), "--transaction-level", "PL-2:1,2,3", "--level", "PL-2")
+    assert "mixed levels unknown" in mixed.stdout
     table = tmp_path / "h.parquet"
     converted = CliRunner().invoke(main, ["convert", "--to", "parquet", "--out", str(table), str(file)])
     assert converted.exit_code == 0, converted.output

@@ -162,7 +162,7 @@ def test_what_is_found_in_a_file_is_so_in_the_execution(part: int) -> None:
         truth = parse(execution.notation())
         [item] = read_edn(io.BytesIO("\n".join(execution.file).encode()), "h.edn")
         assert isinstance(item, Parsed), (seed, item)
-        assert not item.unread, (seed, item.unread)
+        assert not item.unexplained, (seed, item.unexplained)
         for reading in (Reading(), Reading(predicates=Predicates.THESIS)):
             checked = check(item.history, reading)
             if item.unselected is not None:

@@ -138,12 +138,12 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND s.a NOT IN (SELECT a FROM r AS q)": (
-        "a query in ON of an outer join (IN (subquery) as a value: write EXISTS, which is never NULL)",
-        "compute it in a sub-select of one side",
+        "IN (subquery) as a value",
+        "write EXISTS, which is never NULL",
     ),
     "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND EXISTS (SELECT 1 FROM r AS q WHERE q.a = r.a + s.a)": (
-        "a query in ON of an outer join (it reads both sides)",
-        "compute it in a sub-select of one side",
+        "a query in ON of an outer join that reads both sides",
+        "compute it in a sub-select",
     ),
     "SELECT a FROM r WHERE b IN (SELECT a FROM s)": ("IN (subquery) that compares STRING with INT", NO_RULE),
     "SELECT a FROM r WHERE a IN (SELECT r.a FROM s)": (

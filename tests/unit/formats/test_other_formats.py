@@ -333,6 +333,10 @@ def test_dbcop_yaml_and_the_success_of_each_event(text: str) -> None:
         ("- - events: &a [*a]\n    success: true", "an event is"),
         ("params: 3", "1: a history is a list of sessions"),
         ("!!python/object:os.system {}", "no YAML"),
+        ("[" * 30_000 + "]" * 30_000, "no YAML"),
+        ("start: !!timestamp foo", "no YAML"),
+        ("- - committed: !!bool foo", "no YAML"),
+        ("- - variable: !!int ''", "no YAML"),
     ],
 )
 def test_what_is_no_dbcop_yaml(text: str, fact: str) -> None:
@@ -509,6 +513,7 @@ def test_a_value_written_twice_is_refused_with_both_places() -> None:
         ("h.yaml", "", "dbcop"),
         ("h", "---\n- - events:\n    - write: true", "dbcop"),
         ("h", "params:\n  id: 0", "dbcop"),
+        ("h", "\n- - events: []", "dbcop"),
         ("h.json", '[{"tid":4,"sid":1,"sts":{"p":1', "timekiller"),
         ("h.json", '[{"type":"invoke","f":"txn"', "elle"),
         ("h.json", '{"text": "w1(x1) c1"}', "jsonl"),
