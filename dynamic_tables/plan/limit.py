@@ -178,7 +178,7 @@ def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
     for item in query.expressions:
         if isinstance(item, exp.Alias):
             meanings.setdefault(item.alias.lower(), []).append(item.this)
-        elif not isinstance(item.unnest(), exp.Column) and (name := own_name(item, query)):
+        elif _is_more_than_a_name(item.unnest()) and (name := own_name(item, query)):
             meanings.setdefault(name.lower(), []).append(item)
     key = key.copy()
     for column in list(key.find_all(exp.Column)):
@@ -188,6 +188,11 @@ def _over_inputs(query: exp.Select, key: exp.Expr) -> exp.Expr:
         for each in meant:
             column.replace(exp.paren(each.copy()))
     return key
+
+
+def _is_more_than_a_name(item: exp.Expr) -> bool:
+    """Tells whether an output may be another one than the column of its name: beside USING, `t.k` may."""
+    return not isinstance(item, exp.Column) or bool(item.table)
 
 
 def _ensure_an_input(query: exp.Select, key: exp.Expr, *, of_output: bool) -> None:
