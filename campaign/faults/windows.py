@@ -95,10 +95,13 @@ def nulls_last_in_windows(node: Window, want_ids: bool, d: Differentiation) -> P
 
 def filter_below_window(node: Filter, want_ids: bool, d: Differentiation) -> Plan:
     """A filter above a window function is applied to its input."""
-    if not isinstance(node.child, Project) or not isinstance(node.child.child, Window):
+    if isinstance(node.child, Project) and isinstance(node.child.child, Window):
+        window, items = node.child.child, node.child.items
+    elif isinstance(node.child, Window):
+        window, items = node.child, linear.same(node)
+    else:
         return linear.delta_filter(node, want_ids, d)
-    project, window = node.child, node.child.child
-    meaning = dict(project.items)
+    meaning = dict(items)
     predicate = replace_columns(node.predicate, lambda column: meaning[column.name])
     if not _reads_only(predicate, window.child):
         return linear.delta_filter(node, want_ids, d)
@@ -108,7 +111,7 @@ def filter_below_window(node: Filter, want_ids: bool, d: Differentiation) -> Pla
     def part(at: At) -> Plan:
         rows: Plan = Filter(d.state(window.child, at, True), predicate)
         rows = rows if affected is None else only_groups(rows, keys, affected)
-        return Project(windowed(window, rows, want_ids), project.items + linear.id_item(want_ids))
+        return Project(windowed(window, rows, want_ids), (*items, *linear.id_item(want_ids)))
 
     return both_ends(part)
 

@@ -27,7 +27,7 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
         case "members":
             target = _groups_with_members(b, left, right)
         case _:
-            target = _beside_groups(b, left, right, exists=b.choices.chance(70))
+            target = _beside_groups(b, left, right, exists=b.choices.chance(50))
     return script(
         target,
         act(insert(b, left, k=k), insert(b, left, k=k + 1), insert(b, right, k=k)),
