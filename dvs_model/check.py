@@ -164,8 +164,7 @@ def with_unread(checked: Checked, reason: str, known: Set[Phenomenon] = WITHOUT_
         phenomenon: verdict if isinstance(verdict, Present) or phenomenon in known else Unknown(reason)
         for phenomenon, verdict in checked.phenomena.items()
     }
-    levels = {level: level_verdict(level, phenomena) for level in Level}
-    return replace(checked, phenomena=phenomena, levels=levels)
+    return _with_phenomena(checked, phenomena)
 
 
 OF_DATABASE_TIME = frozenset({Phenomenon.G_SIA, Phenomenon.G_SIB, Phenomenon.G_MSRA, Phenomenon.G_MSRB})
@@ -185,8 +184,7 @@ def with_windows(checked: Checked) -> Checked:
     }
     if isinstance(single, Present):
         phenomena[Phenomenon.G_SIB] = single
-    levels = {level: level_verdict(level, phenomena) for level in Level}
-    return replace(checked, phenomena=phenomena, levels=levels)
+    return _with_phenomena(checked, phenomena)
 
 
 WITHOUT_PREDICATES = frozenset({Phenomenon.G0, Phenomenon.G1A, Phenomenon.G1B, Phenomenon.G_CURSOR})
@@ -205,14 +203,17 @@ def with_unselected(checked: Checked, unselected: Unselected) -> Checked:
     by_choice = checked.reading.predicates is not Predicates.ICDE
     phenomena: dict[Phenomenon, PhenomenonVerdict] = {}
     for phenomenon, verdict in checked.phenomena.items():
-        open_ = phenomenon in BY_VERSION_SET or (by_choice and phenomenon not in WITHOUT_PREDICATES)
-        absent = (
-            unselected.changes and phenomenon not in WITHOUT_PREDICATES and not isinstance(verdict, Present)
-        )
-        phenomena[phenomenon] = Unknown(unselected.reason) if open_ or absent else verdict
-    return replace(
-        checked, phenomena=phenomena, levels={level: level_verdict(level, phenomena) for level in Level}
-    )
+        touched = phenomenon not in WITHOUT_PREDICATES
+        by_version = phenomenon in BY_VERSION_SET or (by_choice and touched)
+        absent = unselected.changes and touched and not isinstance(verdict, Present)
+        phenomena[phenomenon] = Unknown(unselected.reason) if by_version or absent else verdict
+    return _with_phenomena(checked, phenomena)
+
+
+def _with_phenomena(checked: Checked, phenomena: Mapping[Phenomenon, PhenomenonVerdict]) -> Checked:
+    """Returns the verdicts with other ones on the phenomena, and so on the levels."""
+    levels = {level: level_verdict(level, phenomena) for level in Level}
+    return replace(checked, phenomena=phenomena, levels=levels)
 
 
 def level_verdict(level: Level, verdicts: Mapping[Phenomenon, PhenomenonVerdict]) -> LevelVerdict:

@@ -22,6 +22,7 @@ from dvs_model.analysis import STEPS
 from dvs_model.check import Checked
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
+from dvs_model.formats.elle import WORKLOADS
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
@@ -119,8 +120,8 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 )
 @click.option(
     "--workload",
-    type=click.Choice(["list-append", "register", "closed-predicate"]),
-    help="What reads of nil in Jepsen's files mean.",
+    type=click.Choice(WORKLOADS),
+    help="What a file of Jepsen holds, where its operations leave it open.",
 )
 @click.option("--initial-value", "initial", type=int, help="What clients read of a key that nobody wrote.")
 @click.option(

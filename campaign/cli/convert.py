@@ -13,6 +13,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.errors import HistoryError
+from dvs_model.formats.elle import WORKLOADS
 from dvs_model.formats.reader import Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.table import write_parquet
@@ -36,7 +37,7 @@ from dvs_model.observed.whole import whole
 )
 @click.option(
     "--workload",
-    type=click.Choice(["list-append", "register", "closed-predicate"]),
+    type=click.Choice(WORKLOADS),
     help="As in `dvs check`.",
 )
 def command(

@@ -23,6 +23,9 @@ from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status,
 CLOSED_PREDICATE = "closed-predicate"
 """The name of the workload whose transactions also read by predicates."""
 
+WORKLOADS = ("list-append", "register", CLOSED_PREDICATE)
+"""The workloads by name; without one the operations tell which it is."""
+
 OF_PREDICATES = ("init", "insert", "delete", "rp")
 """Words of which a file of that workload has one."""
 

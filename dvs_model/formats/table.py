@@ -163,11 +163,11 @@ def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
             return Parsed(
                 parse(f"{text}\n{about['clauses']}", about["name"]),
                 1,
-                about["unread"],
-                None if about.get("unselected") is None else Unselected(**about["unselected"]),
-                dict(map(tuple, about.get("places", ()))),
-                about.get("windows", False),
-                about.get("unexplained", ""),
+                unread=about["unread"],
+                unselected=Unselected(**about["unselected"]) if about.get("unselected") else None,
+                places=dict(map(tuple, about.get("places", ()))),
+                windows=about.get("windows", False),
+                unexplained=about.get("unexplained", ""),
             )
         except HistoryError as error:
             return Refused(about["name"], error)

@@ -35,11 +35,7 @@ def as_object(checked: Checked) -> dict[str, object]:
         **({"executing": list(map(_executing, checked.executing))} if checked.executing else {}),
         **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
         **({} if checked.seen is None else _seen(checked.seen)),
-        **(
-            {"places": {f"T{txn}": place for txn, place in checked.in_file.items()}}
-            if checked.in_file
-            else {}
-        ),
+        **_places(checked),
     }
 
 
@@ -66,6 +62,12 @@ def _mixed(mixed: Mixed) -> dict[str, object]:
         "levels": {f"T{txn}": level.value for txn, level in mixed.levels.items()},
         "others": mixed.others.value,
     }
+
+
+def _places(checked: Checked) -> dict[str, object]:
+    """Returns where the transactions stand in the file, if clients recorded it."""
+    places = {f"T{txn}": place for txn, place in checked.in_file.items()}
+    return {"places": places} if places or checked.seen is not None else {}
 
 
 def _seen(seen: Seen) -> dict[str, object]:
