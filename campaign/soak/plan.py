@@ -136,19 +136,49 @@ class Undrop:
 
 
 @dataclass(frozen=True, slots=True)
+class DropBase:
+    """A base table is dropped, though others read it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaseBack:
+    """The base table that was dropped comes back. `anew`: another one takes its name, without rows."""
+
+    name: str
+    anew: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Down:
     """The process that refreshes does not run for some ticks; another one follows it."""
 
     ticks: int
 
 
-Happening = Write | Alter | Switch | Group | Ungroup | Redefine | Clone | Rename | Swap | Drop | Undrop | Down
+Happening = (
+    Write
+    | Alter
+    | Switch
+    | Group
+    | Ungroup
+    | Redefine
+    | Clone
+    | Rename
+    | Swap
+    | Drop
+    | Undrop
+    | DropBase
+    | BaseBack
+    | Down
+)
 
 
 def named_by(happening: Happening) -> tuple[str, ...]:
     """Returns the dynamic tables that must be there for something to happen to them."""
     match happening:
-        case Write() | Ungroup() | Down():
+        case Write() | Ungroup() | DropBase() | BaseBack() | Down():
             return ()
         case Group(members, _):
             return members
@@ -206,24 +236,27 @@ def _row(draw: random.Random) -> tuple[str, int, int]:
 class _Names:
     """The dynamic tables that there are. `made`: how many there ever were, up to `most`.
 
-    `away`: tables without their names, with what brings them back, and after how many ticks.
+    `away`: tables without their names, with what brings them back, and after how many ticks; `bases`: the
+    base tables that are there.
     """
 
     present: list[str]
     made: int
     most: int
-    away: list[tuple[int, str, Rename | Undrop]] = field(default_factory=list)
+    away: list[tuple[int, str, Rename | Undrop | BaseBack]] = field(default_factory=list)
+    bases: list[str] = field(default_factory=lambda: [*BASES])
 
     def back(self) -> list[Happening]:
         """Returns what brings back the tables whose time has come."""
         due = [(name, back) for left, name, back in self.away if left <= 0]
         self.away = [(left - 1, name, back) for left, name, back in self.away if left > 0]
-        self.present += [name for name, _ in due]
+        for name, _ in due:
+            (self.bases if name in BASES else self.present).append(name)
         return [back for _, back in due]
 
-    def send(self, name: str, ticks: int, back: Rename | Undrop) -> None:
+    def send(self, name: str, ticks: int, back: Rename | Undrop | BaseBack) -> None:
         """Notes that a table is without its name for some ticks."""
-        self.present.remove(name)
+        (self.bases if name in BASES else self.present).remove(name)
         self.away.append((ticks, name, back))
 
 
@@ -274,5 +307,9 @@ def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
             return [Drop(name)]
         case 14 | 15:
             return [Swap(*draw.sample(present, 2))]
+        case 16 if len(names.bases) > 1 and draw.random() < 0.5:
+            base = draw.choice(names.bases)
+            names.send(base, draw.randrange(5), BaseBack(base, draw.random() < 0.3))
+            return [DropBase(base)]
         case _:
             return []

@@ -12,10 +12,12 @@ from campaign.soak.plan import (
     SECOND,
     TICK,
     Alter,
+    BaseBack,
     Clone,
     Declared,
     Down,
     Drop,
+    DropBase,
     Group,
     Happening,
     Plan,
@@ -39,7 +41,7 @@ from dynamic_tables.schedule.timetable import Timetable
 from engines.memory.applier import Applier
 from engines.memory.database import own_database
 from engines.memory.duck_store import DuckStore
-from workload.dml import Delete, Dml, Insert
+from workload.dml import Delete, Dml, Insert, Replace
 from workload.expression import Call, ColumnRef, Literal
 from workload.scenario import Commit
 from workload.schema import Column, Table
@@ -91,7 +93,7 @@ def soak(plan: Plan, fault: Fault | None = None, *, most: int = 3) -> Soaked:
         store = DuckStore(connection)
         applier = Applier(connection, store)
         for base in BASES:
-            applier.create(Table(base, (Column("a", INT), Column("b", INT))))
+            applier.create(_base_table(base))
         protocol = PROTOCOL if fault is None else fault.protocol
         account = Account(store=store, clock=SimulatedClock(), protocol=protocol)
         session = _Session(plan, account, applier, Truth({table.name: table for table in plan.tables}), fault)
@@ -171,13 +173,7 @@ class _Session:
         match each:
             case Write():
                 truth.write(each)
-                statements: list[Dml] = [
-                    Insert(base, tuple((a, b) for other, a, b in each.inserted if other == base))
-                    for base in BASES
-                    if any(other == base for other, _, _ in each.inserted)
-                ]
-                statements += [Delete(base, _equals(base, column, v)) for base, column, v in each.deleted]
-                self.applier.commit(Commit(account.clock.now(), tuple(statements)))
+                self._writes(each)
             case Alter(name, lag):
                 account.alter_dynamic_table(name, target_lag=None if lag is None else lag * SECOND)
                 truth.tables[name] = replace(truth.tables[name], lag=lag)
@@ -194,8 +190,41 @@ class _Session:
             case Rename() | Swap() | Drop() | Undrop():
                 self._renames(each)
                 self._note()
+            case DropBase() | BaseBack():
+                self._base(each)
+                self._note()
             case Down(ticks):
                 self.down = ticks
+
+    def _writes(self, each: Write) -> None:
+        """Commits a write to the base tables that are there."""
+        present = [base for base in BASES if base not in self.truth.lost]
+        statements: list[Dml] = [
+            Insert(base, tuple((a, b) for other, a, b in each.inserted if other == base))
+            for base in present
+            if any(other == base for other, _, _ in each.inserted)
+        ]
+        statements += [
+            Delete(base, _equals(base, column, v)) for base, column, v in each.deleted if base in present
+        ]
+        if statements:
+            self.applier.commit(Commit(self.account.clock.now(), tuple(statements)))
+
+    def _base(self, each: DropBase | BaseBack) -> None:
+        """Drops a base table, or lets it, or another one of its name, come back."""
+        match each:
+            case DropBase(name):
+                self.account.drop(name, even_if_read=True)
+                self.truth.lost.add(name)
+            case BaseBack(name, False):
+                self.account.undrop(name)
+                self.truth.lost.remove(name)
+            case BaseBack(name, True):
+                # In memory a base table keeps its log: another one that follows in it has its name.
+                self.account.undrop(name)
+                self.applier.commit(Commit(self.account.clock.now(), (Replace(name, ()),)))
+                self.truth.rows[name] = []
+                self.truth.lost.remove(name)
 
     def _groups(self, each: Group | Ungroup) -> None:
         """Drops the group, and makes another one."""
@@ -409,6 +438,10 @@ class _Session:
 
     def _wrong(self, at: int, table: str, message: str) -> None:
         self.result.wrong.append(Wrong(at, table, message))
+
+
+def _base_table(name: str) -> Table:
+    return Table(name, (Column("a", INT), Column("b", INT)))
 
 
 def _equals(base: str, column: str, value: int) -> Call:

@@ -40,7 +40,7 @@ class Truth:
 
     `states`: the rows of each base table by data timestamp. `group`: members that are published together.
     `made`: the rows of each version that the judge has seen. `known`: computed since the last change.
-    `loaded`: the rows of each table in DuckDB.
+    `loaded`: the rows of each table in DuckDB. `lost`: the base tables that are dropped.
     """
 
     tables: dict[str, Declared]
@@ -53,12 +53,16 @@ class Truth:
     made: dict[str, dict[int, Counter[Row]]] = field(default_factory=dict)
     known: dict[tuple[str, int], Counter[Row] | None] = field(default_factory=dict)
     loaded: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
 
     def write(self, write: Write) -> None:
-        """Applies a write to the base rows."""
+        """Applies a write to the rows of the base tables that are there."""
         for base, a, b in write.inserted:
-            self.rows[base].append((a, b))
+            if base not in self.lost:
+                self.rows[base].append((a, b))
         for base, column, value in write.deleted:
+            if base in self.lost:
+                continue
             place = ("a", "b").index(column)
             self.rows[base] = [row for row in self.rows[base] if row[place] != value]
 
@@ -81,7 +85,7 @@ class Truth:
 
     def lacks_source(self, name: str) -> bool:
         """Tells whether a table reads a name that no table has now."""
-        return not {*self.tables, *BASES}.issuperset(self.tables[name].sources)
+        return not ({*self.tables, *BASES} - self.lost).issuperset(self.tables[name].sources)
 
     def lacks(self, name: str) -> bool:
         """Tells whether a table, or one above it, lacks a source."""
@@ -135,7 +139,8 @@ class Truth:
 
     def _rows_of(self, source: str, timestamp: int) -> Counter[Row] | None:
         if source in BASES:
-            return Counter(self.states[timestamp][source])
+            # While it was dropped, a table that is back had the rows that it had when it went.
+            return None if source in self.lost else Counter(self.states[timestamp][source])
         if source not in self.tables:
             return None
         made = self.made.get(source, {}).get(timestamp)

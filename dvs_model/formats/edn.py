@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+import numpy as np
 import orjson
 
 from dvs_model.errors import HistoryError
@@ -251,6 +252,8 @@ SIMPLE = re.compile(r"\{:[^\"#;\\^(){}]*\}")
 KEYWORD = re.compile(r"(:[A-Za-z0-9*+!_?$%&=<>/.'-]+)")
 NIL = re.compile(r"(?<![\w:.+*!?-])nil(?![\w.+*!?-])")
 BRACKETS = str.maketrans("{}\n", "[] ")
+MOST_DIGITS = 19
+"""Digits of an integer that is read exactly by the quick reader of JSON: it makes longer ones floats."""
 
 
 def simple_lines(lines: list[str]) -> list[dict[str, object]] | None:
@@ -261,13 +264,23 @@ def simple_lines(lines: list[str]) -> list[dict[str, object]] | None:
     # Most nils by a plain replacement, which is faster.
     plain = plain.replace(",nil]", ",null]")
     plain = NIL.sub("null", plain) if "nil" in plain else plain
+    data = f"[{plain}]".encode()
+    if _most_digits(data) > MOST_DIGITS:
+        return None
     try:
-        found = orjson.loads(f"[{plain}]")
+        found = orjson.loads(data)
     except orjson.JSONDecodeError:
         return None
     if len(found) != len(lines) or any(type(item) is not list or len(item) % 2 for item in found):
         return None
     return [dict(zip(item[::2], item[1::2], strict=True)) for item in found]
+
+
+def _most_digits(data: bytes) -> int:
+    """Returns the length of the longest run of decimal digits."""
+    characters = np.frombuffer(data, dtype=np.uint8)
+    others = np.flatnonzero((characters < ord("0")) | (characters > ord("9")))
+    return int(np.diff(others, prepend=-1, append=len(data)).max()) - 1
 
 
 def shown(value: object) -> str:

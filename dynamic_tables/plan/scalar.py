@@ -243,9 +243,8 @@ def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
         part, above, negated = above, above.parent, negated or isinstance(above, exp.Not)
     if isinstance(above, exp.If) and above.this is part:
-        # Here and in ON Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
-        compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
-        return not (negated or compared)
+        return not (isinstance(above.parent, exp.Case) and above.parent.this is not None)
+    # In ON Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
     outermost = above is None and (filters or (joins and not negated))
     return outermost or isinstance(above, exp.Having | exp.Qualify)
 

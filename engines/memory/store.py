@@ -144,10 +144,9 @@ class MemoryStore(ABC, Generic[Rows]):
             self.dropped[definition.name] = definition, stored
 
     def restore(self, name: str) -> Definition:
-        """Brings back what was dropped last under a name, no base table. Raises DefinitionError."""
+        """Brings back what was dropped last under a name. Raises DefinitionError: nothing was."""
         if name not in self.dropped:
             raise DefinitionError(f"no dropped table or view {name}")
-        _ensure_named_freely(self.dropped[name][0])
         definition, stored = self.dropped.pop(name)
         self._put(definition, stored)
         return definition

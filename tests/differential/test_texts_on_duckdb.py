@@ -44,11 +44,13 @@ CONDITIONS = (
     "a = (SELECT MAX(b) FROM s WHERE s.k = r.k AND s.b <= r.a)",
     "a >= (SELECT DISTINCT 1 FROM s WHERE s.k = r.k)",
     "CASE WHEN a IN (SELECT b FROM s) THEN k > 1 ELSE k < 2 END",
+    "CASE WHEN a NOT IN (SELECT b FROM s) THEN k > 1 ELSE k < 2 END",
     "NOT IF(a IN (SELECT b FROM s WHERE s.k = r.k) AND k > 0, a > 0, k > 1)",
 )
 VALUES = (
     "(SELECT MAX(b) FROM s WHERE s.k < r.k)",
     "CASE WHEN a IN (SELECT b FROM s) THEN 1 WHEN k IN (SELECT b FROM s) OR a > 1 THEN 2 ELSE 3 END",
+    "CASE WHEN NOT (a IN (SELECT b FROM s WHERE s.k = r.k) AND k > 0) THEN 1 ELSE 2 END",
     "(SELECT COUNT(*) FROM s WHERE s.k <> r.k OR s.b = r.a)",
     "(SELECT COUNT(*) + 1 FROM s WHERE s.k = r.k AND s.b > 0)",
     "(SELECT b FROM s WHERE s.k = r.k ORDER BY b DESC NULLS LAST LIMIT 1)",

@@ -14,7 +14,7 @@ from campaign.cli import main
 from campaign.cli.soak import FAULT_NAMES
 from campaign.soak import run
 from campaign.soak.faults import FAULTS
-from campaign.soak.plan import plan_of
+from campaign.soak.plan import BASES, plan_of
 from campaign.soak.run import Fault, soak
 from dynamic_tables.account import Account
 from dynamic_tables.journal.events import Dropped, Renamed, Undropped
@@ -42,6 +42,8 @@ def test_nothing_is_wrong_and_what_may_happen_does() -> None:
         "Swap",
         "Drop",
         "Undrop",
+        "DropBase",
+        "BaseBack",
         "Down",
     }
     assert kinds | {"failed", "NO_DATA", "INCREMENTAL"} <= {name for name, count in seen.items() if count}
@@ -85,6 +87,19 @@ def test_an_undrop_that_forgets_a_suspension_is_noticed(monkeypatch: pytest.Monk
     results = (soak(plan_of(seed, 0.7), most=1) for seed in range(16, 26))
     messages = [wrong.message for result in results for wrong in result.wrong]
     assert "is suspended, and was refreshed by the schedule" in messages
+
+
+def test_a_dropped_base_table_that_is_read_on_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rightly = Account.drop
+
+    def late(self: Account, name: str, *, even_if_read: bool = False) -> None:
+        if name not in BASES:
+            rightly(self, name, even_if_read=even_if_read)
+
+    monkeypatch.setattr(Account, "drop", late)
+    results = (soak(plan_of(seed, 0.7), most=1) for seed in range(8))
+    message = next(wrong.message for result in results for wrong in result.wrong)
+    assert message.endswith("where its query fails")
 
 
 def test_nothing_refreshed_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:

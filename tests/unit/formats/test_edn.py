@@ -122,6 +122,7 @@ def test_simple_lines_are_read_as_the_forms_they_are() -> None:
         "{:type :ok, :value [ [ :append 4 1 ] ]}",
         "{:type :ok, :value [[:w x 2]]}",
         "{:type :ok, :value [[:w 1 2N]]}",
+        "{:type :ok, :value [[:w 1 36893488147419103233]]}",
         "{:type}",
     ],
 )
