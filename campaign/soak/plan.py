@@ -278,7 +278,7 @@ def _tick(draw: random.Random, names: _Names) -> tuple[Happening, ...]:
 def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
     """Returns what somebody does with the tables before a look."""
     name, present = draw.choice(names.present), names.present
-    match draw.randrange(28):
+    match number := draw.randrange(28):
         case 0:
             return [Switch(name, False)]
         case 1 | 2 | 3:
@@ -299,6 +299,14 @@ def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
             names.made += 1
             present.append(copy)
             return [Clone(name, copy)]
+        case _:
+            return _moving(draw, names, name, number)
+
+
+def _moving(draw: random.Random, names: _Names, name: str, number: int) -> Sequence[Happening]:
+    """Returns what takes tables away from their names, which come back some ticks later."""
+    present = names.present
+    match number:
         case 12 if len(present) > FEWEST:
             names.send(name, draw.randrange(1, 8), Rename(f"{name}x", name))
             return [Rename(name, f"{name}x")]
