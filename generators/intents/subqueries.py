@@ -13,7 +13,17 @@ from generators.queries import never_false
 from generators.relations import COUNT_STAR, FromClause, Generated, joined, scope_of, select
 from generators.windows import UNORDERED
 from workload.dml import Insert
-from workload.query import Derived, Expr, JoinKind, OrderKey, Select, Window, WindowFunction
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Derived,
+    Expr,
+    JoinKind,
+    OrderKey,
+    Select,
+    Window,
+    WindowFunction,
+)
 from workload.types import BOOLEAN, INT
 
 
@@ -21,9 +31,11 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
     """A row gets a group in another table, which gets a second row, and goes; so for a key of NULL."""
     left, right = shapes.two_tables(b)
     k = key(b)
-    match b.choices.weighted(((6, "beside"), (2, "first"), (2, "members"))):
+    match b.choices.weighted(((6, "beside"), (2, "first"), (2, "members"), (1, "extreme"))):
         case "first":
             target = _with_first_rows(b, left, right)
+        case "extreme":
+            target = _beside_extreme(b, left, right)
         case "members":
             target = _groups_with_members(b, left, right)
         case _:
@@ -66,10 +78,33 @@ def member_with_several_matches(b: ScenarioBuilder) -> Script:
 
 
 def _beside_members(b: ScenarioBuilder, left: TableSketch, members: Generated) -> Generated:
-    """The rows of a table with the members that have their key: EXISTS and IN in ON of a left join."""
-    rows, alias = shapes.reading(b, left.name), b.queries.alias()
-    beside = FromClause(Derived(members.query, alias), scope_of(alias, members.columns), 8)
-    source = joined(JoinKind.LEFT, rows, beside, shapes.on_keys(rows, beside))
+    """The rows of a table with the members that have their key: EXISTS and IN in ON of an outer join."""
+    return _beside(b, shapes.reading(b, left.name), members)
+
+
+def _beside_extreme(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """The rows of one table with those of another that have its least or greatest key: a value in ON."""
+    rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
+    again, alias = shapes.reading(b, right.name), b.queries.alias()
+    function = b.choices.pick((AggregateFunction.MAX, AggregateFunction.MIN))
+    key_ = again.scope[0]
+    most = Term(Aggregate(function, key_.expr, False, key_.type), key_.digits, key_.key)
+    end = select(again, [most], group_by=[])
+    value = FromClause(Derived(end.query, alias), scope_of(alias, end.columns), 1)
+    compared = call(b.choices.pick(("eq", "ge", "lt")), BOOLEAN, others.scope[0], value.scope[0]).expr
+    chosen = select(joined(JoinKind.CROSS, others, value, None), others.scope, compared)
+    return shapes.define(b, _beside(b, rows, chosen))
+
+
+def _beside(b: ScenarioBuilder, rows: FromClause, others: Generated) -> Generated:
+    """Rows with those of a query that have their key, in a left or a right join."""
+    alias = b.queries.alias()
+    beside = FromClause(Derived(others.query, alias), scope_of(alias, others.columns), 8)
+    on = shapes.on_keys(rows, beside)
+    if b.choices.chance(30):
+        source = joined(JoinKind.RIGHT, beside, rows, on)
+    else:
+        source = joined(JoinKind.LEFT, rows, beside, on)
     return select(source, [*b.choices.subset(rows.scope, 1, 2), *b.choices.subset(beside.scope, 1, 2)])
 
 

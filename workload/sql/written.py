@@ -19,14 +19,15 @@ from workload.sql.scalars import first_rows, row_join, scalar_join
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_items import named_later
+from workload.sql.written_lateral import joined_rows, tied_rows, tied_values
 from workload.sql.written_lists import lists_of_rows
-from workload.sql.written_on import membership_in_on
+from workload.sql.written_on import membership_in_on, value_in_on
 from workload.sql.written_order import idle_order, own_expressions, sorted_by
 from workload.sql.written_pivot import pivot_of, written_pivot
 from workload.sql.written_sets import grouping_id, written_sets
 from workload.sql.written_star import all_columns
 from workload.sql.written_style import Style
-from workload.sql.written_subqueries import mark, membership, row_value, scalar, tied_rows
+from workload.sql.written_subqueries import mark, membership, row_value, scalar
 from workload.sql.written_window import names_of_windows, window_clause
 from workload.types import TINYINT
 
@@ -173,11 +174,13 @@ class Writer:
             return written_pivot(self, select, pivot)
         select, joins, merged = self.without_memberships(select)
         conditions = [membership(self, join) for join in joins]
-        select, values = (select, {}) if joins else self.values(select)
+        beside = None if joins else self.beside(select)
+        select, values = (select, {}) if joins or beside else self.values(select)
         # Without a qualifier a name of two relations would be ambiguous.
         # A condition that was a join may read the elements, too.
         place = place_in_list(select) if self.style.chance(60) and not joins else None
         source, views = self.with_views(select.source, in_list=place is not None)
+        source = beside or source
         single = self.is_single(select.source)
         # Spark finds a key in the select list only if it is written alike there.
         once = Clause(self.style, False)
@@ -236,6 +239,15 @@ class Writer:
             return clause.text(own)
         text = clause.operand(own, Level.AND)
         return self.style.words(" AND ").join([*others, text] if self.style.chance(50) else [text, *others])
+
+    def beside(self, select: ir.Select) -> str | None:
+        """Returns FROM with LATERAL in place of a join with aggregates; None: there is none, or it stays."""
+        found = scalar_join(select) if self.style.chance(15) else None
+        if found is None or found.marks:
+            return None
+        assert isinstance(select.source, ir.Join)
+        assert isinstance(select.source.right, ir.Derived), "what scalar_join finds"
+        return self.relation(found.left) + tied_values(self, found, select.source.right.alias)
 
     def values(self, select: ir.Select) -> tuple[ir.Select, Mapping[ir.Expr, Written]]:
         """Returns a block without the join that subqueries stand for, and what they say of its columns."""
@@ -380,7 +392,10 @@ class Writer:
         first = first_rows(join)
         if first is not None and self.style.chance(75):
             return f"{self.relation(join.left)} {tied_rows(self, first)}"
-        join, conditions = self.with_membership_in_on(join)
+        tied = self.lateral(join) if self.style.chance(12) else None
+        if tied is not None:
+            return tied
+        join, conditions = self.with_queries_in_on(join)
         left, right = self.relation(join.left), self.relation(join.right)
         if isinstance(join.right, ir.Join | ir.Exploded):
             right = f"({right})"
@@ -405,8 +420,22 @@ class Writer:
         on = self.conditions(Clause(self.style, False), join.on, conditions)
         return f"{text} {self.style.words('ON')} {on}"
 
-    def with_membership_in_on(self, join: ir.Join) -> tuple[ir.Join, list[str]]:
-        """Returns a join, in some cases with a membership of its right side as a condition of ON."""
+    def lateral(self, join: ir.Join) -> str | None:
+        """Returns an inner or left join with its right side under LATERAL; None for another join."""
+        if join.kind not in (ir.JoinKind.INNER, ir.JoinKind.LEFT) or join.on is None:
+            return None
+        if not isinstance(join.right, ir.Named | ir.Derived):
+            return None
+        columns, padded = self.inputs(join.right), join.kind is ir.JoinKind.LEFT
+        return f"{self.relation(join.left)} {joined_rows(self, join.right, join.on, columns, padded=padded)}"
+
+    def with_queries_in_on(self, join: ir.Join) -> tuple[ir.Join, list[str]]:
+        """Returns a join, in some cases with what makes one of its sides smaller as a condition of ON."""
+        valued = value_in_on(join) if self.style.chance(70) else None
+        if valued is not None:
+            join, on, found = valued
+            known = {column: scalar(self, found, value) for column, value in found.values.items()}
+            return join, [Clause(self.style, False, known).operand(on, Level.AND)]
         moved = membership_in_on(join) if self.style.chance(70) else None
         condition = "" if moved is None else membership(self, moved[1])
         # NOT IN is FULL there: Spark's IN is FALSE where SQL's is NULL.

@@ -1,39 +1,98 @@
-"""Memberships that ON of a left join has: `r LEFT JOIN s ON r.k = s.k AND EXISTS (SELECT 1 FROM t ..)`."""
+"""Queries that ON of an outer join has: `r LEFT JOIN s ON r.k = s.k AND EXISTS (SELECT 1 FROM t ..)`.
+
+Where a side without preserved rows is a block of its own, `(SELECT s.k AS x FROM s ..) g`, the condition of
+that block may stand in ON as well: no row of the other side is lost by it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from workload import query as ir
+from workload.sql.scalars import ScalarJoin, scalar_join
+
+PADDED = {ir.JoinKind.LEFT: "right", ir.JoinKind.RIGHT: "left"}
+"""The side of an outer join that may have no row beside one of the other side."""
 
 
 def membership_in_on(join: ir.Join) -> tuple[ir.Join, ir.Join] | None:
-    """Returns a left join without a membership of its right side, and the membership as a condition of ON.
+    """Returns an outer join without a membership of one side, and the membership as a condition of ON.
 
-    A right side `(SELECT s.k AS x FROM s SEMI JOIN t ON s.k = t.k) g` is `(SELECT s.k AS x FROM s) g` where
-    `g SEMI JOIN t ON g.x = t.k` has the row. None: the right side is another one.
+    A side `(SELECT s.k AS x FROM s SEMI JOIN t ON s.k = t.k) g` is `(SELECT s.k AS x FROM s) g` where
+    `g SEMI JOIN t ON g.x = t.k` has the row. None: the side is another one.
     """
-    match join.right:
-        case ir.Derived(ir.Select(source=ir.Join(on=ir.Call())) as block, alias):
-            member = block.source
+    side = _padded(join)
+    match side:
+        case ir.Derived(ir.Select(source=ir.Join(on=ir.Call()) as member) as block, alias):
+            pass
         case _:
             return None
-    assert isinstance(member, ir.Join)
-    if join.kind is not ir.JoinKind.LEFT or join.on is None or member.kind not in ir.MEMBERSHIP:
+    if member.kind not in ir.MEMBERSHIP or block != ir.Select(block.items, member):
         return None
-    shown = {
+    shown = _shown(block, alias)
+    if (
+        shown is None
+        or not isinstance(member.left, ir.Named)
+        or isinstance(member.right, ir.Join | ir.Exploded)
+    ):
+        return None
+    assert member.on is not None, "only CROSS has no condition"
+    on = _over(member.on, shown)
+    if _reads(on, member.left.alias):
+        return None
+    plain = ir.Derived(ir.Select(block.items, member.left), alias)
+    return _with(join, plain), ir.Join(member.kind, plain, member.right, on)
+
+
+def value_in_on(join: ir.Join) -> tuple[ir.Join, ir.Expr, ScalarJoin] | None:
+    """Returns an outer join without a condition of one side that reads a scalar subquery, and both.
+
+    A side `(SELECT s.k AS x FROM s CROSS JOIN (SELECT MAX(..) AS m ..) v WHERE s.k = v.m) g` is
+    `(SELECT s.k AS x FROM s) g` with `g.x = v.m` in ON. None: the side is another one.
+    """
+    match _padded(join):
+        case ir.Derived(ir.Select(source=ir.Join(kind=ir.JoinKind.CROSS), where=ir.Call()) as block, alias):
+            pass
+        case _:
+            return None
+    found = scalar_join(block)
+    if found is None or found.marks or not isinstance(found.left, ir.Named):
+        return None
+    shown = _shown(block, alias)
+    if shown is None or block != ir.Select(block.items, block.source, block.where):
+        return None
+    assert block.where is not None, "it is a call"
+    on = _over(block.where, shown)
+    if _reads(on, found.left.alias):
+        return None
+    return _with(join, ir.Derived(ir.Select(block.items, found.left), alias)), on, found
+
+
+def _padded(join: ir.Join) -> ir.Relation | None:
+    """Returns the side of an outer join that may have no row; None for another join."""
+    if join.on is None or join.kind not in PADDED:
+        return None
+    return join.right if PADDED[join.kind] == "right" else join.left
+
+
+def _with(join: ir.Join, side: ir.Relation) -> ir.Join:
+    return replace(join, right=side) if PADDED[join.kind] == "right" else replace(join, left=side)
+
+
+def _shown(block: ir.Select, alias: str) -> Mapping[ir.Expr, ir.Expr] | None:
+    """Returns what a block shows of its columns, by these; None: it shows something else, or one twice."""
+    shown: dict[ir.Expr, ir.Expr] = {
         item.expr: ir.ColumnRef(alias, item.name, item.expr.type)
         for item in block.items
         if isinstance(item.expr, ir.ColumnRef)
     }
-    plain = replace(block, source=member.left)
-    if plain != ir.Select(block.items, member.left) or len(shown) != len(block.items):
-        return None
-    if not isinstance(member.left, ir.Named) or isinstance(member.right, ir.Join | ir.Exploded):
-        return None
-    assert member.on is not None, "only CROSS has no condition"
-    on = ir.changed(member.on, lambda each: shown.get(each) if isinstance(each, ir.ColumnRef) else None)
-    if any(isinstance(e, ir.ColumnRef) and e.relation == member.left.alias for e in ir.walk(on)):
-        return None
-    right = ir.Derived(plain, alias)
-    return replace(join, right=right), ir.Join(member.kind, right, member.right, on)
+    return shown if len(shown) == len(block.items) else None
+
+
+def _over(condition: ir.Expr, shown: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
+    return ir.changed(condition, lambda each: shown.get(each) if isinstance(each, ir.ColumnRef) else None)
+
+
+def _reads(condition: ir.Expr, alias: str) -> bool:
+    return any(isinstance(each, ir.ColumnRef) and each.relation == alias for each in ir.walk(condition))

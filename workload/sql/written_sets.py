@@ -22,7 +22,13 @@ def written_sets(clause: Writes, keys: tuple[ir.Expr, ...], sets: Sets) -> tuple
     once = len(short) == len(sets)
     for name, meant in (("ROLLUP", rollup(len(keys))), ("CUBE", cube(len(keys)))):
         if once and short == set(map(frozenset, meant)) and clause.style.chance(70):
-            return f"{words(name)} ({', '.join(texts)})", [*range(len(keys))]
+            listed = ", ".join(texts)
+            text = (
+                f"{listed} {words(f'WITH {name}')}"
+                if clause.style.chance(25)
+                else f"{words(name)} ({listed})"
+            )
+            return text, [*range(len(keys))]
     common = set(range(len(keys))).intersection(*map(set, sets))
     if common and len(common) < len(keys) and once and clause.style.chance(40):
         rest = [tuple(place for place in places if place not in common) for places in sets]

@@ -1,4 +1,4 @@
-"""Subqueries in Spark's SQL as people write them: EXISTS and IN, values of one row, LATERAL."""
+"""Subqueries in Spark's SQL as people write them: EXISTS and IN, values of one row."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import Protocol
 
 from workload import query as ir
 from workload.sql.memberships import Comparison, comparison_of, groups_of
-from workload.sql.scalars import FirstRows, RowJoin, ScalarJoin
+from workload.sql.scalars import RowJoin, ScalarJoin
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_style import Style
-from workload.sql.written_window import written_key
 from workload.types import BOOLEAN
 
 
@@ -98,7 +97,7 @@ def _decided_by_in(writer: WritesQueries, join: ScalarJoin, *, found: bool) -> s
     words, clause = writer.style.words, Clause(writer.style, False)
     ((outer, key),) = join.ties
     query = f"{words('SELECT')} {clause.text(key)} {words('FROM')} {writer.source(join.inner.source)}"
-    query += _where(writer.style, (), join.inner.where)
+    query += tied_where(writer.style, (), join.inner.where)
     condition = f"{clause.operand(outer, Level.COMPARISON)} {words('IN')} ({query})"
     then, otherwise = words(str(found)), words(str(not found))
     if writer.style.chance(50):
@@ -116,10 +115,10 @@ def scalar(writer: WritesQueries, join: ScalarJoin, value: ir.Expr) -> Written:
 def _inside(writer: WritesQueries, join: ScalarJoin, selected: str) -> str:
     words = writer.style.words
     text = f"{words('SELECT')} {selected} {words('FROM')} {writer.source(join.inner.source)}"
-    return f"({text}{_where(writer.style, join.ties, join.inner.where)})"
+    return f"({text}{tied_where(writer.style, join.ties, join.inner.where)})"
 
 
-def _where(style: Style, ties: tuple[tuple[ir.Expr, ir.Expr], ...], where: ir.Expr | None) -> str:
+def tied_where(style: Style, ties: tuple[tuple[ir.Expr, ir.Expr], ...], where: ir.Expr | None) -> str:
     """Returns the WHERE clause that ties rows to a row outside, after a blank; nothing for no condition."""
     clause = Clause(style, False)
     conditions: list[ir.Expr] = [ir.Call("eq", (key, outer), BOOLEAN) for outer, key in ties]
@@ -133,21 +132,4 @@ def row_value(writer: WritesQueries, join: RowJoin, column: ir.ColumnRef) -> Wri
     words = writer.style.words
     selected = Clause(writer.style, False).text(column)
     text = f"{words('SELECT')} {selected} {words('FROM')} {writer.relation(join.rows)}"
-    return f"({text}{_where(writer.style, join.ties, None)})", Level.PRIMARY
-
-
-def tied_rows(writer: WritesQueries, first: FirstRows) -> str:
-    """Returns LATERAL with the first rows, in an order, of those that are tied to a row outside."""
-    style, clause = writer.style, Clause(writer.style, False)
-    words = style.words
-    items = ", ".join(map(clause.item, first.block.items))
-    text = f"{words('SELECT')} {items} {words('FROM')} {writer.source(first.block.source)}"
-    text += _where(style, first.ties, first.block.where)
-    text += f" {words('ORDER BY')} {', '.join(written_key(clause, key) for key in first.order)}"
-    text += f" {words('LIMIT')} {first.count}"
-    if first.padded:
-        joined, on = style.choices.choice(("LEFT JOIN", "LEFT OUTER JOIN")), " ON TRUE"
-    else:
-        joined, on = style.choices.choice(("JOIN", "INNER JOIN", "CROSS JOIN")), ""
-    as_ = words("AS ") if style.chance(60) else ""
-    return f"{words(joined + ' LATERAL')} ({text}) {as_}{style.alias(first.alias)}{words(on)}"
+    return f"({text}{tied_where(writer.style, join.ties, None)})", Level.PRIMARY
