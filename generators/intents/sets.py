@@ -38,10 +38,11 @@ def _difference(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> st
 def tagged_branches(b: ScenarioBuilder) -> Script:
     """Branches of UNION ALL with a constant each; readers of the union want the rows of one branch only.
 
-    TPC-DS's query 4 is written so. A condition on the constant is false in all branches but one.
+    TPC-DS's query 4 is written so. A condition on the constant is false in all branches but one. Or a branch
+    for each of two columns of one table.
     """
     left, right = shapes.two_tables(b)
-    target = shapes.union_by_tag(b, left, right)
+    target = shapes.unpivoted(b, left) if b.choices.chance(50) else shapes.union_by_tag(b, left, right)
     k = key(b)
     return script(
         target,

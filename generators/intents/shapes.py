@@ -14,7 +14,7 @@ from generators.expressions import Term, call, constant, met
 from generators.queries import never_false
 from generators.relations import COUNT_STAR, FromClause, Generated, Source, joined, read, select
 from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, Union, UnionAll, With
-from workload.types import BIGINT, BOOLEAN, INT
+from workload.types import BIGINT, BOOLEAN, INT, STRING
 
 
 def two_tables(b: ScenarioBuilder) -> tuple[TableSketch, TableSketch]:
@@ -152,6 +152,25 @@ def _tagged(b: ScenarioBuilder, table: TableSketch, tag: int) -> Generated:
     if b.choices.chance(50):
         return select(source, [*tagged, Term(COUNT_STAR)], group_by=source.scope[:1])
     return select(source, [*tagged, call("cast", BIGINT, source.scope[0])])
+
+
+def unpivoted(b: ScenarioBuilder, table: TableSketch) -> str:
+    """A row for each of two columns, beside another one or none: what people write as UNPIVOT."""
+    source = reading(b, table.name)
+    columns = [source.scope[0], column_of(source, int_column(table))]
+    columns.sort(key=lambda term: -term.digits)
+    kept = b.choices.subset([term for term in source.scope if term not in columns], 0, 1)
+    nulls = b.choices.chance(40)
+    branches = [
+        select(
+            source,
+            [*kept, constant(name, STRING), column],
+            None if nulls else call("is_not_null", BOOLEAN, column).expr,
+        )
+        for name, column in zip(("first", "second"), columns, strict=True)
+    ]
+    union = UnionAll(tuple(branch.query for branch in branches))
+    return define(b, replace(branches[0], query=union, rows=16))
 
 
 def union_of_keys(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:

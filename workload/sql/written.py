@@ -28,6 +28,7 @@ from workload.sql.written_sets import grouping_id, written_sets
 from workload.sql.written_star import all_columns
 from workload.sql.written_style import Style
 from workload.sql.written_subqueries import mark, membership, row_value, scalar
+from workload.sql.written_unpivot import unpivot_of, written_unpivot
 from workload.sql.written_window import names_of_windows, window_clause
 from workload.types import TINYINT
 
@@ -107,6 +108,9 @@ class Writer:
             case ir.Select():
                 return self.select(query)
             case ir.SetOperation(branches):
+                unpivot = unpivot_of(query) if isinstance(query, ir.UnionAll) else None
+                if unpivot is not None and self.style.chance(70):
+                    return written_unpivot(self, unpivot)
                 words = query.sql
                 if words.startswith("EXCEPT") and self.style.chance(30):
                     words = words.replace("EXCEPT", "MINUS")
