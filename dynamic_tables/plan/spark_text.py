@@ -25,6 +25,33 @@ def _pattern_parser(kind: type[exp.Expr], before: RangeParser) -> RangeParser:
     return parse
 
 
+READ = frozenset(
+    "ABS ANY_VALUE APPROX_COUNT_DISTINCT APPROX_TOP_K APPROX_TOP_K_ACCUMULATE APPROX_TOP_K_COMBINE "
+    "ARG_MAX ARG_MIN ARRAY ARRAY_AGG ARRAY_SORT AVG BITMAP_CONSTRUCT_AGG BITMAP_OR_AGG BIT_AND BIT_OR "
+    "BIT_XOR BOOLEAN BOOL_AND BOOL_OR CHARACTER_LENGTH CHAR_LENGTH COALESCE COLLECT_LIST COLLECT_SET CONCAT "
+    "CORR COUNT COUNT_IF COVAR_POP COVAR_SAMP CUME_DIST CURDATE CURRENT_CATALOG CURRENT_DATABASE "
+    "CURRENT_DATE CURRENT_SCHEMA CURRENT_TIME CURRENT_TIMESTAMP CURRENT_TIMEZONE CURRENT_USER DATE "
+    "DATEDIFF DATE_ADD DATE_DIFF DAY DENSE_RANK DOUBLE EXISTS EXPLODE EXPLODE_OUTER FIRST FIRST_VALUE "
+    "FLOAT GREATEST GROUPING GROUPING_ID IF IFNULL INLINE INT KURTOSIS LAG LAST LAST_VALUE LCASE LEAD LEAST "
+    "LEN LENGTH LOCALTIMESTAMP LOWER MAP_FROM_ENTRIES MAX MAX_BY MEDIAN MIN MIN_BY MOD MODE MONTH "
+    "NAMED_STRUCT NTH_VALUE NTILE NULLIF NVL PERCENTILE_CONT PERCENTILE_DISC PERCENT_RANK POSEXPLODE "
+    "POSEXPLODE_OUTER RAND RANDN RANDOM RANK REGEXP_LIKE REGR_AVGX REGR_AVGY REGR_COUNT REGR_INTERCEPT "
+    "REGR_R2 REGR_SLOPE REGR_SXX REGR_SXY REGR_SYY REPLACE RLIKE ROW_NUMBER SESSION_USER SHUFFLE SKEWNESS "
+    "SORT_ARRAY SPLIT STACK STDDEV STDDEV_POP STDDEV_SAMP STRING STRUCT SUBSTR SUBSTRING SUM TIMESTAMP TRIM "
+    "UCASE UPPER UUID VARIANCE VAR_POP VAR_SAMP YEAR".split()
+)
+"""Functions that sqlglot reads into a form of its own. All others stay as they are written, because only
+Spark evaluates them: sqlglot would make `LOG(10, x)` of `log10(x)`, `TO_DATE(x)` of `to_date(x, 'yyyy')`."""
+
+
+def _days_before(args: list[exp.Expr]) -> exp.Expr:
+    """Returns DATE_SUB(date, days) as DATE_ADD of the negated days."""
+    if len(args) != 2:
+        return exp.Anonymous(this="date_sub", expressions=args)
+    days = exp.Neg(this=exp.paren(args[1], copy=False))
+    return exp.TsOrDsAdd(this=args[0], expression=days, unit=exp.var("DAY"))
+
+
 class SparkText(Spark):
     """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
 
@@ -44,7 +71,8 @@ class SparkText(Spark):
         # `GROUP BY ALL UNION (SELECT ...)` is no call of a function named UNION.
         FUNC_TOKENS = SparkParser.FUNC_TOKENS - {TokenType.UNION}
         FUNCTIONS = {  # noqa: RUF012
-            **SparkParser.FUNCTIONS,
+            **{name: build for name, build in SparkParser.FUNCTIONS.items() if name in READ},
+            "DATE_SUB": _days_before,
             "EVERY": exp.LogicalAnd.from_arg_list,
             "MEAN": exp.Avg.from_arg_list,
             "SOME": exp.LogicalOr.from_arg_list,
@@ -127,6 +155,19 @@ class SparkText(Spark):
             if len(args) == 2:
                 return self.expression(exp.Quantile(this=args[0], quantile=args[1]))
             return self.expression(exp.Anonymous(this="percentile", expressions=args))
+
+        def _parse_interval(
+            self, require_interval: bool = True, parse_function_unit: bool = True
+        ) -> exp.Add | exp.Interval | None:
+            """Parses an interval; several units are one literal: sqlglot makes a sum without parentheses."""
+            start = self._index
+            parsed = super()._parse_interval(require_interval, parse_function_unit)
+            read = self._tokens[start : self._index]
+            if not isinstance(parsed, exp.Add) or any(token.token_type is TokenType.PLUS for token in read):
+                return parsed
+            words = [token.text for token in read if token.token_type is not TokenType.INTERVAL]
+            text = " ".join(words).replace("- ", "-")
+            return self.expression(exp.Interval(this=exp.Literal.string(text)))
 
         def _parse_between(self, this: exp.Expr | None) -> exp.Between:
             if self._match_text_seq("SYMMETRIC") or self._match_text_seq("ASYMMETRIC"):
