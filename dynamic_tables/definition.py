@@ -87,22 +87,30 @@ the hidden columns."""
 def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[object]) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
-    They change with the stored format too, so that a table of an older format is reinitialized; when a source
+    They change with the types of the source columns that the query names: a cast or a text of a value may
+    change with its type. They change with the stored format too, so that a table of an older format is reinitialized; when a source
     gets row ids or loses them, or has none and gets other columns, because the ids of its rows, and of those
     above it, change then; when a name of the query means another column than before: where a source gets or
     loses a column that takes over the name, or has the values of another column under it; and when a source
     of a query that depends on columns without naming them has other columns.
     """
     # Imported here: opening a session needs definitions, but no parser.
-    from dynamic_tables.plan.text import depends_on_all_columns, movable_names, names_column
+    from dynamic_tables.plan.text import depends_on_all_columns, identifiers, movable_names, names_column
 
     stored = [source for source in sources if isinstance(source, BaseTable | DynamicTable)]
     movable = frozenset[str]().union(*map(movable_names, texts))
+    named = frozenset[str]().union(*map(identifiers, texts))
     taken = (
         f"named: {source.name}.{name}"
         for source in stored
         for name in sorted(name.lower() for name, _ in source.columns)
         if name in movable
+    )
+    typed = (
+        f"typed: {source.name}.{name} {type_}"
+        for source in stored
+        for name, type_ in sorted((name.lower(), str(type_)) for name, type_ in source.columns)
+        if name in named
     )
     listed = (
         f"columns: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"
@@ -122,5 +130,5 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
         for name, names in sorted(source.stored_as)
         if any(names_column(text, name.lower()) for text in texts)
     )
-    parts = (STORED_FORMAT, *texts, *shown, *without, *taken, *listed, *stored_as)
+    parts = (STORED_FORMAT, *texts, *shown, *typed, *without, *taken, *listed, *stored_as)
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:16]

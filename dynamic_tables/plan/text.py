@@ -135,9 +135,13 @@ def names_column(text: str, name: str) -> bool:
 def _all_names(text: str) -> frozenset[str] | None:
     """Returns every name in a text, in lower case; None: it also reads columns that it does not name."""
     tree = parse_query(text)
-    if _compares_all(tree) or _shows_all(tree):
-        return None
-    return frozenset(identifier.name.lower() for identifier in tree.find_all(exp.Identifier))
+    return None if _compares_all(tree) or _shows_all(tree) else identifiers(text)
+
+
+@lru_cache(maxsize=4096)
+def identifiers(text: str) -> frozenset[str]:
+    """Returns every name that is written in a text, in lower case."""
+    return frozenset(identifier.name.lower() for identifier in parse_query(text).find_all(exp.Identifier))
 
 
 @lru_cache(maxsize=4096)

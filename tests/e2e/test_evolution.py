@@ -238,6 +238,30 @@ def test_a_name_that_stands_for_other_values_is_read_anew(shop: Shop, name: str)
     assert shop.refresh("cities") is Action.NO_DATA
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT CAST(price AS STRING) AS p, COUNT(*) AS n FROM priced GROUP BY CAST(price AS STRING)",
+        "SELECT id, hash(price) AS p FROM priced",
+        "SELECT id, CAST(price AS STRING) AS p FROM copied",
+    ],
+)
+def test_a_column_of_another_type_is_read_anew_though_the_outputs_have_theirs(shop: Shop, text: str) -> None:
+    account = shop.account
+    shop.clock.set(20)
+    account.create_base_table("priced", {"id": "INT", "price": "DECIMAL(5,2)"})
+    account.execute("INSERT INTO priced VALUES (1, 1.5)")
+    account.create_dynamic_table("copied", "SELECT id, price FROM priced")
+    account.create_dynamic_table("shown", text)
+    place = f"delta.`{shop.path}/priced`"
+    shop.spark.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    shop.spark.sql(f"ALTER TABLE {place} ALTER COLUMN price TYPE DECIMAL(10,4)")
+    assert shop.refresh("shown", "INSERT INTO priced VALUES (3, 1.5)") is Action.REINITIALIZE
+    for name in ("priced", "copied"):
+        shop.spark.read.format("delta").load(f"{shop.path}/{name}").createOrReplaceTempView(name)
+    assert shop.rows("shown") == {tuple(row) for row in shop.spark.sql(text).collect()}
+
+
 def test_select_star_gets_an_added_column(shop: Shop) -> None:
     shop.account.create_dynamic_table("copy", "SELECT * FROM orders")
     shop.spark.sql(f"ALTER TABLE delta.`{shop.path}/orders` ADD COLUMNS (note STRING)")
