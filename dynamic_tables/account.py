@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dynamic_tables.arguments import checked_name, checked_text, checked_time
 from dynamic_tables.define import define, hidden_columns, read_query
 from dynamic_tables.definition import (
     FULL_ABOVE,
@@ -54,7 +54,6 @@ from dynamic_tables.turn import Turn
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_]{0,127}$")
 
 Kind = TypeVar("Kind", View, DynamicTable)
 
@@ -327,6 +326,7 @@ class Account(Commanded, Operating, Watching, Evolving):
                 at = published[-1] if published else None
             if at is None:
                 return store.read(definition.name, store.newest(definition.name))
+            at = checked_time(at)
             store.reach(at)
             try:
                 version = self.protocol.resolve(store.history(definition), at, definition.name)
@@ -478,6 +478,7 @@ class Account(Commanded, Operating, Watching, Evolving):
 
     def existing(self, name: str) -> Definition:
         """Returns the definition of a table or view. Raises DefinitionError: there is none."""
+        checked_text(name, "a table or view")
         definitions = self.store.definitions()
         if name.lower() not in definitions:
             known = ", ".join(definitions) or "none"
@@ -486,11 +487,10 @@ class Account(Commanded, Operating, Watching, Evolving):
 
     def new_name(self, name: str) -> str:
         """Returns a name in lower case. Raises DefinitionError: it is in use, or no name."""
-        if not NAME.match(name):
-            raise DefinitionError(f"{name!r} is no name; use letters, digits and _, starting with a letter")
-        if name.lower() in self.store.definitions():
+        new = checked_name(name)
+        if new in self.store.definitions():
             raise DefinitionError(f"{name} exists already; drop it first or take another name")
-        return name.lower()
+        return new
 
 
 def _warn_of(table: Definition, depth: int = 3) -> None:

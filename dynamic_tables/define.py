@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dynamic_tables.arguments import checked_share
 from dynamic_tables.definition import (
     FULL_ABOVE,
     BaseTable,
@@ -128,8 +129,7 @@ def define(
     Raises UnsupportedError: for INCREMENTAL over a query without a plan, or for a query without a plan in a
     store that cannot tell its columns.
     """
-    if not full_above >= 0:
-        raise DefinitionError(f"full_above of {name} is {full_above}; give a share of the rows, such as 0.3")
+    checked_share(full_above, name)
     definitions = store.definitions()
     analyzer = store if isinstance(store, TextAnalyzer) else None
     read = read_query(query, definitions, rules, analyzer, compared=mode is not RefreshMode.FULL)

@@ -87,12 +87,15 @@ the hidden columns."""
 def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[object]) -> str:
     """Returns 16 hexadecimal digits of the SHA-256 of a query, the views below it, and its columns.
 
-    They change with the types of the source columns that the query names: a cast or a text of a value may
-    change with its type. They change with the stored format too, so that a table of an older format is reinitialized; when a source
-    gets row ids or loses them, or has none and gets other columns, because the ids of its rows, and of those
-    above it, change then; when a name of the query means another column than before: where a source gets or
-    loses a column that takes over the name, or has the values of another column under it; and when a source
-    of a query that depends on columns without naming them has other columns.
+    They change with
+
+    - the stored format, so that a table of an older format is reinitialized;
+    - the types of the source columns that the query names: a text made of a value changes with its type;
+    - a source that gets row ids or loses them, or has none and gets other columns, because the ids of its
+      rows, and of those above it, change then;
+    - a name of the query that means another column than before: where a source gets or loses a column that
+      takes over the name, or has the values of another column under it;
+    - the columns of a source of a query that depends on columns without naming them.
     """
     # Imported here: opening a session needs definitions, but no parser.
     from dynamic_tables.plan.text import depends_on_all_columns, identifiers, movable_names, names_column

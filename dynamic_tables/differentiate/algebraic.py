@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
 
 from dynamic_tables.differentiate.accumulators import (
     NET_ROWS,
@@ -26,7 +25,7 @@ from dynamic_tables.differentiate.accumulators import (
 from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation, operator_of
 from dynamic_tables.differentiate.grouping import group_id, grouped, only_groups
 from dynamic_tables.differentiate.linear import same
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, joined, text
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     ACTION,
@@ -287,7 +286,7 @@ def _adds_floats(node: Plan) -> bool:
 
 def _any(conditions: Iterable[Expr]) -> Expr:
     nothing: Expr = Lit(False, BOOLEAN)
-    return reduce(lambda left, right: boolean("or", left, right), conditions, nothing)
+    return joined((nothing, *conditions), lambda left, right: boolean("or", left, right))
 
 
 def _passed(items: Items) -> Items:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
-from dynamic_tables.plan.expressions import Col, Expr, Fn, text
+from dynamic_tables.plan.expressions import Col, Expr, Fn, joined, text
 from dynamic_tables.plan.functions import FRAME
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING
@@ -20,7 +19,7 @@ ID = Col(ROW_ID, STRING)
 
 def concat(*parts: Expr) -> Expr:
     """Returns one or more strings joined."""
-    return reduce(lambda left, right: Fn("concat", (left, right), STRING), parts)
+    return joined(parts, lambda left, right: Fn("concat", (left, right), STRING))
 
 
 def frame(expr: Expr) -> Expr:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from dynamic_tables.definition import BaseTable, DynamicTable
@@ -15,7 +15,7 @@ from dynamic_tables.operations.operating import allowed, completed, publish
 from dynamic_tables.operations.reading import sources_now
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.initial import initialization_timestamp
-from dynamic_tables.store.faults import fault_of
+from dynamic_tables.store.faults import MISTAKES, fault_of
 
 Observe = Callable[[RefreshResult], None]
 """Receives each refresh as soon as it is committed."""
@@ -78,16 +78,18 @@ class Commanded:
     ) -> RefreshResult:
         """Refreshes one table alone, to a data timestamp that all tables it reads have, and journals it.
 
-        `anew`: the reason to write the contents anew. Raises RefreshFailed, DefinitionError.
+        `anew`: the reason to write the contents anew. Raises RefreshFailed, also for a mistake of the engine,
+        so that other tables are refreshed all the same; and DefinitionError.
         """
         started = self.clock.now()
         try:
-            refreshing = self.refreshing(table)
-            if table.incremental and not refreshing.table.incremental:
-                # Before its contents, because tables above it must know that its rows have no ids now.
-                reason = refreshing.table.reason
-                self.store.redefine(replace(table, incremental=False, reason=reason, state=()))
-            result = refreshing.run(timestamp, anew=anew)
+            with _telling_mistakes(table.name, timestamp):
+                refreshing = self.refreshing(table)
+                if table.incremental and not refreshing.table.incremental:
+                    # Before its contents, because tables above it must know that its rows have no ids now.
+                    reason = refreshing.table.reason
+                    self.store.redefine(replace(table, incremental=False, reason=reason, state=()))
+                result = refreshing.run(timestamp, anew=anew)
         except DynamicTablesError as error:
             failure = RefreshFailure(
                 at=self.clock.now(),
@@ -235,3 +237,15 @@ def _with_upstream(account: Operated, names: Sequence[str], *, groups: bool) -> 
     for name in names:
         visit(account.dynamic_table(name))
     return tuple(ordered.values())
+
+
+@contextmanager
+def _telling_mistakes(table: str, timestamp: int) -> Iterator[None]:
+    """Raises RefreshFailed for a mistake of the engine in the block."""
+    try:
+        yield
+    except MISTAKES as error:
+        shown = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise RefreshFailed(
+            table, timestamp, f"a mistake of the engine ({shown}); please report it"
+        ) from error

@@ -103,6 +103,9 @@ def _cloned_graph(account: Operated, names: Mapping[str, str]) -> tuple[DynamicT
             allowed(account, name, Privilege.MONITOR).name: account.new_name(new)
             for name, new in names.items()
         }
+        twice = sorted({new for new in new_names.values() if [*new_names.values()].count(new) > 1})
+        if twice:
+            raise DefinitionError(f"{twice[0]} is the new name of several tables; give each its own")
         originals = [account.dynamic_table(name) for name in account.graph().order if name in new_names]
         made: list[DynamicTable] = []
         try:

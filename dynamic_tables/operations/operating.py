@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from dynamic_tables.arguments import checked_name, checked_text
 from dynamic_tables.definition import BaseTable, Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, MissingPrivilege
 from dynamic_tables.journal.events import (
@@ -84,9 +85,12 @@ class Operating:
         Example: `account.create_refresh_group("positions", ["position", "price"], "repeatable_read")`.
         """
         with self.lock:
+            if isinstance(members, str):
+                raise DefinitionError(f"the members are the text {members!r}; give a list of names")
             named = [allowed(self, member, Privilege.OPERATE).name for member in members]
             chosen = Isolation.of(isolation)
-            group = checked_group(name.lower(), named, chosen, graph_of(self), groups_of(self))
+            new = checked_name(name, "a refresh group")
+            group = checked_group(new, named, chosen, graph_of(self), groups_of(self))
             if chosen is Isolation.REPEATABLE_READ:
                 _bring_together(self, group)
             published = {
@@ -134,6 +138,7 @@ class Operating:
         with self.lock:
             name = allowed(self, table, Privilege.OWNERSHIP).name
             kind = privilege_of(privilege)
+            role = checked_text(role, "a role")
             self.store.journal.add(
                 Granted(at=self.clock.now(), by=self.process, table=name, role=role, privilege=kind)
             )
@@ -158,7 +163,7 @@ def privilege_of(privilege: Privilege | str) -> Privilege:
     if isinstance(privilege, Privilege):
         return privilege
     try:
-        return Privilege[privilege.upper()]
+        return Privilege[checked_text(privilege, "a privilege").upper()]
     except KeyError:
         known = ", ".join(Privilege.__members__)
         raise DefinitionError(f"no privilege {privilege!r}; there are: {known}") from None
@@ -212,12 +217,20 @@ def _graph(account: Operated, definitions: Mapping[str, Definition]) -> Graph:
         with suppress(KeyError, CorruptTable):
             table = definitions[name]
             if isinstance(table, DynamicTable):
-                kinds = {source: definitions.get(source) for source in sources_now(table, definitions)}
+                kinds = {source: _readable(definitions, source) for source in sources_now(table, definitions)}
                 upstream = tuple(s for s, kind in kinds.items() if isinstance(kind, DynamicTable))
                 bases = tuple(s for s, kind in kinds.items() if isinstance(kind, BaseTable))
                 lag = with_lag(table, operations).target_lag
                 tables.append(Scheduled(table.name, upstream, lag, bases))
     return Graph.of(tables)
+
+
+def _readable(definitions: Mapping[str, Definition], name: str) -> Definition | None:
+    """Returns a table or view; None: it was dropped or cannot be read, so that what reads it will fail."""
+    try:
+        return definitions.get(name)
+    except CorruptTable:
+        return None
 
 
 def ensure_in_order(

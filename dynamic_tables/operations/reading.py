@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dynamic_tables.definition import Definition, DynamicTable, View
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.plan.text import names_in, read_text
 
 
@@ -38,10 +38,10 @@ def ensure_acyclic(relations: Mapping[str, Definition], name: str, text: str) ->
 def sources_now(table: DynamicTable, relations: Mapping[str, Definition]) -> tuple[str, ...]:
     """Returns the stored relations that a table reads now: a view in between may have been replaced.
 
-    If its text cannot be read any more, those that it read when it was created.
+    If its text, or a relation in it, cannot be read any more, those that it read when it was created.
     """
     try:
         now = read_text(table.text, relations).sources
-    except DefinitionError:
+    except (DefinitionError, CorruptTable):
         return table.sources
     return table.sources if set(now) == set(table.sources) else now

@@ -158,7 +158,22 @@ def boolean(name: str, *args: Expr) -> Fn:
 
 def conjunction(parts: Iterable[Expr]) -> Expr:
     """Returns one or more conditions joined by AND."""
-    return reduce(lambda left, right: boolean("and", left, right), parts)
+    return joined(parts, lambda left, right: boolean("and", left, right))
+
+
+def joined(parts: Iterable[Expr], pair: Callable[[Expr, Expr], Expr]) -> Expr:
+    """Returns one or more expressions joined by an associative operator; hundreds of them in few levels.
+
+    Python and Spark go through the levels by recursion.
+    """
+    listed = [*parts]
+    if len(listed) <= MOST_IN_A_ROW:
+        return reduce(pair, listed)
+    middle = len(listed) // 2
+    return pair(joined(listed[:middle], pair), joined(listed[middle:], pair))
+
+
+MOST_IN_A_ROW = 8
 
 
 def conjuncts(condition: Expr) -> Iterator[Expr]:

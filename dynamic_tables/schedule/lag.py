@@ -43,8 +43,13 @@ def read_lag(table: str, lag: Lag, minimum: int) -> int | None:
             micros = int(matched[1]) * UNITS[matched[2].lower()] * SECOND
         case timedelta():
             micros = lag // timedelta(microseconds=1)
-        case _:
+        case int() if not isinstance(lag, bool):
             micros = lag
+        case _:
+            raise DefinitionError(
+                f"target lag of {table} is {lag!r}; give microseconds as an int, a text such as '5 minutes', "
+                "or DOWNSTREAM"
+            )
     if micros < minimum:
         raise DefinitionError(
             f"target lag of {table} is {shown(micros)}; the least is {shown(minimum)}, else use DOWNSTREAM"

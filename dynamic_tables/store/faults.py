@@ -5,13 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dynamic_tables.errors import CorruptTable, DefinitionError, UnsupportedError, ValidationFailed
+from dynamic_tables.errors import (
+    CorruptTable,
+    DefinitionError,
+    RefreshFailed,
+    UnsupportedError,
+    ValidationFailed,
+)
 from dynamic_tables.schedule.failing import Fault
 
 USERS = frozenset({"07", "0A", "21", "22", "23", "42", "46"})
 """Classes of SQLSTATE that say that the query, or the data it meets, is wrong; 22 is an error in the data."""
 
 STATE = re.compile(r"SQLSTATE: (\w{5})")
+MISTAKES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""Errors that only a mistake of the engine raises in a refresh."""
+
 OURS = (CorruptTable, DefinitionError, UnsupportedError, ValidationFailed)
 """Errors of the engine that another attempt at the same data timestamp would meet again."""
 
@@ -21,6 +38,8 @@ def fault_of(error: BaseException) -> Fault:
 
     Everything else is SYSTEM: a full disk, a lost connection, a conflict with another writer.
     """
+    if isinstance(error.__cause__, MISTAKES) and isinstance(error, RefreshFailed):
+        return Fault.USER
     for cause in _causes(error):
         if isinstance(cause, OURS) or type(cause).__module__.split(".")[0] in ("duckdb", "_duckdb"):
             return Fault.USER

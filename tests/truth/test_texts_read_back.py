@@ -110,7 +110,7 @@ COLUMNS = (
 
 def analysed(session: SparkSession, text: str) -> Any:
     """Returns Spark's reading of a text. Raises PySparkException: Spark refuses it."""
-    return session.sql(text)._jdf.queryExecution().analyzed()  # type: ignore[attr-defined]
+    return session.sql(text)._jdf.queryExecution().analyzed()
 
 
 def read_back(text: str) -> str:

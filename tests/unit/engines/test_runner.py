@@ -13,7 +13,7 @@ from dynamic_tables.errors import DefinitionError, MissingPrivilege, RefreshFail
 from dynamic_tables.operations.claiming import claimed, claimed_in_turn
 from dynamic_tables.operations.lags import lag_summary
 from dynamic_tables.operations.runner import Runner, Told
-from dynamic_tables.refresh.execute import RefreshResult
+from dynamic_tables.refresh.execute import Refreshing, RefreshResult
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.schedule.failing import FailureRule
 from dynamic_tables.schedule.lag import SECOND
@@ -139,6 +139,33 @@ def test_a_user_error_is_not_tried_again_at_its_time_and_suspends_at_the_thresho
     office.world.at(4 * PERIOD + 1, WITHOUT_4)
     office.account.resume("shares")
     assert office.at(5 * PERIOD) == [("shares", 5 * PERIOD)]
+
+
+def test_a_mistake_of_the_engine_fails_its_table_alone(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("totals", "others"):
+        office.account.create_dynamic_table(name, TOTALS, target_lag="1 minute")
+    rightly = Refreshing.run
+
+    def mistaken(self: Refreshing, timestamp: int, *, anew: str = "") -> RefreshResult:
+        if self.table.name == "totals":
+            raise RecursionError("maximum recursion depth exceeded")
+        return rightly(self, timestamp, anew=anew)
+
+    monkeypatch.setattr(Refreshing, "run", mistaken)
+    mistake = "a mistake of the engine (RecursionError: maximum recursion depth exceeded); please report it"
+    assert set(office.at(PERIOD)) == {("totals", mistake), ("others", PERIOD)}
+    office.at(2 * PERIOD)
+    office.at(3 * PERIOD)
+    assert office.at(4 * PERIOD) == [("others", 4 * PERIOD)]
+
+
+def test_two_hundred_aggregates_are_maintained(office: Office) -> None:
+    sums = ", ".join(f"SUM(amount + {n}) AS s{n}" for n in range(200))
+    office.account.create_dynamic_table("wide", f"SELECT city, {sums} FROM orders GROUP BY city")
+    office.world.at(PERIOD, Insert("orders", ((4, "oslo", 1),)))
+    assert office.account.refresh("wide")[-1].action is Action.INCREMENTAL
 
 
 def test_a_success_resets_the_count_of_errors(office: Office) -> None:
