@@ -25,6 +25,7 @@ from dynamic_tables.errors import (
     DefinitionError,
     RefreshFailed,
     SlowCapture,
+    StoreError,
 )
 from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege
 from dynamic_tables.operations.commanded import Commanded
@@ -47,7 +48,15 @@ from dynamic_tables.schedule.lag import MINIMUM_LAG, Lag, read_lag
 from dynamic_tables.schedule.timetable import Rhythm
 from dynamic_tables.store.attached import what_is_missing
 from dynamic_tables.store.owner import this_process
-from dynamic_tables.store.port import FrameStore, RefreshRecord, Relation, Store, TextAnalyzer, WritableStore
+from dynamic_tables.store.port import (
+    FrameStore,
+    NamingStore,
+    RefreshRecord,
+    Relation,
+    Store,
+    TextAnalyzer,
+    WritableStore,
+)
 from dynamic_tables.store.statements import column_type
 from dynamic_tables.turn import Turn
 
@@ -454,7 +463,13 @@ class Account(Commanded, Operating, Watching, Evolving):
             self.store.drop(definition)
             if isinstance(definition, DynamicTable):
                 dropped = Dropped(at=self.clock.now(), by=self.process, table=definition.name)
-                self.store.journal.add(dropped)
+                try:
+                    self.store.journal.add(dropped)
+                except StoreError:
+                    # As on a full disk: the command has failed, so the table is still there.
+                    if isinstance(self.store, NamingStore):
+                        self.store.restore(definition.name)
+                    raise
 
     def forget(self, name: str) -> None:
         """Forgets what was computed for a table whose definition changes."""

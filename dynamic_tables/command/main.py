@@ -17,7 +17,7 @@ import click
 
 from dynamic_tables.command.page import page
 from dynamic_tables.command.text import history_text, status_text
-from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.errors import DefinitionError, DynamicTablesError
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.schedule.lag import SECOND
@@ -83,6 +83,8 @@ def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
 def status(folder: Path, role: str, as_json: bool, html: Path | None) -> None:
     """Shows each dynamic table: its state, its lag beside the target, its last refresh, who refreshes it."""
     with _account(folder, role) as account:
+        if not account.store.definitions():
+            raise DefinitionError(f"{folder} holds no account: there is no table in it")
         rows = account.dynamic_tables().to_pylist()
         inputs = account.dependencies().to_pylist()
     if html is not None:

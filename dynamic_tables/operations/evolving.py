@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from dynamic_tables.definition import Definition, DynamicTable, View
-from dynamic_tables.errors import CorruptTable, DefinitionError
+from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.journal.events import Privilege, Renamed, Undropped
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
@@ -185,13 +185,17 @@ def _ensure_named(account: Operated, names: Mapping[str, str]) -> None:
 
 
 def _renamed(account: Operated, definition: Definition, name: str) -> Definition:
+    """Gives a table another name; the old one stays if the journal cannot be written, as on a full disk."""
     renamed = _naming(account).rename(definition.name, name)
     account.forget(definition.name)
     account.forget(name)
     if isinstance(definition, DynamicTable):
-        account.store.journal.add(
-            Renamed(at=account.clock.now(), by=account.process, table=definition.name, name=name)
-        )
+        event = Renamed(at=account.clock.now(), by=account.process, table=definition.name, name=name)
+        try:
+            account.store.journal.add(event)
+        except StoreError:
+            _naming(account).rename(name, definition.name)
+            raise
     return renamed
 
 

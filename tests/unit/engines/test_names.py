@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from dynamic_tables.account import Account
-from dynamic_tables.errors import DefinitionError, MissingPrivilege
+from dynamic_tables.errors import DefinitionError, MissingPrivilege, StoreError
 from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.port import Action
 from tests.shop import TOTALS, World, shop
 from workload.dml import Insert
@@ -37,6 +38,23 @@ def test_a_renamed_table_is_missed_until_it_has_its_name_again(world: World) -> 
         world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("above")
     account.rename("sums", "totals")
     assert [result.action for result in account.refresh("above")] == [Action.INCREMENTAL] * 2
+    assert ("oslo", 2) in world.rows("above")
+
+
+def test_a_name_stays_if_the_journal_cannot_be_written(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Journal, event: object) -> None:
+        raise StoreError("no space left on device")
+
+    monkeypatch.setattr(Journal, "add", full)
+    with pytest.raises(StoreError, match="no space left"):
+        world.account.rename("totals", "sums")
+    with pytest.raises(StoreError, match="no space left"):
+        world.account.drop("totals", even_if_read=True)
+    monkeypatch.undo()
+    world.account.suspend("totals")
+    assert row_of(world.account, "totals")["scheduling_state"] == "SUSPENDED"
+    assert "sums" not in world.account.store.definitions()
+    world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("above")
     assert ("oslo", 2) in world.rows("above")
 
 
