@@ -11,9 +11,9 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_parts import Bind, Form, number, only, value_of
 from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CASE
-from dynamic_tables.plan.nested_types import array_type
+from dynamic_tables.plan.nested_types import array_type, element_of, fields_of
 from dynamic_tables.plan.parse import function_name
-from dynamic_tables.plan.types import BOOLEAN, DOUBLE, FLOATING, NUMERIC, STRING
+from dynamic_tables.plan.types import BOOLEAN, DOUBLE, FLOATING, NUMERIC, STRING, Type
 
 STRUCT_ORDER = "_STRUCT"
 """How the name of MAX_BY or MIN_BY in the order of a struct ends."""
@@ -75,7 +75,7 @@ def sorted_list(node: exp.ArraySort, bind: Bind) -> Agg:
     ascending = node.args.get("asc")
     if ascending is not None and not isinstance(ascending, exp.Boolean):
         raise UnsupportedError("sort_array in an order that is no constant")
-    if value.type.kind in FLOATING or not value.type.identifies:
+    if not _is_one_value(value.type):
         raise UnsupportedError(f"a sorted list of {value.type}", "equal values of this type may differ")
     name = "COLLECT_SET" if isinstance(collected, exp.ArrayUniqueAgg) else "COLLECT_LIST"
     type_ = array_type(value.type)
@@ -86,6 +86,16 @@ def sorted_list(node: exp.ArraySort, bind: Bind) -> Agg:
             result = only_where(result, bind(filtered.expression.this))
         filtered = filtered.this
     return result
+
+
+def _is_one_value(type_: Type) -> bool:
+    """Tells whether equal values of a type are one and the same, as -0.0 and 0.0 are not."""
+    element, fields = element_of(type_), fields_of(type_)
+    if element is not None:
+        return _is_one_value(element)
+    if fields:
+        return all(_is_one_value(field) for _, field in fields)
+    return type_.identifies and type_.kind not in FLOATING
 
 
 def listagg(node: exp.Expr, bind: Bind) -> Agg:
