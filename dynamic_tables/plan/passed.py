@@ -40,9 +40,8 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
     """
     if any(function_name(call) in OUTSIDE for call in node.find_all(exp.Func)):
         return None
-    if any(variables.this.find(exp.Column) for variables in node.find_all(exp.Lambda)):
-        # A variable may have the name that the column has in the plan. Of a variable in other capitals than
-        # where it is declared, sqlglot makes a column.
+    own = _with_own_variables(node.copy())
+    if own is None:
         return None
     args: list[Expr] = []
 
@@ -56,7 +55,7 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
             column = exp.Dot(this=column, expression=name.copy())
         return column
 
-    tree = node.copy().transform(marked)
+    tree = own.transform(marked)
     if tree.find(*NO_EXPRESSION) is not None:
         return None
     try:
@@ -74,6 +73,35 @@ def passed(node: exp.Expr, bind: Callable[[exp.Expr], Expr], type_of: TypeOf) ->
     if MARK in template:
         raise DefinitionError(f"the character {MARK!r} is refused in a query; write it as an escape")
     return Fn(PASSED, (text(template), *args), type_)
+
+
+def _with_own_variables(tree: exp.Expr) -> exp.Expr | None:
+    """Returns an expression in which no variable of a lambda has the name that a column has in the plan.
+
+    None: a variable is written in other capitals than where it is declared, of which sqlglot makes a column.
+    """
+    lambdas = [*tree.find_all(exp.Lambda)]
+    if not any(each.this.find(exp.Column) for each in lambdas):
+        return tree
+    # The inner ones first: there a name stands for their own variable.
+    for number, each in enumerate(reversed(lambdas)):
+        names = {variable.name.lower() for variable in each.expressions}
+        if any(column.parts[0].name.lower() in names for column in each.this.find_all(exp.Column)):
+            return None
+        for place, variable in enumerate(list(each.expressions)):
+            own = exp.to_identifier(f"$variable{number}_{place}", quoted=True)
+            for found in list(each.this.find_all(exp.Identifier)):
+                if found.name == variable.name and _is_variable(found):
+                    found.replace(own.copy())
+            variable.replace(own)
+    return tree
+
+
+def _is_variable(name: exp.Identifier) -> bool:
+    """Tells whether a name in the body of a lambda is a value: no column, no field, and no new name."""
+    field = isinstance(name.parent, exp.Dot) and name.arg_key == "expression"
+    named = isinstance(name.parent, exp.PropertyEQ) and name.arg_key == "this"
+    return not (field or named or isinstance(name.parent, exp.Column | exp.Alias | exp.ColumnDef))
 
 
 def _with_fields(column: exp.Column, bind: Callable[[exp.Expr], Expr]) -> tuple[Expr, Sequence[exp.Expr]]:

@@ -13,13 +13,20 @@ from sqlglot.tokenizer_core import TokenType
 RangeParser = Callable[[Parser, exp.Expr | None], exp.Expr | None]
 
 
-def _pattern_parser(kind: type[exp.Expr], before: RangeParser) -> RangeParser:
+QUANTIFIERS: Mapping[str, type[exp.Expr]] = {"ANY": exp.Any, "SOME": exp.Any, "ALL": exp.All}
+"""What may stand before several patterns: `a LIKE ANY ('x%', 'y%')`."""
+
+
+def _pattern_parser(kind: type[exp.Expr]) -> RangeParser:
     """Returns the parser of LIKE and its kin, whose pattern may be a comparison: `a LIKE b = c`."""
 
     def parse(self: Parser, this: exp.Expr | None) -> exp.Expr | None:
         assert isinstance(self, SparkText.Parser)
-        if self._curr.text.upper() in ("ANY", "ALL", "SOME"):
-            return before(self, this)
+        quantifier = QUANTIFIERS.get(self._curr.text.upper())
+        if quantifier is not None:
+            self._advance()
+            patterns = exp.Tuple(expressions=self._parse_wrapped_csv(self._parse_assignment))
+            return self.expression(kind(this=this, expression=quantifier(this=patterns)))
         return self._parse_escape(self.expression(kind(this=this, expression=self._parse_compared())))
 
     return parse
@@ -93,9 +100,9 @@ class SparkText(Spark):
         }
         RANGE_PARSERS = {  # noqa: RUF012
             **SparkParser.RANGE_PARSERS,
-            TokenType.LIKE: _pattern_parser(exp.Like, SparkParser.RANGE_PARSERS[TokenType.LIKE]),
-            TokenType.ILIKE: _pattern_parser(exp.ILike, SparkParser.RANGE_PARSERS[TokenType.ILIKE]),
-            TokenType.RLIKE: _pattern_parser(exp.RegexpLike, SparkParser.RANGE_PARSERS[TokenType.RLIKE]),
+            TokenType.LIKE: _pattern_parser(exp.Like),
+            TokenType.ILIKE: _pattern_parser(exp.ILike),
+            TokenType.RLIKE: _pattern_parser(exp.RegexpLike),
         }
 
         def _warn_unsupported(self) -> None:
@@ -155,6 +162,18 @@ class SparkText(Spark):
             if len(args) == 2:
                 return self.expression(exp.Quantile(this=args[0], quantile=args[1]))
             return self.expression(exp.Anonymous(this="percentile", expressions=args))
+
+        def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
+            """Parses a function with OVER, if it has one; FIRST is FIRST_VALUE there."""
+            window = super()._parse_window(this, alias)
+            inner = window.this if isinstance(window, exp.Window) else None
+            while isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
+                inner = inner.this
+            if isinstance(inner, exp.First):
+                inner.replace(exp.FirstValue(this=inner.this))
+            elif isinstance(inner, exp.Last):
+                inner.replace(exp.LastValue(this=inner.this))
+            return window
 
         def _parse_interval(
             self, require_interval: bool = True, parse_function_unit: bool = True

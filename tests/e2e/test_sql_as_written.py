@@ -74,10 +74,8 @@ FULL = {
     "SELECT k, explode(l) AS e, e + 1 AS f FROM r": "unsupported: ",
     "SELECT corr(k, i) OVER () AS n FROM r": "unsupported: corr before OVER: ",
     "SELECT skewness(ceil(k)) AS y FROM r": "unsupported: function skewness: ",
-    # A variable may have the name of a column, or be written in other capitals.
-    "SELECT k, transform(l, v -> v + r.k) AS y FROM r": "unsupported: function transform: ",
+    # A variable may be written in other capitals.
     "SELECT k, transform(l, V -> v + 1) AS y FROM r": "unsupported: function transform: ",
-    "SELECT k, exists(l, k -> k = r.k) AS y FROM r": "unsupported: ",
     "SELECT f, AVG(k + 0.1D) AS a FROM r GROUP BY f HAVING round(AVG(k + 0.1D)) > 0": "float aggregate",
     "SELECT k, l FROM r ORDER BY l, k LIMIT 2": "ORDER BY with LIMIT by a value of type array<int>",
 }
@@ -92,7 +90,15 @@ PASSED = (
     "SELECT f, s.t AS t, SUM(k) AS n FROM r GROUP BY f, s.t HAVING ceil(COUNT(*)) > 0",
     "SELECT p.k, q.s.t AS t FROM r AS p LEFT JOIN r AS q ON shiftleft(p.k, 1) = q.k",
     "SELECT k, transform(l, v -> v + 1) AS w FROM r WHERE at + INTERVAL 1 MONTH > '2024-03-01'",
+    # A variable may have the name of a column.
+    "SELECT k, transform(l, v -> v + r.k) AS y, exists(l, k -> k = r.k) AS e FROM r",
+    "SELECT k AS v, transform(l, k -> transform(l, v -> v * k + r.k)) AS y FROM r",
     "SELECT CAST(x AS STRING) AS x, s.A + 1 AS a FROM r",
+    "SELECT k, at - INTERVAL 2 HOURS 3 MINUTES AS b FROM r WHERE at - INTERVAL 1 DAY 2 HOURS > '2024-01-01'",
+    "SELECT k, trunc(at, s.t) AS m, date_trunc(s.t, at) AS n, log10(k * 1000) AS l FROM r WHERE k > 0",
+    "SELECT k, s.t LIKE ANY ('x%', '%y') AS a, s.t NOT ILIKE ALL ('X%', s.t) AS b FROM r",
+    "SELECT f, sort_array(collect_list(struct(k, at, s))) AS l FROM r GROUP BY f",
+    "SELECT k, CASE WHEN k NOT IN (SELECT i FROM r) THEN 1 ELSE 2 END AS y FROM r",
     # `s` is a relation here, and a column with a field t.
     "SELECT concat_ws('-', s.k, s.s.t) AS t FROM r AS s",
     "SELECT f, round(AVG(k), 1) AS a, regexp_replace(MAX(s.t), '[a-x]', '#') AS m FROM r GROUP BY f",
