@@ -216,6 +216,9 @@ def _failures() -> Iterator[None]:
         with _bugs():
             yield
     except EngineRefreshFailed as error:
+        broken = _broken(error.__cause__) if isinstance(error.__cause__, BUGS) else None
+        if broken is not None:
+            raise broken from error
         raise RefreshFailed(
             error.reason,
             validation=isinstance(error, ValidationFailed),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from traceback import walk_tb
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed, StoreError
@@ -245,7 +247,19 @@ def _telling_mistakes(table: str, timestamp: int) -> Iterator[None]:
     try:
         yield
     except MISTAKES as error:
+        if not _is_of_the_engine(error):
+            raise
         shown = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise RefreshFailed(
-            table, timestamp, f"a mistake of the engine ({shown}); please report it"
-        ) from error
+        reason = f"a mistake of the engine ({shown}); please report it"
+        raise RefreshFailed(table, timestamp, reason) from error
+
+
+def _is_of_the_engine(error: Exception) -> bool:
+    """Tells whether the engine, or a library that it has called, has raised an error, and no caller of it."""
+    for frame in reversed([frame for frame, _ in walk_tb(error.__traceback__)]):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package == "dynamic_tables":
+            return True
+        if package not in sys.stdlib_module_names and "site-packages" not in frame.f_code.co_filename:
+            return False
+    return False

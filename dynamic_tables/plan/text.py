@@ -30,7 +30,9 @@ from dynamic_tables.plan.relations import Relations, StoredRelation, View
 ADMITTED = STATEMENT_FUNCTIONS | frozenset(
     "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat "
     "substring substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl "
-    "like dpipe".split()
+    "like dpipe to_date to_timestamp dateadd timestampadd from_utc_timestamp to_utc_timestamp dayofmonth "
+    "ltrim rtrim locate pow ceiling signum log shiftleft shiftright chr pmod "
+    "element_at try_element_at array_size map_from_arrays".split()
 )
 """The functions that a DML statement may call."""
 

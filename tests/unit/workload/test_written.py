@@ -18,7 +18,9 @@ from workload.query import (
     Limited,
     Literal,
     Query,
+    Relation,
     SortKey,
+    UnionAll,
 )
 from workload.schema import Column
 from workload.sql import written_query
@@ -198,7 +200,61 @@ def test_the_first_rows_of_each_key_may_be_lateral_with_a_limit() -> None:
     rows = r"select .* from s where s\.k ={1,2} r\.k order by \S+ (asc |nulls first )?limit 2"
     assert found(rf"from r left (outer )?join lateral \({rows}\) (as )?f on true", query)
     of_all = replace(beside, on=call("eq", r["a"], f["b"]))
-    assert not found("lateral", replace(query, source=of_all))
+    assert not found(r"lateral \([^()]* limit", replace(query, source=of_all))
+
+
+def test_any_inner_or_left_join_may_be_lateral() -> None:
+    beside = join(JoinKind.LEFT, named("r"), named("s"), call("eq", r["k"], s["k"]))
+    query = select({"a": r["a"], "b": s["b"]}, beside)
+    rows = r"select (\*|s\.\*|s\.\w+(, s\.\w+)*) from s"
+    left = r"from r left (outer )?join lateral"
+    assert found(rf"{left} \({rows} where r\.k ={{1,2}} s\.k\) (as )?s on true", query)
+    assert found(rf"{left} \({rows}\) (as )?s on r\.k ={{1,2}} s\.k", query)
+    inner = select({"a": r["a"]}, replace(beside, kind=JoinKind.INNER))
+    assert found(rf"from r (inner |cross )?join lateral \({rows} where r\.k ={{1,2}} s\.k\) (as )?s", inner)
+    for kind in (JoinKind.RIGHT, JoinKind.FULL):
+        assert not found("lateral", select({"a": r["a"]}, replace(beside, kind=kind)))
+
+
+def test_the_aggregates_of_a_join_may_be_lateral() -> None:
+    beside = join(JoinKind.LEFT, named("s"), derived(SUMS, "g"), call("eq", s["k"], of_sums["k"]))
+    query = select({"b": s["b"], "n": of_sums["n"]}, beside)
+    values = r"lateral \(select sum\((r\.)?a\) as n from r where r\.k ={1,2} s\.k\) (as )?g"
+    assert found(rf"from s, {values}", query)
+    assert found(rf"from s left (outer )?join {values} on true", query)
+
+
+def test_a_value_of_one_side_may_stand_in_on() -> None:
+    most = select({"m": agg("MAX", r["k"])}, named("r"), group_by=())
+    m, v = columns((Column("m", INT),), "m"), columns((Column("x", INT),), "v")
+    chosen = select(
+        {"x": s["k"]},
+        join(JoinKind.CROSS, named("s"), derived(most, "m"), None),
+        where=call("eq", s["k"], m["m"]),
+    )
+    for kind, sides in ((JoinKind.LEFT, ("r", "v")), (JoinKind.RIGHT, ("v", "r"))):
+        both: dict[str, Relation] = {"r": named("r"), "v": derived(chosen, "v")}
+        beside = join(kind, both[sides[0]], both[sides[1]], call("eq", r["k"], v["x"]))
+        query = select({"a": r["a"], "x": v["x"]}, beside)
+        assert found(r" on .*v\.x ={1,2} \(select max\((r\.)?k\) from r\)", query)
+
+
+def test_a_union_of_columns_may_be_unpivot() -> None:
+    k, a = (
+        select({"n": name, "v": r[name]}, named("r"), where=call("is_not_null", r[name]))
+        for name in ("k", "a")
+    )
+    listed = r"\(c0 (as )?k, c1 (as )?a\)"
+    whole = rf"select n as n, v as v from \(.*\) unpivot( exclude nulls)? \(v for n in {listed}\)"
+    assert found(whole, UnionAll((k, a)))
+    assert not found("unpivot", UnionAll((k, k)))
+    assert not found("unpivot", UnionAll((k, replace(a, where=None))))
+
+
+def test_rollup_may_follow_the_keys() -> None:
+    keys = (r["k"], r["a"])
+    query = replace(select({"k": r["k"]}, named("r"), group_by=keys), sets=((0, 1), (0,), ()))
+    assert found(r"group by (r\.)?k, (r\.)?a with rollup", query)
 
 
 def test_elements_may_be_structs_that_inline_takes_apart() -> None:
