@@ -98,11 +98,18 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
     - the columns of a source of a query that depends on columns without naming them.
     """
     # Imported here: opening a session needs definitions, but no parser.
-    from dynamic_tables.plan.text import depends_on_all_columns, identifiers, movable_names, names_column
+    from dynamic_tables.plan.text import (
+        depends_on_all_columns,
+        identifiers,
+        movable_names,
+        names_column,
+        reads_unnamed,
+    )
 
     stored = [source for source in sources if isinstance(source, BaseTable | DynamicTable)]
     movable = frozenset[str]().union(*map(movable_names, texts))
     named = frozenset[str]().union(*map(identifiers, texts))
+    unnamed = any(map(reads_unnamed, texts))
     taken = (
         f"named: {source.name}.{name}"
         for source in stored
@@ -113,7 +120,7 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
         f"typed: {source.name}.{name} {type_}"
         for source in stored
         for name, type_ in sorted((name.lower(), str(type_)) for name, type_ in source.columns)
-        if name in named
+        if name in named or unnamed
     )
     listed = (
         f"columns: {source.name} {', '.join(f'{name} {type_}' for name, type_ in source.columns)}"

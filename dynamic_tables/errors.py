@@ -73,6 +73,10 @@ class ValidationFailed(RefreshFailed):
     """
 
 
+class EngineMistake(RefreshFailed):
+    """A refresh that a mistake in the engine's own code has ended: it would end the next one, too."""
+
+
 class CorruptTable(DynamicTablesError):
     """A folder that is no Delta table of this account, or whose log or metadata cannot be read."""
 

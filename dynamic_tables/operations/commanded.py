@@ -7,9 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from traceback import walk_tb
+from types import FrameType
 
 from dynamic_tables.definition import BaseTable, DynamicTable
-from dynamic_tables.errors import DefinitionError, DynamicTablesError, RefreshFailed, StoreError
+from dynamic_tables.errors import (
+    DefinitionError,
+    DynamicTablesError,
+    EngineMistake,
+    RefreshFailed,
+    StoreError,
+)
 from dynamic_tables.journal.events import Privilege, RefreshFailure, Trigger
 from dynamic_tables.operations.claiming import claimed_in_turn
 from dynamic_tables.operations.operated import Operated
@@ -243,23 +250,38 @@ def _with_upstream(account: Operated, names: Sequence[str], *, groups: bool) -> 
 
 @contextmanager
 def _telling_mistakes(table: str, timestamp: int) -> Iterator[None]:
-    """Raises RefreshFailed for a mistake of the engine in the block."""
+    """Raises EngineMistake for a mistake of the engine in the block; RefreshFailed for one of a library.
+
+    A library fails so where a session has stopped or bytes are damaged. Errors of a caller pass through.
+    """
     try:
         yield
     except MISTAKES as error:
-        if not _is_of_the_engine(error):
+        frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+        if not _is_below_the_engine(frames):
             raise
         shown = f"{type(error).__name__}: {error}".splitlines()[0]
-        reason = f"a mistake of the engine ({shown}); please report it"
-        raise RefreshFailed(table, timestamp, reason) from error
+        if type(error) is RecursionError or (
+            type(error).__module__ == "builtins" and _package(frames[-1]) == OWN
+        ):
+            reason = f"a mistake of the engine ({shown}); please report it"
+            raise EngineMistake(table, timestamp, reason) from error
+        raise RefreshFailed(table, timestamp, shown) from error
 
 
-def _is_of_the_engine(error: Exception) -> bool:
+OWN = "dynamic_tables"
+
+
+def _is_below_the_engine(frames: Sequence[FrameType]) -> bool:
     """Tells whether the engine, or a library that it has called, has raised an error, and no caller of it."""
-    for frame in reversed([frame for frame, _ in walk_tb(error.__traceback__)]):
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package == "dynamic_tables":
+    for frame in reversed(frames):
+        package = _package(frame)
+        if package == OWN:
             return True
         if package not in sys.stdlib_module_names and "site-packages" not in frame.f_code.co_filename:
             return False
     return False
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

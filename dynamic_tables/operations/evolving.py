@@ -6,7 +6,7 @@ writes its contents anew, or fails with the reason, and recovers when the cause 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -52,9 +52,10 @@ class Evolving:
                 _ensure_own(self, each)
                 _ensure_no_cycle(self, each, (second if each is first else first).name)
             _ensure_named(self, {first.name: second.name, second.name: first.name})
-            away = _renamed(self, first, f"{SWAPPED}{first.name}")
-            _renamed(self, second, first.name)
-            _renamed(self, away, second.name)
+            away = f"{SWAPPED}{first.name}"
+            _all_renamed(
+                self, [(first, away), (second, first.name), (replace(first, name=away), second.name)]
+            )
 
     def undrop(self: Operated, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name, and returns its definition.
@@ -185,18 +186,38 @@ def _ensure_named(account: Operated, names: Mapping[str, str]) -> None:
 
 
 def _renamed(account: Operated, definition: Definition, name: str) -> Definition:
-    """Gives a table another name; the old one stays if the journal cannot be written, as on a full disk."""
-    renamed = _naming(account).rename(definition.name, name)
-    account.forget(definition.name)
-    account.forget(name)
-    if isinstance(definition, DynamicTable):
-        event = Renamed(at=account.clock.now(), by=account.process, table=definition.name, name=name)
-        try:
-            account.store.journal.add(event)
-        except StoreError:
-            _naming(account).rename(name, definition.name)
-            raise
-    return renamed
+    _all_renamed(account, [(definition, name)])
+    return account.existing(name)
+
+
+def _all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> None:
+    """Gives tables other names, one by one; all of them, or none if one cannot be, as on a full disk."""
+    moved: list[tuple[str, str]] = []
+    noted: list[tuple[str, str]] = []
+    try:
+        for definition, name in moves:
+            _naming(account).rename(definition.name, name)
+            moved.append((definition.name, name))
+        for definition, name in moves:
+            if isinstance(definition, DynamicTable):
+                _note_renamed(account, definition.name, name)
+                noted.append((definition.name, name))
+    except StoreError:
+        for name, new_name in reversed(moved):
+            _naming(account).rename(new_name, name)
+        with suppress(StoreError):
+            for name, new_name in reversed(noted):
+                _note_renamed(account, new_name, name)
+        raise
+    finally:
+        for definition, name in moves:
+            account.forget(definition.name)
+            account.forget(name)
+
+
+def _note_renamed(account: Operated, name: str, new_name: str) -> None:
+    event = Renamed(at=account.clock.now(), by=account.process, table=name, name=new_name)
+    account.store.journal.add(event)
 
 
 def _ensure_own(account: Operated, definition: Definition) -> None:

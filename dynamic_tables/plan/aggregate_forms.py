@@ -34,7 +34,7 @@ from dynamic_tables.plan.expressions import Agg, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.types import BIGINT, DOUBLE, FLOATING, INTEGRAL
 
-AGGREGATE_SYNTAX = (exp.AggFunc, exp.WithinGroup, exp.Any)
+AGGREGATE_SYNTAX = (exp.AggFunc, exp.WithinGroup)
 """The syntax inside of which names are those of the rows."""
 
 NO_TIES = "ties in y: order by struct(y, x)"

@@ -55,7 +55,7 @@ def refuse_clauses(node: exp.Expr) -> None:
 def _means_nothing(node: exp.Expr) -> bool:
     """Tells whether an ORDER BY does not matter: nothing is cut off, and it makes no group."""
     cut = any(node.args.get(name) is not None for name in ("limit", "offset", "fetch"))
-    groups = () if node.args.get("group") is not None else (exp.AggFunc, exp.WithinGroup, exp.Any)
+    groups = () if node.args.get("group") is not None else (exp.AggFunc, exp.WithinGroup)
     return not cut and node.args["order"].find(*groups, exp.Window, exp.Query) is None
 
 

@@ -42,7 +42,7 @@ def scalars(node: exp.Expr) -> Iterator[exp.Subquery]:
         yield node
     elif isinstance(node, exp.In) and node.args.get("query") is not None:
         yield from scalars(node.this)
-    elif not isinstance(node, exp.Query | exp.Any | exp.All) and not is_exists(node):
+    elif not (isinstance(node, exp.Query) or _of_query(node) or is_exists(node)):
         for child in node.iter_expressions():
             yield from scalars(child)
 
@@ -51,9 +51,14 @@ def marks(node: exp.Expr) -> Iterator[exp.Expr]:
     """Yields EXISTS and IN with a query in an expression, but not those inside other queries."""
     if is_exists(node) or (isinstance(node, exp.In) and node.args.get("query") is not None):
         yield node
-    elif not isinstance(node, exp.Query | exp.Any | exp.All):
+    elif not (isinstance(node, exp.Query) or _of_query(node)):
         for child in node.iter_expressions():
             yield from marks(child)
+
+
+def _of_query(node: exp.Expr) -> bool:
+    """Tells whether an expression is ANY or ALL of a query, and not of the patterns of LIKE."""
+    return isinstance(node, exp.Any | exp.All) and not isinstance(node.this, exp.Tuple)
 
 
 @dataclass(slots=True)
@@ -242,9 +247,10 @@ def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
     part, above, negated = node, node.parent, False
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
         part, above, negated = above, above.parent, negated or isinstance(above, exp.Not)
-    if isinstance(above, exp.If) and above.this is part:
-        return not (isinstance(above.parent, exp.Case) and above.parent.this is not None)
     # In ON Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
+    if isinstance(above, exp.If) and above.this is part:
+        compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
+        return not compared and not (joins and negated)
     outermost = above is None and (filters or (joins and not negated))
     return outermost or isinstance(above, exp.Having | exp.Qualify)
 

@@ -22,8 +22,9 @@ def _pattern_parser(kind: type[exp.Expr]) -> RangeParser:
 
     def parse(self: Parser, this: exp.Expr | None) -> exp.Expr | None:
         assert isinstance(self, SparkText.Parser)
-        quantifier = QUANTIFIERS.get(self._curr.text.upper())
-        if quantifier is not None:
+        listed = self._next.token_type is TokenType.L_PAREN
+        quantifier = QUANTIFIERS.get(self._curr.text.upper()) if listed else None
+        if quantifier is not None and self._curr.token_type not in (TokenType.STRING, TokenType.IDENTIFIER):
             self._advance()
             patterns = exp.Tuple(expressions=self._parse_wrapped_csv(self._parse_assignment))
             return self.expression(kind(this=this, expression=quantifier(this=patterns)))
@@ -59,6 +60,24 @@ def _days_before(args: list[exp.Expr]) -> exp.Expr:
     return exp.TsOrDsAdd(this=args[0], expression=days, unit=exp.var("DAY"))
 
 
+def _of_now(args: list[exp.Expr]) -> exp.Expr:
+    """Returns UNIX_TIMESTAMP, whose argument is the current time where none is written."""
+    return exp.Anonymous(this="unix_timestamp", expressions=args or [exp.CurrentTimestamp()])
+
+
+def _with_unit(name: str) -> Callable[[list[exp.Expr]], exp.Expr]:
+    """Returns what builds a function of a unit, a number and a time: the unit is a word and no column."""
+
+    def build(args: list[exp.Expr]) -> exp.Expr:
+        if len(args) == 3 and isinstance(args[0], exp.Column):
+            args = [exp.var(args[0].name), *args[1:]]
+        elif len(args) == 2 and name == "dateadd":
+            return exp.TsOrDsAdd(this=args[0], expression=args[1], unit=exp.var("DAY"))
+        return exp.Anonymous(this=name, expressions=args)
+
+    return build
+
+
 class SparkText(Spark):
     """Spark's dialect with `''` as a quote inside a string, as Spark 4 reads it (sqlglot splits it)."""
 
@@ -80,6 +99,8 @@ class SparkText(Spark):
         FUNCTIONS = {  # noqa: RUF012
             **{name: build for name, build in SparkParser.FUNCTIONS.items() if name in READ},
             "DATE_SUB": _days_before,
+            **{name.upper(): _with_unit(name) for name in ("dateadd", "timestampadd", "timestampdiff")},
+            "UNIX_TIMESTAMP": _of_now,
             "EVERY": exp.LogicalAnd.from_arg_list,
             "MEAN": exp.Avg.from_arg_list,
             "SOME": exp.LogicalOr.from_arg_list,
@@ -169,10 +190,9 @@ class SparkText(Spark):
             inner = window.this if isinstance(window, exp.Window) else None
             while isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
                 inner = inner.this
-            if isinstance(inner, exp.First):
-                inner.replace(exp.FirstValue(this=inner.this))
-            elif isinstance(inner, exp.Last):
-                inner.replace(exp.LastValue(this=inner.this))
+            if isinstance(inner, exp.First | exp.Last) and inner.args.get("expression") is None:
+                kind = exp.FirstValue if isinstance(inner, exp.First) else exp.LastValue
+                inner.replace(kind(this=inner.this))
             return window
 
         def _parse_interval(
@@ -182,10 +202,10 @@ class SparkText(Spark):
             start = self._index
             parsed = super()._parse_interval(require_interval, parse_function_unit)
             read = self._tokens[start : self._index]
-            if not isinstance(parsed, exp.Add) or any(token.token_type is TokenType.PLUS for token in read):
+            if not isinstance(parsed, exp.Add):
                 return parsed
             words = [token.text for token in read if token.token_type is not TokenType.INTERVAL]
-            text = " ".join(words).replace("- ", "-")
+            text = " ".join(words).replace("- ", "-").replace("+ ", "+")
             return self.expression(exp.Interval(this=exp.Literal.string(text)))
 
         def _parse_between(self, this: exp.Expr | None) -> exp.Between:

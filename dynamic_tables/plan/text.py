@@ -32,7 +32,7 @@ ADMITTED = STATEMENT_FUNCTIONS | frozenset(
     "substring substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl "
     "like dpipe to_date to_timestamp dateadd timestampadd from_utc_timestamp to_utc_timestamp dayofmonth "
     "ltrim rtrim locate pow ceiling signum log shiftleft shiftright chr pmod "
-    "element_at try_element_at array_size map_from_arrays".split()
+    "element_at try_element_at array_size map_from_arrays charindex unix_timestamp".split()
 )
 """The functions that a DML statement may call."""
 
@@ -138,6 +138,16 @@ def _all_names(text: str) -> frozenset[str] | None:
     """Returns every name in a text, in lower case; None: it also reads columns that it does not name."""
     tree = parse_query(text)
     return None if _compares_all(tree) or _shows_all(tree) else identifiers(text)
+
+
+@lru_cache(maxsize=4096)
+def reads_unnamed(text: str) -> bool:
+    """Tells whether a text computes with columns that it does not name: `hash(*)`, or `r AS q(x, y)`."""
+    tree = parse_query(text)
+    calls = (star.parent for star in tree.find_all(exp.Star))
+    computed = any(isinstance(call, exp.Func) and not isinstance(call, exp.Count) for call in calls)
+    aliases = (alias for alias in tree.find_all(exp.TableAlias) if alias.args.get("columns"))
+    return computed or any(not isinstance(alias.parent, exp.Lateral | exp.Values) for alias in aliases)
 
 
 @lru_cache(maxsize=4096)

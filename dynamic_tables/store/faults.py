@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dynamic_tables.errors import (
     CorruptTable,
     DefinitionError,
-    RefreshFailed,
+    EngineMistake,
     UnsupportedError,
     ValidationFailed,
 )
@@ -27,9 +27,9 @@ MISTAKES = (
     TypeError,
     ValueError,
 )
-"""Errors that only a mistake of the engine raises in a refresh."""
+"""Errors of Python by which a mistake shows itself, of the engine or of a library."""
 
-OURS = (CorruptTable, DefinitionError, UnsupportedError, ValidationFailed)
+OURS = (CorruptTable, DefinitionError, EngineMistake, UnsupportedError, ValidationFailed)
 """Errors of the engine that another attempt at the same data timestamp would meet again."""
 
 
@@ -38,8 +38,6 @@ def fault_of(error: BaseException) -> Fault:
 
     Everything else is SYSTEM: a full disk, a lost connection, a conflict with another writer.
     """
-    if isinstance(error.__cause__, MISTAKES) and isinstance(error, RefreshFailed):
-        return Fault.USER
     for cause in _causes(error):
         if isinstance(cause, OURS) or type(cause).__module__.split(".")[0] in ("duckdb", "_duckdb"):
             return Fault.USER

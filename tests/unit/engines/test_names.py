@@ -9,6 +9,7 @@ import pytest
 
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, MissingPrivilege, StoreError
+from dynamic_tables.journal.events import Event
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.port import Action
@@ -56,6 +57,29 @@ def test_a_name_stays_if_the_journal_cannot_be_written(world: World, monkeypatch
     assert "sums" not in world.account.store.definitions()
     world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("above")
     assert ("oslo", 2) in world.rows("above")
+
+
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_a_swap_is_whole_or_none(world: World, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    world.account.create_dynamic_table("doubled", "SELECT city, 2 AS total FROM orders")
+    rightly, calls = Journal.add, 0
+
+    def full(self: Journal, event: Event) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise StoreError("no space left on device")
+        rightly(self, event)
+
+    monkeypatch.setattr(Journal, "add", full)
+    before = {name: world.account.dynamic_table(name).text for name in ("totals", "doubled")}
+    with pytest.raises(StoreError, match="no space left"):
+        world.account.swap("totals", "doubled")
+    assert {name: world.account.dynamic_table(name).text for name in ("totals", "doubled")} == before
+    assert not [name for name in world.account.store.definitions() if name.startswith("swapped")]
+    world.account.suspend("totals")
+    assert row_of(world.account, "totals")["scheduling_state"] == "SUSPENDED"
+    assert row_of(world.account, "doubled")["scheduling_state"] == "RUNNING"
 
 
 def test_swapped_tables_are_read_by_their_new_names(world: World) -> None:
