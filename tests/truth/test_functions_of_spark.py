@@ -30,18 +30,14 @@ WORLD = {"r": BaseTable("r", (("a", INT),))}
 ROWS = "inline inline_outer json_tuple posexplode posexplode_outer stack"
 """Functions that yield rows of several columns, which one alias does not name, or without a rule."""
 TYPES = (
-    "is_valid_variant is_variant_null make_dt_interval make_interval make_time make_ym_interval "
-    "schema_of_variant time_diff time_from_micros time_from_millis time_from_seconds time_to_micros "
-    "time_to_millis time_to_seconds time_trunc to_time to_variant_object try_make_interval try_parse_json "
-    "try_to_time try_variant_get variant_get"
+    "make_dt_interval make_interval make_time make_ym_interval parse_json time_diff time_from_micros "
+    "time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds time_trunc to_time "
+    "to_variant_object try_make_interval try_parse_json try_to_time"
 )
 """Functions of intervals, of the type TIME, and of variants, which no column of a table may hold."""
 
 NO_VALUE = "assert_true raise_error schema_of_avro"
 """Functions without a value that a column could hold."""
-
-NO_WORDS = "to_char"
-"""A function whose format the parser has no words for, so its text cannot be passed on."""
 
 
 def example(session: SparkSession, name: str) -> str | None:
@@ -79,5 +75,5 @@ def test_every_function_is_known_passed_or_refused(spark: SparkSession) -> None:
     assert not outcomes["passed"] & (OUTSIDE | NON_DETERMINISTIC)
     # The first example of unix_timestamp is without arguments: the current time.
     assert "unix_timestamp" in outcomes["refused"] <= NON_DETERMINISTIC | {"unix_timestamp"}
-    expected = " ".join((ROWS, TYPES, NO_VALUE, NO_WORDS)).split()
+    expected = " ".join((ROWS, TYPES, NO_VALUE)).split()
     assert sorted(outcomes["unknown"]) == sorted([*expected, *(OUTSIDE - {"identifier"})])

@@ -63,7 +63,7 @@ unix_timestamp(b, 'y-M')
 b LIKE 'all' OR b LIKE 'any' OR b ILIKE 'some'
 b LIKE ANY ('x%', '%y') OR b NOT ILIKE ALL ('x%') OR b LIKE SOME ('z')
 t - INTERVAL 1 DAY +2 HOURS
-first(a, NOT FALSE) OVER (ORDER BY b) + last(a, TRUE) OVER (ORDER BY b)
+first(a, TRUE) OVER (ORDER BY b) + last(a) OVER (ORDER BY b)
 timestampdiff(DAY, t, t)
 extract(DOW FROM d) + EXTRACT(MONTH FROM t)
 substring(b FROM 2 FOR 3) || overlay(b PLACING 'x' FROM 2)
