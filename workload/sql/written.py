@@ -79,10 +79,15 @@ def _outputs(query: ir.Query) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes one query in a style. `names`: the columns of the relations that it may read."""
+    """Writes one query in a style. `names`: the columns of the relations that it may read.
+
+    `merges`: whether a join may be written with USING or NATURAL. Spark 4.2 loses the key of the right side
+    where there are grouping sets above.
+    """
 
     style: Style
     names: Names
+    merges: bool = True
 
     # Queries.
 
@@ -183,7 +188,8 @@ class Writer:
         # Without a qualifier a name of two relations would be ambiguous.
         # A condition that was a join may read the elements, too.
         place = place_in_list(select) if self.style.chance(60) and not joins else None
-        source, views = self.with_views(select.source, in_list=place is not None)
+        writer = replace(self, merges=select.sets is None)
+        source, views = writer.with_views(select.source, in_list=place is not None)
         source = beside or source
         single = self.is_single(select.source)
         # Spark finds a key in the select list only if it is written alike there.
@@ -412,7 +418,7 @@ class Writer:
             words = self.style.choices.choice(("LEFT ", "")) + words
         elif join.kind not in (ir.JoinKind.INNER, ir.JoinKind.CROSS) and self.style.chance(40):
             words = words.replace(" JOIN", " OUTER JOIN")
-        names = [] if conditions else _equated_names(join)
+        names = [] if conditions or not self.merges else _equated_names(join)
         natural = join.kind not in ir.MEMBERSHIP and self.shared(join) == set(names)
         if names and natural and self.style.chance(50):
             return f"{left}{self.style.gap()}{self.style.words('NATURAL ' + words)} {right}"

@@ -251,6 +251,14 @@ def test_a_union_of_columns_may_be_unpivot() -> None:
     assert not found("unpivot", UnionAll((k, replace(a, where=None))))
 
 
+def test_no_join_below_grouping_sets_merges_columns() -> None:
+    """Spark 4.2 fails on `GROUP BY r.a WITH ROLLUP` over `r LEFT JOIN s USING (k)` where s.k is read."""
+    joined = join(JoinKind.LEFT, named("r"), named("s"), on=call("eq", r["k"], s["k"]))
+    grouped = select({"n": agg("MIN", s["k"])}, joined, group_by=[r["a"]])
+    assert found("using|natural", grouped)
+    assert not found("using|natural", replace(grouped, sets=((0,), ())))
+
+
 def test_rollup_may_follow_the_keys() -> None:
     keys = (r["k"], r["a"])
     query = replace(select({"k": r["k"]}, named("r"), group_by=keys), sets=((0, 1), (0,), ()))
