@@ -130,6 +130,18 @@ def test_what_json_would_read_otherwise_takes_the_slow_way(line: str) -> None:
     assert simple_lines([line]) is None
 
 
+@pytest.mark.parametrize("digits", [1, 15, 16, 18, 19])
+def test_integers_of_the_quick_reader_are_exact(digits: int) -> None:
+    number = int("1" * digits)
+    (line,) = simple_lines([f"{{:value [[:w 1 {number}]]}}"]) or [{}]
+    assert line[":value"] == [[":w", 1, number]]
+
+
+@pytest.mark.parametrize("digits", [20, 21, 33])
+def test_longer_integers_take_the_slow_way(digits: int) -> None:
+    assert simple_lines([f"{{:value [[:w 1 {'9' * digits}]]}}"]) is None
+
+
 def test_a_value_is_shown_as_it_was_written() -> None:
     text = '{:a [1 nil true "x"], b #{2}}'
     assert shown(one(text)) == text
