@@ -9,7 +9,7 @@ from typing import Protocol
 from generators import expressions
 from generators.expressions import TRUE, Term, call
 from generators.relations import COUNT_STAR, FromClause, Generated, Source, joined, read, scope_of, select
-from generators.windows import DrawsAggregates
+from generators.windows import UNORDERED, DrawsAggregates
 from workload.query import ColumnRef, Derived, Expr, JoinKind
 from workload.types import BOOLEAN
 
@@ -26,12 +26,14 @@ def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
     """Rows beside an aggregate of another relation, or of its group: what scalar subqueries say."""
     first = draw.choices.pick(sources)
     left, right = read(first, draw.alias()), read(draw.choices.pick(sources), draw.alias())
+    of_groups = draw.choices.chance(45)
+    left = _groups(draw, left) if of_groups else left
     sure = [[term for term in side.scope if term.key and term.type != BOOLEAN] for side in (left, right)]
     pairs = [(a, b) for a in sure[0] for b in sure[1] if a.type == b.type]
-    if pairs and draw.choices.chance(20):
+    if pairs and not of_groups and draw.choices.chance(20):
         return _tied_by_an_inequality(draw, first, left, right, draw.choices.pick(pairs))
     value, where = draw.aggregate(right), draw.sometimes(right, 30)
-    keyed = bool(pairs) and draw.choices.chance(75)
+    keyed = bool(pairs) and draw.choices.chance(40 if of_groups else 75)
     marked = keyed and draw.choices.chance(40)
     if marked:
         value = Term(COUNT_STAR, max(right.rows, 2).bit_length())
@@ -59,6 +61,15 @@ def compared(draw: DrawsValues, sources: Sequence[Source]) -> Generated:
     if condition is None or draw.choices.chance(50):
         terms.append(found)
     return select(source, terms, condition)
+
+
+def _groups(draw: DrawsValues, rows: FromClause) -> FromClause:
+    """The groups of some rows, or all of them as one, with one or two aggregates: what HAVING can compare."""
+    by = [term for term in rows.scope if term.key and term.type.kind not in UNORDERED]
+    keys = draw.choices.subset(by, 0, 2)
+    values = [draw.aggregate(rows) for _ in range(draw.choices.integer(1, 2))]
+    groups, alias = select(rows, [*keys, *values], draw.sometimes(rows, 20), group_by=keys), draw.alias()
+    return FromClause(Derived(groups.query, alias), scope_of(alias, groups.columns), groups.rows)
 
 
 def _tied_by_an_inequality(

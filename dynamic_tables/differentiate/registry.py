@@ -119,8 +119,8 @@ NOT_YET: Mapping[str, str] = {
     ),
     "explode beside groups or windows": "put one of them into a sub-select",
     "an aggregate without GROUP BY inside LATERAL, EXISTS or IN": "with HAVING: it has a row of nothing, too",
-    "scalar subquery": "in GROUP BY; in a grouped query, where it reads a column outside",
-    "EXISTS, IN (subquery)": "in ON of outer joins; in HAVING, where it reads more than the keys",
+    "scalar subquery": "in GROUP BY; where it reads a key of grouping sets",
+    "EXISTS, IN (subquery)": "in ON of outer joins, where it reads both sides; in HAVING, over an aggregate",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",
 }
 """Constructs for which AUTO resolves to FULL, with the reason."""

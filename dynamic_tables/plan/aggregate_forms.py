@@ -213,8 +213,13 @@ def is_over_a_group(node: exp.Expr) -> bool:
 
 
 def is_aggregated(node: exp.Expr) -> bool:
-    """Tells whether an expression stands in an aggregate of a group; what is before OVER does not."""
+    """Tells whether an expression stands in an aggregate of a group, its FILTER included.
+
+    What is before OVER does not.
+    """
     above = node.parent
     while above is not None and not is_over_a_group(above):
+        if isinstance(above, exp.Filter) and is_over_a_group(unfiltered(above)):
+            return True
         above = above.parent
     return above is not None

@@ -183,9 +183,9 @@ class QueryBinder:
         where = node.args.get("where")
         if where is not None:
             plan = self.restricted(plan, scope, list(conjuncts(where.this)), ctes)
-        plan, scope, node = with_scalars(self, plan, scope, node, ctes)
+        plan, scope, node, beside = with_scalars(self, plan, scope, node, ctes)
         plan, scope, node = with_exploded_items(self.names, plan, scope, node)
-        bound = grouping.bind_items(self.names, node, plan, scope)
+        bound = grouping.bind_items(self.names, node, plan, scope, beside)
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on") is not None:
                 raise UnsupportedError("DISTINCT ON", "not Spark SQL")

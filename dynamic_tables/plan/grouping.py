@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import ensure_determined_by, ensure_spark_runs, is_aggregated
+from dynamic_tables.plan.beside_groups import Beside, names_beside, over_groups, refuse_keys_of_sets
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, Win, mapped, walk
 from dynamic_tables.plan.functions import GROUPING, PASSED
@@ -27,8 +28,12 @@ UNNAMED = "_c"
 """How the name begins of an output that the text gives none; Spark's name is the text of the expression."""
 
 
-def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Bound:
+def bind_items(
+    names: Names, node: exp.Select, plan: Plan, scope: Scope, beside: Sequence[Beside] = ()
+) -> Bound:
     """Returns a query block, given the plan and the scope of its FROM and WHERE.
+
+    `beside`: what queries inside give to its groups, once these are formed.
 
     Raises DefinitionError or UnsupportedError for select items, keys and HAVING that cannot be bound.
     """
@@ -43,13 +48,21 @@ def bind_items(names: Names, node: exp.Select, plan: Plan, scope: Scope) -> Boun
     if sets is None and any(isinstance(p, Fn) and p.name == GROUPING for expr in exprs for p in walk(expr)):
         raise DefinitionError("GROUPING without GROUPING SETS, ROLLUP or CUBE")
     if group is None and not any(map(_has_aggregate, exprs)) and condition is None:
+        if beside:
+            raise UnsupportedError("a subquery beside aggregates that are none here")
         return _windowed(names, plan, items, kept)
     grouped = _grouping(names, group, sets, node, items, scope)
+    grouped.beside = names_beside(beside)
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
     kept = None if kept is None else grouped.over_groups(kept)
+    beside = over_groups(names, beside, grouped.over_groups)
+    if sets is not None:
+        refuse_keys_of_sets(beside, (name for name, _ in grouped.keys))
     ensure_spark_runs(aggregate for _, aggregate in grouped.aggregates)
     result = grouped.plan(plan)
+    for each in beside:
+        result = each.onto(result)
     if filtered is not None:
         if filtered.type != BOOLEAN:
             raise DefinitionError(f"HAVING is of type {filtered.type}; it must be BOOLEAN")
@@ -224,7 +237,10 @@ def _aliases(node: exp.Select) -> Sequence[str]:
 
 
 class Grouping:
-    """Turns expressions over input rows into expressions over groups, and collects the aggregates."""
+    """Turns expressions over input rows into expressions over groups, and collects the aggregates.
+
+    `beside`: the names of columns that are joined with the groups, and so are written as they are.
+    """
 
     def __init__(
         self, names: Names, keys: NamedItems, scope: Scope, sets: Sequence[Sequence[int]] | None = None
@@ -232,6 +248,7 @@ class Grouping:
         self.names = names
         self.scope = scope
         self.sets = sets
+        self.beside: frozenset[str] = frozenset()
         self.groupings: list[tuple[str, Fn]] = []
         self.keys: NamedItems = [(names.fresh(name), expr) for name, expr in keys]
         self.aggregates: list[tuple[str, Agg]] = []
@@ -261,6 +278,8 @@ class Grouping:
                 # An aggregate before OVER is computed over the groups; those in its argument over the rows.
                 return mapped(expr, self.over_groups)
             case Lit():
+                return expr
+            case Col(name, _) if name in self.beside:
                 return expr
             case Col():
                 raise DefinitionError(

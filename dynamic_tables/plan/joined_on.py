@@ -14,7 +14,7 @@ from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Col, walk
 from dynamic_tables.plan.membership import Members, membership
-from dynamic_tables.plan.nodes import Mark, Plan, columns
+from dynamic_tables.plan.nodes import Plan, columns
 from dynamic_tables.plan.scalar import Scalars, marks, scalars
 from dynamic_tables.plan.scope import Scope
 
@@ -33,10 +33,10 @@ def with_queries_in_on(
     sides = [right, left]
     for node in list(marks(condition)):
         place = _place(sides, node, queries, values.scope, ctes)
-        sides[place], _ = values.marked(sides[place], [node], joins=True)
+        sides[place] = values.marked(sides[place], [node], joins=True)
     for node in list(scalars(condition)):
         # Spark refuses one that reads a column of either side.
-        sides[0], _ = values.joined(sides[0], [node], correlated=False)
+        sides[0] = values.joined(sides[0], [node], correlated=False)
     return sides[1], sides[0], values.scope, condition
 
 
@@ -44,11 +44,10 @@ def _place(sides: Sequence[Plan], node: exp.Expr, queries: Queries, scope: Scope
     """Returns the place of the first side that has all columns that a query reads."""
     member = membership(node)
     assert member is not None, "marks are memberships"
-    tried, _ = Members(queries, scope, ctes).mark(sides[0], member)
-    assert isinstance(tried, Mark)
+    tried = Members(queries, scope, ctes).mark(sides[0], member)
     conditions = [tried.on, *([] if tried.perhaps is None else [tried.perhaps])]
     read = {part for each in conditions for part in walk(each) if isinstance(part, Col)}
-    outside = read - {*columns(tried.right)}
+    outside = read - {*columns(tried.rows)}
     for place, side in enumerate(sides):
         if outside <= {*columns(side)}:
             return place

@@ -119,7 +119,10 @@ class _Lateral:
             one = query.copy()
             one.set("expressions", [item.unalias().copy()])
             # In parentheses, because it is replaced by the name of its value.
-            plan, (name,) = values.joined(plan, [exp.paren(exp.Subquery(this=one))], correlated=True)
+            written = exp.paren(exp.Subquery(this=one))
+            plan = values.joined(plan, [written.this])
+            name = written.find(exp.Column)
+            assert name is not None, "the syntax names the value"
             column = values.scope.resolve(name)
             assert isinstance(column, Col)
             outputs.append((item.alias or own_name(item, query) or f"{UNNAMED}{place}", column))

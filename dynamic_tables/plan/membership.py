@@ -12,13 +12,14 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX
+from dynamic_tables.plan.beside_groups import MarkBeside
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.dependent import dependent
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, conjunction, walk
+from dynamic_tables.plan.expressions import Agg, Expr, Lit, conjunction, walk
 from dynamic_tables.plan.grouping import without_excepted
 from dynamic_tables.plan.limit import is_cut
-from dynamic_tables.plan.nodes import Distinct, Filter, Mark, Plan, Project, SemiJoin
+from dynamic_tables.plan.nodes import Distinct, Filter, Plan, Project, SemiJoin
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.typed import call
 from dynamic_tables.plan.types import BOOLEAN, INT, NUMERIC
@@ -80,11 +81,15 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Finds the rows of one FROM clause, whose columns are in `scope`, that are members of queries."""
+    """Finds the rows of one FROM clause, whose columns are in `scope`, that are members of queries.
+
+    `aggregates`: whether the values before IN may be aggregates of the rows.
+    """
 
     queries: Queries
     scope: Scope
     ctes: Ctes
+    aggregates: bool = False
 
     def of(self, plan: Plan, member: Membership) -> Plan:
         """Returns the rows of a plan for which a membership holds.
@@ -99,12 +104,11 @@ class Members:
             condition = sides.perhaps
         return SemiJoin(plan, sides.right, condition, member.anti)
 
-    def mark(self, plan: Plan, member: Membership) -> tuple[Plan, Col]:
-        """Returns the rows of a plan with a column that tells whether a membership holds. Raises as `of`."""
+    def mark(self, plan: Plan, member: Membership) -> MarkBeside:
+        """Returns the mark that tells whether a membership holds for a row of a plan. Raises as `of`."""
         sides = self._sides(plan, member)
-        column = Col(self.queries.names.fresh("mark"), BOOLEAN)
         perhaps = sides.perhaps if sides.pairs else None
-        return Mark(plan, sides.right, column.name, sides.on, perhaps), column
+        return MarkBeside(self.queries.names.fresh("mark"), sides.right, sides.on, perhaps)
 
     def _sides(self, plan: Plan, member: Membership) -> Sides:
         query = plain_query(member.query, "IN or EXISTS")
@@ -183,7 +187,8 @@ class Members:
 
     def _pairs(self, member: Membership, values: tuple[Expr, ...]) -> list[tuple[Expr, Expr]]:
         """Returns each value before IN with the column of the query that it is compared with."""
-        binder = ExpressionBinder(self.scope.resolve, type_of=self.queries.names.type_of)
+        type_of = self.queries.names.type_of
+        binder = ExpressionBinder(self.scope.resolve, aggregates=self.aggregates, type_of=type_of)
         mine = [binder.bind(value) for value in member.values]
         if len(mine) != len(values):
             raise DefinitionError(

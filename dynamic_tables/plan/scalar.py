@@ -7,30 +7,34 @@ query that is no aggregate is grouped all the same: a group of several rows make
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate, is_aggregated
+from dynamic_tables.plan.aggregate_forms import has_group_aggregate
+from dynamic_tables.plan.beside_groups import Beside, ValueBeside
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.dependent import dependent
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, conjunction, replace_columns, text, walk
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, replace_columns, text
 from dynamic_tables.plan.functions import CASE, FAIL
 from dynamic_tables.plan.grouping import Grouping
 from dynamic_tables.plan.membership import Members, is_exists, membership
-from dynamic_tables.plan.nodes import Aggregate, Filter, Join, JoinKind, Mark, Plan, Project, columns
+from dynamic_tables.plan.nodes import Aggregate, Plan, Project
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.tied import Tied, columns_outside, tied_by_keys, tied_by_values
 from dynamic_tables.plan.total_order import are_one
 from dynamic_tables.plan.typed import call
-from dynamic_tables.plan.types import BIGINT, BOOLEAN, NUMERIC, TEMPORAL, Kind
+from dynamic_tables.plan.types import BIGINT, BOOLEAN, NUMERIC, TEMPORAL, Kind, Type
 
 SCALARS = "$scalars"
 """The relation in whose name the values of scalar subqueries are in scope."""
 
 WHAT = "a scalar subquery"
+
+OfGroups = Callable[[exp.Expr], bool]
+"""Tells of a query whether what it gives is joined with the groups of the rows, and not with the rows."""
 
 COMPARED = frozenset({*NUMERIC, *TEMPORAL, Kind.STRING, Kind.BOOLEAN})
 """The kinds of values that MAX takes."""
@@ -65,46 +69,50 @@ def _of_query(node: exp.Expr) -> bool:
 class Scalars:
     """Joins the values of scalar subqueries, and of EXISTS and IN, with the rows of one FROM clause.
 
-    `scope`: the columns of that clause, and the values so far.
+    `scope`: the columns of that clause, and the values so far. `later`: the values that are joined with the
+    groups of the rows, once these are formed.
     """
 
     queries: Queries
     scope: Scope
     ctes: Ctes
+    later: list[Beside] = field(default_factory=list)
 
-    def joined(self, plan: Plan, parts: list[exp.Expr], *, correlated: bool) -> tuple[Plan, list[exp.Column]]:
-        """Returns a plan with the values of the subqueries in `parts`, whose syntax then names the values.
+    def joined(
+        self,
+        plan: Plan,
+        subqueries: Iterable[exp.Expr],
+        *,
+        correlated: bool = True,
+        of_groups: OfGroups = lambda _: False,
+    ) -> Plan:
+        """Returns a plan with the values of scalar subqueries, where the syntax then names the values.
 
-        `correlated`: whether they may read columns of the plan.
+        `correlated`: whether they may read columns of the plan. `of_groups`: tells which are `later`.
         """
-        names = []
-        for subquery in [found for part in parts for found in scalars(part)]:
+        for subquery in list(subqueries):
             if subquery.parent is None:
                 raise UnsupportedError("scalar subquery as a condition", "compare it with TRUE")
-            plan, name = self._value(plan, plain_query(subquery, "an expression"), correlated=correlated)
-            names.append(name)
-            # In parentheses: a plain column would give the output its name.
-            subquery.replace(exp.paren(name.copy(), copy=False))
-        return plan, names
+            value = self._value(plan, plain_query(subquery, "an expression"), correlated=correlated)
+            plan = self._with(plan, value, value.value.type, subquery, later=of_groups(subquery))
+        return plan
 
     def marked(
         self,
         plan: Plan,
-        parts: list[exp.Expr],
+        members: Iterable[exp.Expr],
         *,
-        keys: Collection[Col] | None = None,
+        of_groups: OfGroups = lambda _: False,
         filters: bool = False,
         joins: bool = False,
-    ) -> tuple[Plan, list[exp.Column]]:
-        """Returns a plan with a mark for each EXISTS and IN in `parts`, whose syntax then names the marks.
+    ) -> Plan:
+        """Returns a plan with a mark for each EXISTS and IN, where the syntax then names the marks.
 
-        `keys`: the parts are computed over groups with these keys, but for the arguments of aggregates; the
-        names of the marks that are computed over groups are returned. `filters`: each part is a condition of
-        WHERE; `joins`: of ON of an outer join.
+        `of_groups`: tells which are `later`. `filters`: what they stand in is a condition of WHERE; `joins`:
+        of ON of an outer join.
         """
-        grouped = []
-        for node in [found for part in parts for found in marks(part)]:
-            of_groups = keys is not None and not is_aggregated(node)
+        for node in list(members):
+            later = of_groups(node)
             if isinstance(node, exp.In) and not _only_decides(node, filters=filters, joins=joins):
                 # Spark's IN is FALSE here where SQL's is NULL, or not, as its optimizer decides.
                 raise UnsupportedError("IN (subquery) as a value", "write EXISTS, which is never NULL")
@@ -112,26 +120,28 @@ class Scalars:
             assert member is not None, "marks are memberships"
             if node.parent is None:
                 raise UnsupportedError("EXISTS or IN (subquery) as a condition by itself")
-            if of_groups and any(value.find(*AGGREGATE_SYNTAX) for value in member.values):
-                raise UnsupportedError("IN (subquery) of an aggregate", "put the groups into a sub-select")
-            before = plan
             try:
-                plan, column = Members(self.queries, self.scope, self.ctes).mark(plan, member)
+                mark = Members(self.queries, self.scope, self.ctes, aggregates=later).mark(plan, member)
             except DefinitionError as error:
-                if not of_groups:
+                if not later:
                     raise
                 # It may read an aggregate of the groups.
                 raise UnsupportedError(f"EXISTS or IN (subquery) beside aggregates ({error})") from error
-            if of_groups and not _read_by(plan, before) <= {*(keys or ())}:
-                raise UnsupportedError("EXISTS or IN (subquery) that reads no key beside aggregates")
-            self._see(column)
-            name = exp.column(column.name, table=SCALARS, quoted=True)
-            if of_groups:
-                grouped.append(name)
-            node.replace(exp.paren(name.copy(), copy=False))
-        return plan, grouped
+            plan = self._with(plan, mark, BOOLEAN, node, later=later)
+        return plan
 
-    def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:
+    def _with(self, plan: Plan, beside: Beside, type_: Type, node: exp.Expr, *, later: bool) -> Plan:
+        """Returns a plan with a value or mark for a syntax node, which then names it."""
+        if later:
+            self.later.append(beside)
+        else:
+            plan = beside.onto(plan)
+        self._see(Col(beside.name, type_))
+        # In parentheses: a plain column would give the output its name.
+        node.replace(exp.paren(exp.column(beside.name, table=SCALARS, quoted=True), copy=False))
+        return plan
+
+    def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> ValueBeside:
         if isinstance(query, exp.Select) and len(query.expressions) != 1:
             raise DefinitionError(f"a scalar subquery of {len(query.expressions)} columns; select one")
         if isinstance(query, exp.Select) and _is_one_aggregate(query):
@@ -144,10 +154,10 @@ class Scalars:
 
     def _ensure_correlated(self, outside: Sequence[object], *, correlated: bool) -> None:
         if outside and not correlated:
-            raise UnsupportedError("scalar subquery that reads a column of a grouped query")
+            raise UnsupportedError("scalar subquery that reads a column of a join, in its ON")
 
-    def _aggregate(self, plan: Plan, block: Block, item: Expr) -> tuple[Plan, exp.Column]:
-        """Joins the groups that an aggregate is computed over; there is a value without a group, too."""
+    def _aggregate(self, plan: Plan, block: Block, item: Expr) -> ValueBeside:
+        """Returns the value of an aggregate over groups; there is a value without a group, too."""
         names = self.queries.names
         if columns_outside(block, [item]):
             raise UnsupportedError("scalar subquery that computes with a column from outside")
@@ -160,10 +170,10 @@ class Scalars:
         }
         if tied.keys:
             value = _of_nothing_too(value, grouping)
-        return self._beside(plan, groups, _renamed(tied.ties, keys), value)
+        return self._beside(groups, _renamed(tied.ties, keys), value)
 
-    def _only_row(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> tuple[Plan, exp.Column]:
-        """Joins the rows of a query that has one row for each row outside; several make it fail."""
+    def _only_row(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> ValueBeside:
+        """Returns the value of a query that has one row for each row outside; several make it fail."""
         names = self.queries.names
         try:
             bound = self.queries.query(query, self.ctes)
@@ -180,7 +190,7 @@ class Scalars:
         ((_, column),) = outputs
         one = single or are_one(rows.plan, frozenset(key.name for key in rows.keys))
         if column.type.kind not in COMPARED:
-            return self._nested(plan, rows, column, one=one)
+            return self._nested(rows, column, one=one)
         value, count = Col(names.fresh(column.name), column.type), Col(names.fresh("rows"), BIGINT)
         if names.is_float_aggregate(column):
             names.float_aggregates.add(value.name)
@@ -195,42 +205,29 @@ class Scalars:
         )
         ties = _renamed(rows.ties, keys)
         if one:
-            return self._beside(plan, groups, ties, value)
+            return self._beside(groups, ties, value)
         # A condition of all rows, not a part of the value: the query fails even where nobody reads the value.
         several = Fn(FAIL, (text("a scalar subquery gives more than one row"),), BOOLEAN)
         single_row = Fn(CASE, (call(">", count, Lit(1, BIGINT)), several, Lit(True, BOOLEAN)), BOOLEAN)
-        return self._beside(plan, groups, ties, value, single_row)
+        return self._beside(groups, ties, value, single_row)
 
-    def _nested(self, plan: Plan, rows: Tied, column: Col, *, one: bool) -> tuple[Plan, exp.Column]:
-        """Joins rows with a value that no MAX takes, such as an array, if at most one is tied to each."""
+    def _nested(self, rows: Tied, column: Col, *, one: bool) -> ValueBeside:
+        """Returns a value that no MAX takes, such as an array, if at most one row is tied to each."""
         if not (one and rows.ties):
             raise UnsupportedError(f"scalar subquery of type {column.type}", "write it as a join")
         keys = {key.name: Col(self.queries.names.fresh(key.name), key.type) for key in rows.keys}
         value = Col(self.queries.names.fresh(column.name), column.type)
         items = (*((keys[key.name].name, key) for key in rows.keys), (value.name, column))
-        return self._beside(plan, Project(rows.plan, items), _renamed(rows.ties, keys), value)
+        return self._beside(Project(rows.plan, items), _renamed(rows.ties, keys), value)
 
     def _beside(
-        self, plan: Plan, groups: Plan, ties: Sequence[Expr], value: Expr, check: Expr | None = None
-    ) -> tuple[Plan, exp.Column]:
-        """Returns a plan with a value of the groups that are tied to its rows, and the name of the value.
-
-        `check`: is true of every row, or fails.
-        """
+        self, groups: Plan, ties: Sequence[Expr], value: Expr, check: Expr | None = None
+    ) -> ValueBeside:
         names = self.queries.names
-        if ties:
-            rows: Plan = Join(JoinKind.LEFT, plan, groups, conjunction(ties))
-        else:
-            rows = Join(JoinKind.CROSS, plan, groups, None)
-        rows = rows if check is None else Filter(rows, check)
-        column = Col(names.fresh("scalar"), value.type)
+        name = names.fresh("scalar")
         if names.is_float_aggregate(value):
-            names.float_aggregates.add(column.name)
-        self._see(column)
-        kept = tuple((each.name, each) for each in columns(plan))
-        return Project(rows, (*kept, (column.name, value))), exp.column(
-            column.name, table=SCALARS, quoted=True
-        )
+            names.float_aggregates.add(name)
+        return ValueBeside(name, value, groups, tuple(ties), check)
 
     def _see(self, column: Col) -> None:
         before = [pair for pair in self.scope.relations if pair[0] != SCALARS]
@@ -247,20 +244,14 @@ def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
     part, above, negated = node, node.parent, False
     while isinstance(above, exp.And | exp.Or | exp.Not | exp.Paren):
         part, above, negated = above, above.parent, negated or isinstance(above, exp.Not)
+    if isinstance(above, exp.Where) and isinstance(above.parent, exp.Filter):
+        return not negated
     # In ON Spark's IN is FALSE where SQL's is NULL, so that NOT would tell.
     if isinstance(above, exp.If) and above.this is part:
         compared = isinstance(above.parent, exp.Case) and above.parent.this is not None
         return not compared and not (joins and negated)
     outermost = above is None and (filters or (joins and not negated))
     return outermost or isinstance(above, exp.Having | exp.Qualify)
-
-
-def _read_by(mark: Plan, rows: Plan) -> set[Col]:
-    """Returns the columns of some rows that decide their mark."""
-    assert isinstance(mark, Mark)
-    conditions = [mark.on, *([] if mark.perhaps is None else [mark.perhaps])]
-    read = {part for condition in conditions for part in walk(condition) if isinstance(part, Col)}
-    return read.intersection(columns(rows))
 
 
 def _is_one_aggregate(query: exp.Select) -> bool:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
-from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregate_forms import has_group_aggregate, is_over_a_group
+from dynamic_tables.plan.aggregate_forms import has_group_aggregate, is_aggregated, is_over_a_group
+from dynamic_tables.plan.beside_groups import Beside
 from dynamic_tables.plan.bind_expression import ExpressionBinder
 from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import Ctes, Queries
-from dynamic_tables.plan.expressions import Col, Expr, conjunction
+from dynamic_tables.plan.expressions import Expr, conjunction
 from dynamic_tables.plan.grouping import names_output
-from dynamic_tables.plan.grouping_sets import sets_of
 from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Filter, Plan
 from dynamic_tables.plan.scalar import Scalars, marks, scalars
@@ -41,48 +39,57 @@ def restricted(queries: Queries, plan: Plan, scope: Scope, where: Sequence[exp.E
     ]
     if compared:
         values = Scalars(queries, scope, ctes)
-        plan, _ = values.marked(plan, compared, filters=True)
-        plan, _ = values.joined(plan, compared, correlated=True)
+        plan = values.marked(plan, [each for part in compared for each in marks(part)], filters=True)
+        plan = values.joined(plan, [each for part in compared for each in scalars(part)])
         plan = Filter(plan, _condition(queries.names, compared, values.scope))
     return plan
 
 
 def with_scalars(
     queries: Queries, plan: Plan, scope: Scope, node: exp.Select, ctes: Ctes
-) -> tuple[Plan, Scope, exp.Select]:
+) -> tuple[Plan, Scope, exp.Select, list[Beside]]:
     """Returns plan, scope and syntax of a block whose outputs and conditions name values of subqueries.
 
-    In a grouped block such a value is one more key: it is the same in all rows of a group.
+    In a grouped block the values that stand in no key and in no aggregate are joined with the groups: these
+    are the last part of what is returned.
     """
     if not any(map(_has_queries, _parts(node))):
-        return plan, scope, node
+        return plan, scope, node, []
     node = node.copy()
-    parts, group, values = _parts(node), node.args.get("group"), Scalars(queries, scope, ctes)
-    grouped = group is not None or any(map(is_over_a_group, _outside_queries(parts)))
-    keys = _key_columns(group, node, scope) if grouped else None
-    plan, marked = values.marked(plan, parts, keys=keys)
-    plan, names = values.joined(plan, parts, correlated=not grouped)
-    if grouped and (names or marked):
-        if group is not None and sets_of(group) is not None:
-            raise UnsupportedError("subquery beside grouping sets", "put the groups into a sub-select")
-        if group is not None and group.args.get("all") and not node.is_star:
-            _list_keys(group, node)
-        if group is None or not group.expressions:
-            raise UnsupportedError("subquery beside aggregates without GROUP BY keys")
-        for name in (*names, *marked):
-            group.append("expressions", name.copy())
-    return plan, values.scope, node
+    parts, values = _parts(node), Scalars(queries, scope, ctes)
+    of_rows = _of_rows(node, parts, scope)
+    for mark in [each for part in parts for each in marks(part)]:
+        if not of_rows(mark) and isinstance(mark, exp.In):
+            _write_outputs(mark, node, scope)
+    members = [each for part in parts for each in marks(part)]
+    plan = values.marked(plan, members, of_groups=lambda each: not of_rows(each))
+    found = [each for part in parts for each in scalars(part)]
+    plan = values.joined(plan, found, of_groups=lambda each: not of_rows(each))
+    return plan, values.scope, node, values.later
 
 
-def _key_columns(group: exp.Expr | None, node: exp.Select, scope: Scope) -> set[Col]:
-    """Returns the keys of GROUP BY that are columns, however they are written."""
-    keys: set[Col] = set()
-    for key in () if group is None else _written_keys(group, node, scope):
-        with suppress(DefinitionError):
-            # The binder tells what is wrong with a key.
-            column = scope.resolve(key) if isinstance(key, exp.Column) else None
-            keys.update([column] if isinstance(column, Col) else [])
-    return keys
+def _of_rows(node: exp.Select, parts: Sequence[exp.Expr], scope: Scope) -> Callable[[exp.Expr], bool]:
+    """Returns what tells of a query in a block whether its value is computed for each row, not each group."""
+    group = node.args.get("group")
+    grouped = group is not None or node.args.get("having") is not None
+    if not grouped and not any(map(is_over_a_group, _outside_queries(parts))):
+        return lambda _: True
+    keys = [] if group is None else [id(key) for key in _written_keys(group, node, scope)]
+
+    def in_key(query: exp.Expr) -> bool:
+        above: exp.Expr | None = query
+        while above is not None and id(above) not in keys:
+            above = above.parent
+        return above is not None
+
+    return lambda query: is_aggregated(query) or in_key(query)
+
+
+def _write_outputs(member: exp.Expr, node: exp.Select, scope: Scope) -> None:
+    """Writes the outputs for which names before IN stand: `HAVING n IN (...)` beside `COUNT(*) AS n`."""
+    for name in [each for each in member.this.find_all(exp.Column) if names_output(each, node, scope)]:
+        output = next(item.this for item in node.expressions if item.alias.lower() == name.name.lower())
+        name.replace(exp.paren(output.copy(), copy=False))
 
 
 def _written_keys(group: exp.Expr, node: exp.Select, scope: Scope) -> Iterator[exp.Expr]:
@@ -98,15 +105,6 @@ def _written_keys(group: exp.Expr, node: exp.Select, scope: Scope) -> Iterator[e
             yield next(item.this for item in items if item.alias.lower() == key.name.lower())
         else:
             yield key
-
-
-def _list_keys(group: exp.Expr, node: exp.Select) -> None:
-    """Writes the keys for which GROUP BY ALL stands; in parentheses, as a number would be a position."""
-    group.set("all", None)
-    for item in node.expressions:
-        if not has_group_aggregate(item):
-            key = item.unalias().copy()
-            group.append("expressions", key if isinstance(key, exp.Column) else exp.paren(key, copy=False))
 
 
 def _has_queries(part: exp.Expr) -> bool:

@@ -31,13 +31,15 @@ def group_comes_and_goes(b: ScenarioBuilder) -> Script:
     """A row gets a group in another table, which gets a second row, and goes; so for a key of NULL."""
     left, right = shapes.two_tables(b)
     k = key(b)
-    match b.choices.weighted(((6, "beside"), (2, "first"), (2, "members"), (1, "extreme"))):
+    match b.choices.weighted(((6, "beside"), (2, "first"), (3, "members"), (3, "total"), (1, "extreme"))):
         case "first":
             target = _with_first_rows(b, left, right)
         case "extreme":
             target = _beside_extreme(b, left, right)
         case "members":
             target = _groups_with_members(b, left, right)
+        case "total":
+            target = _groups_beside_a_total(b, left, right)
         case _:
             target = _beside_groups(b, left, right, exists=b.choices.chance(50))
     return script(
@@ -133,14 +135,48 @@ def _with_first_rows(b: ScenarioBuilder, left: TableSketch, right: TableSketch) 
 
 
 def _groups_with_members(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
-    """The groups of one table whose key another table has, or has not: EXISTS and IN in HAVING."""
+    """The groups of one table whose key, or greatest key, another table has, or has not.
+
+    EXISTS and IN in HAVING say so.
+    """
     rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
-    inner = rows.scope[0]
-    groups = select(rows, [inner, b.queries.aggregate(rows)], group_by=[inner])
+    inner, shown = rows.scope[0], [b.queries.aggregate(rows)]
+    keys, greatest = [inner], b.choices.chance(40)
+    if greatest:
+        by = [term for term in rows.scope[1:] if term.key and term.type.kind not in UNORDERED]
+        keys = b.choices.subset(by, 0, 1)
+        shown.insert(0, Term(Aggregate(AggregateFunction.MAX, inner.expr, False, INT), inner.digits))
+    groups = select(rows, [*keys, *shown], group_by=keys)
     alias = b.queries.alias()
     beside = FromClause(Derived(groups.query, alias), scope_of(alias, groups.columns), 8)
-    kind, on = b.choices.pick((JoinKind.SEMI, JoinKind.ANTI)), shapes.on_keys(beside, others)
+    compared = beside.scope[len(keys)] if greatest else beside.scope[0]
+    kind = b.choices.pick((JoinKind.SEMI, JoinKind.ANTI))
+    on = call("eq", BOOLEAN, compared, others.scope[0]).expr
+    if kind is JoinKind.ANTI and b.choices.chance(50):
+        on = never_false(on)
     return shapes.define(b, select(joined(kind, beside, others, on), beside.scope))
+
+
+def _groups_beside_a_total(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> str:
+    """The groups of one table with an aggregate of another: a value in HAVING, or beside an aggregate."""
+    rows, others = shapes.reading(b, left.name), shapes.reading(b, right.name)
+    keys = [] if b.choices.chance(30) else [rows.scope[0]]
+    count, sides = b.choices.chance(50), []
+    for side, by in ((rows, keys), (others, [])):
+        key_ = side.scope[0]
+        value = Term(COUNT_STAR, 4)
+        if not count:
+            function = b.choices.pick((AggregateFunction.MAX, AggregateFunction.MIN))
+            value = Term(Aggregate(function, key_.expr, False, INT), key_.digits)
+        block, alias = select(side, [*by, value], group_by=by), b.queries.alias()
+        sides.append(FromClause(Derived(block.query, alias), scope_of(alias, block.columns), 4))
+    groups, total = sides
+    mine, other = groups.scope[-1], total.scope[0]
+    shown = [*groups.scope, *b.choices.subset([other], 0, 1)]
+    condition = None
+    if len(shown) == len(groups.scope) or b.choices.chance(50):
+        condition = call(b.choices.pick(("le", "lt", "ge", "eq")), BOOLEAN, mine, other).expr
+    return shapes.define(b, select(joined(JoinKind.CROSS, groups, total, None), shown, condition))
 
 
 def _beside_groups(b: ScenarioBuilder, left: TableSketch, right: TableSketch, *, exists: bool) -> str:

@@ -60,7 +60,29 @@ VALUES = (
     "(SELECT k FROM s WHERE s.k = r.k)",
     "(SELECT SUM(b) FROM s WHERE s.k = r.k GROUP BY s.k)",
 )
+GROUPS = (
+    "SELECT k, SUM(a) AS n FROM r GROUP BY k HAVING SUM(a) IN (SELECT b FROM s)",
+    "SELECT k, SUM(a) AS n FROM r GROUP BY k HAVING SUM(a) NOT IN (SELECT b FROM s WHERE s.k = r.k)",
+    "SELECT k, MAX(a) AS n FROM r GROUP BY k HAVING (k, MAX(a)) IN (SELECT k, b FROM s)",
+    "SELECT k, SUM(a) AS n FROM r GROUP BY k HAVING n IN (SELECT b FROM s) OR k > 1",
+    "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING COUNT(*) > (SELECT COUNT(*) FROM s WHERE s.k = r.k)",
+    "SELECT k, MAX(a) AS n FROM r GROUP BY k HAVING MAX(a) >= (SELECT MIN(b) FROM s WHERE s.k <= r.k)",
+    "SELECT k, SUM(a) * 10 + (SELECT COUNT(*) FROM s) AS n FROM r GROUP BY k",
+    "SELECT k, SUM(a) AS n, (SELECT SUM(a) FROM r) AS every FROM r GROUP BY ROLLUP (k)",
+    "SELECT k, a, COUNT(*) AS n FROM r GROUP BY CUBE (k, a) HAVING COUNT(*) IN (SELECT b FROM s)",
+    "SELECT COUNT(*) AS n, (SELECT MAX(b) FROM s) AS m, EXISTS (SELECT 1 FROM s WHERE b > 2) AS e FROM r",
+    "SELECT SUM(a) AS n FROM r HAVING SUM(a) > (SELECT SUM(b) FROM s) AND COUNT(*) NOT IN (SELECT k FROM s)",
+    "SELECT SUM(a + (SELECT COUNT(*) FROM s WHERE s.k = r.k)) AS n FROM r",
+    "SELECT k, COUNT(*) FILTER (WHERE a IN (SELECT b FROM s) OR k = 1) AS n, SUM(a) AS t FROM r GROUP BY k",
+    "SELECT (SELECT MAX(b) FROM s WHERE s.k = r.k) AS m, COUNT(*) AS n FROM r GROUP BY 1",
+    "SELECT k, (SELECT MAX(b) FROM s WHERE s.k = r.k) AS m, SUM(a) AS n FROM r GROUP BY ALL",
+    "SELECT EXISTS (SELECT 1 FROM s WHERE s.k = r.k) AS e, COUNT(*) AS n FROM r GROUP BY e",
+    "SELECT k, RANK() OVER (ORDER BY SUM(a) - (SELECT COUNT(*) FROM s)) AS n FROM r GROUP BY k "
+    "QUALIFY COUNT(*) OVER () >= (SELECT MIN(b) FROM s)",
+    "SELECT DISTINCT COUNT(*) - (SELECT b FROM s WHERE b = 3) AS n FROM r GROUP BY k",
+)
 QUERIES = (
+    *GROUPS,
     "SELECT k, a AS b FROM r ORDER BY -b, k LIMIT 3",
     "SELECT DISTINCT(k) FROM r ORDER BY r.k LIMIT 2",
     "SELECT r.k, b FROM r LEFT JOIN s USING (k) "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from workload import query as ir
@@ -73,35 +73,90 @@ def with_groups(select: ir.Select, joins: list[ir.Join]) -> tuple[ir.Select, lis
     """The block that reads groups in its FROM clause, as a block with these groups; None where it cannot be.
 
     The semi and anti joins with it, whose left sides are the groups, become conditions of HAVING: so they may
-    compare keys that are columns, and nothing else of the groups.
+    compare keys that are columns; and aggregates where IN says so.
     """
+    of_groups = over_groups(select)
+    if of_groups is None:
+        return None
+    mapped = [replace(join, on=None if join.on is None else of_groups.changed(join.on)) for join in joins]
+    if not all(map(_may_stand_in_having, mapped)):
+        return None
+    compared = [join.on for join in joins if join.on is not None]
+    outside = [expr for expr in of_groups.read_by(compared) if not has_aggregate(expr)]
+    return (of_groups.block, mapped) if of_groups.are_plain_keys(outside) else None
+
+
+def _may_stand_in_having(join: ir.Join) -> bool:
+    """Tells whether the query of a membership has no aggregate of the groups outside."""
+    if join.on is None or not has_aggregate(join.on):
+        return True
+    compared = comparison_of(join)
+    return compared is not None and not (compared.rest is not None and has_aggregate(compared.rest))
+
+
+def has_aggregate(expr: ir.Expr) -> bool:
+    """Tells whether an expression has an aggregate in it."""
+    return any(isinstance(part, ir.Aggregate) for part in ir.subexpressions(expr))
+
+
+@dataclass(frozen=True, slots=True)
+class OverGroups:
+    """A block that reads groups in its FROM clause, written as one `block` with these groups.
+
+    `named`: the columns of the relation `alias`, which is gone, and what they stand for in the block.
+    """
+
+    block: ir.Select
+    alias: str
+    named: Mapping[str, ir.Expr]
+
+    def changed(self, node: ir.N) -> ir.N:
+        """Returns an expression over the relation that is gone, as one over the groups."""
+        return ir.changed(node, lambda part: _inside_out(part, self.alias, self.named))
+
+    def read_by(self, exprs: Iterable[ir.Expr]) -> list[ir.Expr]:
+        """Returns what the columns of the relation stand for that expressions read."""
+        parts = (part for expr in exprs for part in ir.subexpressions(expr))
+        return [
+            self.named[part.name]
+            for part in parts
+            if isinstance(part, ir.ColumnRef) and part.relation == self.alias
+        ]
+
+    def are_plain_keys(self, exprs: Iterable[ir.Expr]) -> bool:
+        """Tells whether all of these are keys of every group that are columns, and no floats.
+
+        0.0 and -0.0 are one group, of which one is shown.
+        """
+        keys = self.block.group_by if self.block.sets is None else ()
+        return all(
+            isinstance(expr, ir.ColumnRef)
+            and expr in (keys or ())
+            and expr.type.kind not in (Kind.FLOAT, Kind.DOUBLE)
+            for expr in exprs
+        )
+
+
+def over_groups(select: ir.Select) -> OverGroups | None:
+    """The block that reads groups in its FROM clause, as a block with these; None where it cannot be one."""
     match select.source:
-        case ir.Derived(ir.Select(items, _, _, group_by) as groups, alias) if group_by:
+        case ir.Derived(ir.Select(items, group_by=tuple()) as groups, alias):
             pass
         case _:
             return None
-    if groups.sets is not None or groups.distinct or groups.qualify is not None or any(ir.windows_of(groups)):
+    if groups.distinct or groups.qualify is not None or any(ir.windows_of(groups)):
         return None
     if select.group_by is not None or select.distinct or any(ir.windows_of(select)):
         return None
     named = {item.name: item.expr for item in items}
-    keys = {key for key in group_by if isinstance(key, ir.ColumnRef)}
-    compared = [part for join in joins if join.on is not None for part in ir.subexpressions(join.on)]
-    outside = {
-        named[part.name] for part in compared if isinstance(part, ir.ColumnRef) and part.relation == alias
-    }
-    if not outside <= keys or any(key.type.kind in (Kind.FLOAT, Kind.DOUBLE) for key in outside):
-        return None
-
-    def of_groups(node: ir.N) -> ir.N:
-        return ir.changed(node, lambda part: _inside_out(part, alias, named))
-
+    outer = OverGroups(groups, alias, named)
     kept = [] if groups.having is None else [groups.having]
-    kept += [] if select.where is None else [of_groups(select.where)]
-    shown = tuple(map(of_groups, select.items))
-    return replace(groups, items=shown, having=conjunction(kept)), [
-        replace(join, on=None if join.on is None else of_groups(join.on)) for join in joins
-    ]
+    kept += [] if select.where is None else [outer.changed(select.where)]
+    shown = tuple(map(outer.changed, select.items))
+    block = replace(groups, items=shown, having=conjunction(kept))
+    # Without a key, an aggregate alone tells that there are groups.
+    is_grouped = groups.group_by or any(map(has_aggregate, [*(item.expr for item in shown), *kept]))
+    return OverGroups(block, alias, named) if is_grouped else None
 
 
 def _inside_out(part: ir.Node, alias: str, named: Mapping[str, ir.Expr]) -> ir.Expr | None:
@@ -144,7 +199,8 @@ def _reads_only(expr: ir.Expr, relations: set[str]) -> bool:
 
 def _reads_any(expr: ir.Expr, relations: set[str]) -> bool:
     read = _relations(expr)
-    return not read or bool(read & relations)
+    # COUNT(*) reads rows, and a constant nothing.
+    return bool(read & relations) or not (read or has_aggregate(expr))
 
 
 def _relations(expr: ir.Expr) -> set[str]:

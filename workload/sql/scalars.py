@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workload import query as ir
 from workload.aggregates import LISTS
-from workload.sql.memberships import conjunction, conjuncts
+from workload.sql.memberships import conjunction, conjuncts, over_groups
 
 Ties = tuple[tuple[ir.Expr, ir.Expr], ...]
 """What a row has to equal, each with what the rows inside have."""
@@ -152,6 +152,24 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
     if not (values or marks) or not all(_is_value(value, kind) for value in values.values()):
         return None
     return ScalarJoin(left, inner, tuple(tied), values, marks)
+
+
+def scalars_over_groups(select: ir.Select, join: ScalarJoin) -> tuple[ir.Select, ScalarJoin]:
+    """The block, with the groups that its FROM clause reads as its own; the same block where it cannot be.
+
+    A subquery may then be tied to keys, but where Spark refuses this: its value stands in the select list.
+    """
+    outer = over_groups(replace(select, source=join.left))
+    if outer is None:
+        return select, join
+    tied = [mine for mine, _ in join.ties]
+    shown = {part for item in select.items for part in ir.subexpressions(item.expr)}
+    if tied and (shown & {*join.values} or not outer.are_plain_keys(outer.read_by(tied))):
+        return select, join
+    if not all(isinstance(mine, ir.ColumnRef) for mine in tied):
+        return select, join
+    ties = tuple((outer.changed(mine), key) for mine, key in join.ties)
+    return outer.block, replace(join, left=outer.block.source, ties=ties)
 
 
 def _apart(left: ir.Relation, inner: ir.Select, on: ir.Expr | None, alias: str) -> ir.Select | None:

@@ -15,7 +15,7 @@ from workload.scenario import Definition, Scenario
 from workload.sql.dialect import Dialect
 from workload.sql.memberships import with_groups
 from workload.sql.render import render_query
-from workload.sql.scalars import first_rows, row_join, scalar_join
+from workload.sql.scalars import first_rows, row_join, scalar_join, scalars_over_groups
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_items import named_later
@@ -268,6 +268,8 @@ class Writer:
         found = scalar_join(select)
         if found is None or not self.style.chance(75):
             return select, {}
+        if self.style.chance(85):
+            select, found = scalars_over_groups(select, found)
         values = {column: scalar(self, found, value) for column, value in found.values.items()}
         marks: dict[ir.Expr, Written] = {test: mark(self, found, test) for test in found.marks}
         return replace(select, source=found.left), {**values, **marks}

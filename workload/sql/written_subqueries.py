@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from workload import query as ir
-from workload.sql.memberships import Comparison, comparison_of, groups_of
+from workload.sql.memberships import Comparison, comparison_of, groups_of, has_aggregate
 from workload.sql.scalars import RowJoin, ScalarJoin
 from workload.sql.written_expression import Clause, Level, Written
 from workload.sql.written_style import Style
@@ -34,12 +34,14 @@ def membership(writer: WritesQueries, join: ir.Join) -> str:
     words, clause = writer.style.words, Clause(writer.style, False)
     assert join.on is not None, "only CROSS has no condition"
     negation, from_ = ("NOT " if join.kind is ir.JoinKind.ANTI else ""), words("FROM")
-    found = groups_of(join)
+    # An aggregate of groups outside can stand before IN, and not in the query.
+    before = has_aggregate(join.on)
+    found = None if before else groups_of(join)
     if found is not None and writer.style.chance(60):
         return f"{words(negation + 'EXISTS')} ({_groups(writer, found)})"
     right = writer.relation(join.right)
     compared = comparison_of(join)
-    if compared is None or not writer.style.chance(70):
+    if compared is None or not (before or writer.style.chance(70)):
         selected = writer.style.choices.choice(("1", "*", "NULL"))
         query = f"{words('SELECT')} {selected} {from_} {right} {words('WHERE')} {clause.text(join.on)}"
         return f"{words(negation + 'EXISTS')} ({query})"

@@ -36,8 +36,8 @@ QUERIES = {
         "group them",
     ),
     "SELECT COUNT(a, b) OVER () AS n FROM r": ("count before OVER", NO_RULE),
-    "SELECT a, COUNT(*) + (SELECT MAX(a) FROM s) AS n FROM r GROUP BY ROLLUP (a)": (
-        "subquery beside grouping sets",
+    "SELECT a, COUNT(*) AS n FROM r GROUP BY ROLLUP (a) HAVING EXISTS (SELECT 1 FROM s WHERE s.a = r.a)": (
+        "a subquery that reads a key of grouping sets",
         "put the groups into a sub-select",
     ),
     "SELECT r.a, q.n FROM r, LATERAL (SELECT MAX(c) AS n FROM s WHERE s.a = r.a HAVING COUNT(*) > 1) q": (
@@ -116,9 +116,13 @@ QUERIES = {
         "IN (subquery) as a value",
         "write EXISTS, which is never NULL",
     ),
-    "SELECT a FROM r GROUP BY a HAVING COUNT(*) IN (SELECT a FROM s)": (
-        "IN (subquery) of an aggregate",
-        "put the groups into a sub-select",
+    "SELECT a FROM r GROUP BY a HAVING SUM(x) IN (SELECT CAST(a AS DOUBLE) FROM s)": (
+        "float aggregate in a subquery beside aggregates",
+        "its last bits depend on the order of summation",
+    ),
+    "SELECT a, COUNT(*) FILTER (WHERE a NOT IN (SELECT a FROM s)) AS n FROM r GROUP BY a": (
+        "IN (subquery) as a value",
+        "write EXISTS, which is never NULL",
     ),
     "SELECT a, EXISTS (SELECT 1 FROM s WHERE s.c = COUNT(r.b)) AS e FROM r GROUP BY a": (
         "EXISTS or IN (subquery) beside aggregates (COUNT stands where no aggregate may: in WHERE, ON, "
@@ -126,7 +130,7 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r GROUP BY a HAVING EXISTS (SELECT 1 FROM s WHERE s.c = r.b)": (
-        "EXISTS or IN (subquery) that reads no key beside aggregates",
+        "a subquery beside aggregates (column r.b is neither in GROUP BY nor in an aggregate)",
         NO_RULE,
     ),
     "SELECT r.a FROM r LEFT JOIN s ON r.a = s.a AND s.a NOT IN (SELECT a FROM r AS q)": (
@@ -159,12 +163,12 @@ QUERIES = {
         NO_RULE,
     ),
     "SELECT a FROM r WHERE a = ANY (SELECT a FROM s)": ("ANY", NO_RULE),
-    "SELECT SUM((SELECT MAX(a) FROM s)) AS m FROM r": (
-        "subquery beside aggregates without GROUP BY keys",
+    "SELECT a, COUNT(*) AS n, (SELECT MAX(c) FROM s WHERE s.c = r.b) AS m FROM r GROUP BY a": (
+        "a subquery beside aggregates (column r.b is neither in GROUP BY nor in an aggregate)",
         NO_RULE,
     ),
-    "SELECT a, COUNT(*) AS n, (SELECT MAX(c) FROM s WHERE s.a = r.a) AS m FROM r GROUP BY a": (
-        "scalar subquery that reads a column of a grouped query",
+    "SELECT r.a FROM r LEFT JOIN s ON r.a = (SELECT MAX(q.a) FROM s AS q WHERE q.c = s.c)": (
+        "scalar subquery that reads a column of a join, in its ON",
         NO_RULE,
     ),
     "SELECT a FROM r GROUP BY a, (SELECT MAX(c) FROM s)": ("scalar subquery", NO_RULE),

@@ -10,11 +10,12 @@ from campaign.judging.lane import Lane
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.explain import declare, explain
 from tests.in_memory import in_memory
-from tests.ir import call, columns, join, named, select, table
+from tests.ir import agg, call, columns, derived, join, named, select, table
 from workload.dml import Delete, Insert
 from workload.query import JoinKind, Query
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.schema import Column
 from workload.sql import written_query
 from workload.trace import Action
 from workload.types import INT
@@ -92,6 +93,35 @@ def test_people_write_them_as_joins_and_as_conditions() -> None:
     assert all(words in anti for words in ("anti join", "where not exists ("))
     assert "not in" not in anti, "NOT IN would drop the row whose key is NULL"
     assert "not in (select s.k" in never
+
+
+def test_people_compare_an_aggregate_with_in_alone() -> None:
+    groups = select({"a": r["a"], "top": agg("MAX", r["k"])}, named("r"), group_by=[r["a"]])
+    of_groups = columns((Column("a", INT), Column("top", INT)), "q")
+    on = call("eq", of_groups["top"], s["k"])
+    query = select({"a": of_groups["a"]}, join(JoinKind.SEMI, derived(groups, "q"), named("s"), on=on))
+    names = {"r": ["k", "a"], "s": ["k", "b"]}
+    texts = [" ".join(written_query(query, style, names).lower().split()) for style in range(1, 200)]
+    having = [text.partition(" having ")[2] for text in texts if " having " in text]
+    assert having
+    plain = [text.replace("`", "").replace(".é", "") for text in having]
+    assert all(text.startswith("max(r.k) in (select s.k from s") for text in plain), "not in the query"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM r GROUP BY a HAVING MAX(k) IN (SELECT k FROM s)",
+        "SELECT a, MAX(k) AS m FROM r GROUP BY a HAVING (a, m) NOT IN (SELECT k, b FROM s)",
+        "SELECT a FROM r GROUP BY a HAVING EXISTS (SELECT 1 FROM s WHERE s.k = r.a)",
+        "SELECT COUNT(*) AS n FROM r HAVING COUNT(*) IN (SELECT k FROM s) AND EXISTS (SELECT 1 FROM s)",
+        "SELECT a, COUNT(*) FILTER (WHERE k IN (SELECT k FROM s)) AS n FROM r GROUP BY a",
+        "SELECT EXISTS (SELECT 1 FROM s WHERE s.k = r.k) AS e, COUNT(*) AS n FROM r GROUP BY e",
+    ],
+)
+def test_memberships_of_groups_are_maintained(query: str) -> None:
+    explained = explain(query, declare(("r(k INT, a INT)", "s(k INT, b INT)"), ()))
+    assert explained.incremental, explained.reason
 
 
 @pytest.mark.parametrize(

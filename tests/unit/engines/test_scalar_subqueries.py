@@ -74,12 +74,41 @@ def test_people_write_it_as_a_subquery_but_not_a_count() -> None:
         "SELECT k, (SELECT COUNT(*) + 1 FROM s WHERE r.k = s.k AND s.b > 2) AS n FROM r",
         "SELECT k FROM r WHERE k > (SELECT MAX(b) FROM s) OR k = (SELECT MIN(b) FROM s WHERE s.k <=> r.k)",
         "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING COUNT(*) > (SELECT MAX(b) FROM s)",
+        "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING COUNT(*) > (SELECT MAX(b) FROM s WHERE s.k = r.k)",
+        "SELECT k, SUM(k) - (SELECT MAX(b) FROM s) AS n FROM r GROUP BY ROLLUP (k)",
+        "SELECT COUNT(*) AS n, (SELECT COUNT(*) FROM s) AS m FROM r",
+        "SELECT COUNT(*) AS n FROM r HAVING COUNT(*) > (SELECT COUNT(*) FROM s)",
+        "SELECT SUM(k + (SELECT MAX(b) FROM s WHERE s.k = r.k)) AS n FROM r",
+        "SELECT (SELECT MAX(b) FROM s WHERE s.k = r.k) AS m, COUNT(*) AS n FROM r GROUP BY m",
+        "SELECT k, (SELECT MAX(b) FROM s WHERE s.k = r.k) AS m, COUNT(*) AS n FROM r GROUP BY ALL",
+        "SELECT k, rank() OVER (ORDER BY SUM(k) - (SELECT COUNT(*) FROM s)) AS n FROM r GROUP BY k",
         "SELECT k FROM r WHERE k IN (SELECT k FROM s WHERE b > (SELECT SUM(t.b) FROM s t WHERE t.k = s.k))",
     ],
 )
 def test_texts_that_are_maintained(query: str) -> None:
     explained = explain(query, declare(("r(k INT)", "s(k INT, b INT)"), ()))
     assert explained.incremental, explained.reason
+
+
+TOTAL = select({"n": agg("MAX", s["b"])}, named("s"), group_by=[])
+OF_ALL = select({"k": r["k"], "n": count_star()}, named("r"), group_by=[r["k"]])
+q = columns((Column("k", INT), Column("n", BIGINT)), "q")
+t = columns((Column("n", INT),), "t")
+ABOVE = select(
+    {"k": q["k"], "n": q["n"]},
+    join(JoinKind.CROSS, derived(OF_ALL, "q"), derived(TOTAL, "t")),
+    where=call("lt", t["n"], q["n"]),
+)
+
+
+def test_people_compare_groups_with_a_value_in_having() -> None:
+    having = [" ".join(text.split()).partition(" having ")[2] for text in texts(ABOVE)]
+    assert "(select max(s.b) from s) < count(*)" in having
+    for style in range(12):
+        scenario = Scenario("above", (R, S), (DynamicTable("d", ABOVE, style=style),), STEPS)
+        refreshes = in_memory().run(scenario).refreshes
+        assert {each.action for each in refreshes[1:]} == {Action.INCREMENTAL}
+    assert Lane(engine=in_memory(), fresh_percent=100).judge(scenario).outcome is OutcomeClass.PASSED
 
 
 def test_the_output_of_a_subquery_without_a_name_has_the_number_of_its_place() -> None:

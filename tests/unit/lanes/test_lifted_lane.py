@@ -54,7 +54,7 @@ def test_a_scenario_whose_query_may_fail_is_run_alone() -> None:
 @pytest.mark.parametrize("lifting", [Lifting.INTERVALS, Lifting.DATABASES])
 def test_the_right_engine_passes_and_every_world_is_counted(lifting: Lifting) -> None:
     # Scenarios with a query that may fail are run one by one.
-    liftable = [scenario for scenario in scenarios(12, 8) if not may_fail_anywhere(scenario)]
+    liftable = [scenario for scenario in scenarios(12, 12) if not may_fail_anywhere(scenario)]
     several = 0
     for scenario in liftable:
         outcome, ran = lane(lifting).judge_as_run(scenario)
