@@ -118,7 +118,9 @@ NOT_YET: Mapping[str, str] = {
         NO_RULE,
     ),
     "explode beside groups or windows": "put one of them into a sub-select",
-    "an aggregate without GROUP BY inside LATERAL, EXISTS or IN": "with HAVING: it has a row of nothing, too",
+    "an aggregate without GROUP BY inside IN, EXISTS or LATERAL": (
+        "in EXISTS without HAVING, in LATERAL with it: there is a row of nothing, too"
+    ),
     "scalar subquery": "in GROUP BY; where it reads a key of grouping sets",
     "EXISTS, IN (subquery)": "in ON of outer joins, where it reads both sides; in HAVING, over an aggregate",
     "float aggregate as a key or in a condition": "its last bits depend on the order of summation",

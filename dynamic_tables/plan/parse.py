@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dynamic_tables.errors import DefinitionError
+from dynamic_tables.plan.exists_of_all import write_having_for_exists
 from dynamic_tables.plan.idle_limits import drop_idle_limits
 from dynamic_tables.plan.spark_text import SparkText
 
@@ -82,6 +83,7 @@ def parse_query(text: str) -> exp.Query:
             kind = f"{len(statements)} statements"
         raise DefinitionError(f"a defining query is one SELECT; found {kind}")
     drop_idle_limits(statements[0])
+    write_having_for_exists(statements[0])
     for block in statements[0].find_all(exp.Select):
         # A hint changes how Spark computes a query, and not what the query means; it names aliases as tables.
         block.set("hint", None)
@@ -98,6 +100,7 @@ def _parse(text: str) -> list[exp.Expr]:
     try:
         tokens = dialect.tokenize(text)
         _ensure_full_lists(text, tokens)
+        _name_functions(tokens)
         parsed = dialect.parser().parse(tokens, text)
     except SqlglotError as error:
         raise DefinitionError(f"syntax error {_explained(text, error)}") from error
@@ -125,6 +128,13 @@ def _ensure_full_lists(text: str, tokens: Sequence[Token]) -> None:
         if i + 1 == len(tokens) or tokens[i + 1].token_type in _NO_ITEM:
             place = _place(text, token.start)
             raise DefinitionError(f"syntax error at {place}: something is missing after {token.text!r}")
+
+
+def _name_functions(tokens: Sequence[Token]) -> None:
+    """Makes `window(...)` the name of a function; after GROUP BY sqlglot takes it for the WINDOW clause."""
+    for token, following in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
+            token.token_type = TokenType.VAR
 
 
 def _place(text: str, offset: int) -> str:

@@ -25,7 +25,7 @@ from dynamic_tables.plan.nodes import Aggregate, Plan, Project
 from dynamic_tables.plan.scope import Scope
 from dynamic_tables.plan.tied import Tied, columns_outside, tied_by_keys, tied_by_values
 from dynamic_tables.plan.total_order import are_one
-from dynamic_tables.plan.typed import call
+from dynamic_tables.plan.typed import call, predicate
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, NUMERIC, TEMPORAL, Kind, Type
 
 SCALARS = "$scalars"
@@ -147,16 +147,19 @@ class Scalars:
         if isinstance(query, exp.Select) and _is_one_aggregate(query):
             block = bind_block(query, self.queries, self.scope, self.ctes, WHAT)
             value = block.binder.bind(query.expressions[0].unalias())
+            kept = _having(query, block)
+            if kept is not None:
+                value = Fn(CASE, (kept, value, Lit(None, value.type)), value.type)
             outside = columns_outside(block, [*block.ties, value])
             self._ensure_correlated(outside, correlated=correlated)
-            return self._aggregate(plan, block, value)
+            return self._aggregate(plan, block, value, kept)
         return self._only_row(plan, query, correlated=correlated)
 
     def _ensure_correlated(self, outside: Sequence[object], *, correlated: bool) -> None:
         if outside and not correlated:
             raise UnsupportedError("scalar subquery that reads a column of a join, in its ON")
 
-    def _aggregate(self, plan: Plan, block: Block, item: Expr) -> ValueBeside:
+    def _aggregate(self, plan: Plan, block: Block, item: Expr, kept: Expr | None) -> ValueBeside:
         """Returns the value of an aggregate over groups; there is a value without a group, too."""
         names = self.queries.names
         if columns_outside(block, [item]):
@@ -164,6 +167,8 @@ class Scalars:
         tied = tied_by_keys(names, block, WHAT) or tied_by_values(names, block, plan, {}, WHAT)
         grouping = Grouping(names, [(key.name, key) for key in tied.keys], block.scope)
         value = grouping.over_groups(item)
+        if kept is not None:
+            names.refuse_float_comparison(grouping.over_groups(kept), "HAVING")
         groups = Aggregate(tied.plan, tuple(grouping.keys), tuple(grouping.aggregates))
         keys = {
             key.name: Col(name, key.type) for key, (name, _) in zip(tied.keys, grouping.keys, strict=True)
@@ -255,9 +260,22 @@ def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:
 
 
 def _is_one_aggregate(query: exp.Select) -> bool:
-    """Tells whether a query has one row, of aggregates over all rows."""
-    clauses = ("group", "having", "qualify", "distinct", "limit", "offset")
-    return not any(map(query.args.get, clauses)) and has_group_aggregate(query.expressions[0])
+    """Tells whether a query has one row, of aggregates over all rows, or none because of its HAVING."""
+    clauses = ("group", "qualify", "distinct", "limit", "offset")
+    having = query.args.get("having")
+    if any(map(query.args.get, clauses)) or (having is not None and having.find(exp.Query) is not None):
+        return False
+    return any(map(has_group_aggregate, query.expressions if having is None else [having.this]))
+
+
+def _having(query: exp.Select, block: Block) -> Expr | None:
+    """Returns the condition of HAVING of an aggregate over all rows, if it has one."""
+    having, output = query.args.get("having"), query.expressions[0].alias.lower()
+    if having is None:
+        return None
+    if any(not each.table and each.name.lower() == output for each in having.find_all(exp.Column)):
+        raise UnsupportedError(f"HAVING of {WHAT} that names its output", "write the aggregate")
+    return predicate(block.binder.bind(having.this), "HAVING")
 
 
 def _renamed(ties: Sequence[Expr], keys: Mapping[str, Col]) -> list[Expr]:

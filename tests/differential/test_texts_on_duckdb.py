@@ -45,6 +45,9 @@ CONDITIONS = (
     "a >= (SELECT DISTINCT 1 FROM s WHERE s.k = r.k)",
     "CASE WHEN a IN (SELECT b FROM s) THEN k > 1 ELSE k < 2 END",
     "CASE WHEN a NOT IN (SELECT b FROM s) THEN k > 1 ELSE k < 2 END",
+    "EXISTS (SELECT 1 FROM s WHERE s.k = r.k HAVING COUNT(*) <> 1)",
+    "a > 1 OR NOT EXISTS (SELECT MAX(b) FROM s WHERE s.k = r.k HAVING MAX(b) > 1)",
+    "NOT EXISTS (SELECT 1 FROM s HAVING SUM(b) > 4)",
     "NOT IF(a IN (SELECT b FROM s WHERE s.k = r.k) AND k > 0, a > 0, k > 1)",
 )
 VALUES = (
@@ -59,6 +62,9 @@ VALUES = (
     "(SELECT DISTINCT k FROM s WHERE s.k = r.k)",
     "(SELECT k FROM s WHERE s.k = r.k)",
     "(SELECT SUM(b) FROM s WHERE s.k = r.k GROUP BY s.k)",
+    "(SELECT SUM(b) FROM s WHERE s.k = r.k HAVING COUNT(*) <> 1)",
+    "(SELECT COUNT(*) FROM s WHERE s.k < r.k HAVING COUNT(*) > 1 OR MAX(b) IS NULL)",
+    "(SELECT 1 FROM s HAVING SUM(b) > 3)",
 )
 GROUPS = (
     "SELECT k, SUM(a) AS n FROM r GROUP BY k HAVING SUM(a) IN (SELECT b FROM s)",

@@ -35,6 +35,10 @@ QUERIES = {
         "an aggregate in ORDER BY with LIMIT over rows",
         "group them",
     ),
+    "SELECT COUNT(*) AS n FROM r GROUP BY window(CAST(d AS TIMESTAMP), '1 hour')": (
+        "function window",
+        "it is not in the registry of differentiable expressions",
+    ),
     "SELECT COUNT(a, b) OVER () AS n FROM r": ("count before OVER", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY ROLLUP (a) HAVING EXISTS (SELECT 1 FROM s WHERE s.a = r.a)": (
         "a subquery that reads a key of grouping sets",
