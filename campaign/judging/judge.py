@@ -60,7 +60,7 @@ class Judgement:
     """Walks through a trace beside the truth and collects findings.
 
     `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
-    oracle. `not_judged`: why a part of the run could not be judged. `unsupported`: the last definition that
+    oracle. `not_judged`: why a part of the run could not be judged. `unsupported`: the first definition that
     the engine refused, and why. `written`: for each base table the times at which it got a new version.
     `without_effect`: those of these writes that left the rows as they were.
     `failed`: by step, the table whose refresh failed as its query does.
@@ -189,7 +189,8 @@ class Judgement:
         if event.name in self.unreadable:
             # A later refresh does not find it.
             return
-        self.unsupported = f"{event.name}: {event.message}"
+        # The first tells why; later ones that the table is not there.
+        self.unsupported = self.unsupported or f"{event.name}: {event.message}"
         query = self.scenario.definition(event.name).query
         above = self.unreadable.intersection(names_read(query))
         if above or unreadable_by_spark(self.scenario, query, event.message):

@@ -97,7 +97,10 @@ def test_a_query_of_very_many_blocks_may_be_refused(
     levels: int, outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Account, "create_dynamic_table", refusing)
-    assert judged(nested(levels)).outcome is OutcomeClass[outcome]
+    judgement = judged(nested(levels))
+    assert judgement.outcome is OutcomeClass[outcome]
+    # Not that a later refresh did not find it.
+    assert judgement.reason.endswith("no such thing")
 
 
 def test_blocks_of_views_and_ctes_count() -> None:
