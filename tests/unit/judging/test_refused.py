@@ -14,7 +14,17 @@ from tests.ir import call, columns, count_star, derived, named, select, table, w
 from workload.dml import Insert
 from workload.query import ColumnRef, Cte, With
 from workload.results import Outcome, OutcomeClass
-from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    DynamicTable,
+    Refresh,
+    RefreshMode,
+    Scenario,
+    Step,
+    View,
+)
 from workload.types import BIGINT, INT, STRING, SqlType, map_of
 
 R = table("r", a=INT)
@@ -26,6 +36,7 @@ def judged(*definitions: Definition, type_: SqlType = INT) -> Outcome:
     steps: tuple[Step, ...] = (
         Commit(1, (Insert("r", ((1,),)), Insert("m", ((1, None),)))),
         *(Create(number, each.name) for number, each in enumerate(definitions, 2)),
+        *(Refresh(9, each.name, 9) for each in definitions[-1:] if isinstance(each, DynamicTable)),
     )
     return (
         LaneSpec(tier="rules")
