@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 
 from dynamic_tables.definition import BaseTable, DynamicTable
 from dynamic_tables.differentiate.differentiation import At, Differentiation, leaf_name
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.errors import StoreError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, boolean
-from dynamic_tables.plan.nodes import Aggregate, BoundQuery, Filter, Limit, Plan, Window, columns, walk
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    BoundQuery,
+    Distinct,
+    Filter,
+    Limit,
+    Plan,
+    Project,
+    SetOperation,
+    Window,
+    children,
+    columns,
+    walk,
+)
 from dynamic_tables.plan.types import BIGINT
 from dynamic_tables.plan.window_functions import depends_on_places
 from dynamic_tables.store.port import Relation, Store
@@ -24,12 +38,13 @@ def ensure_no_ties(query: BoundQuery, store: Store, rules: Rules) -> None:
     free = [node for node in walk(query.plan) if isinstance(node, Window) and node.free]
     if not free:
         return
+    read = {id(node): names for node, names in _windows(query.plan, None)}
     found = {name: _newest(store, name) for name in query.sources}
     sources = {name: relation for name, relation in found.items() if relation is not None}
     try:
         if len(sources) == len(found):
             for node in free:
-                _ensure_none(node, sources, store, rules)
+                _ensure_none(node, read[id(node)], sources, store, rules)
     finally:
         store.release(list(sources.values()))
 
@@ -42,16 +57,58 @@ def _newest(store: Store, name: str) -> Relation | None:
     return store.snapshot(name, versions[-1].version, ids=False) if versions else None
 
 
-def _ensure_none(node: Window, sources: dict[str, Relation], store: Store, rules: Rules) -> None:
+def _windows(plan: Plan, read: frozenset[str] | None) -> Iterator[tuple[Window, frozenset[str] | None]]:
+    """Yields the windows of a plan, each with the names of the columns that are read above it; None: all."""
+    match plan:
+        case Project() | Aggregate():
+            read = frozenset(_named_in(plan))
+        case SetOperation() | Distinct():
+            read = None
+        case _:
+            read = None if read is None else read.union(_named_in(plan))
+    if isinstance(plan, Window):
+        yield plan, read
+    for child in children(plan):
+        yield from _windows(child, read)
+
+
+def _named_in(value: object) -> Iterator[str]:
+    """Yields the names of the columns that the expressions of a node read, those below it not counted."""
+    match value:
+        case Col(name, _):
+            yield name
+        case tuple():
+            for part in value:
+                yield from _named_in(part)
+        case _ if is_dataclass(value):
+            for field in fields(value):
+                part = getattr(value, field.name)
+                yield from () if isinstance(part, Plan) else _named_in(part)
+        case _:
+            pass
+
+
+def _ensure_none(
+    node: Window,
+    read: frozenset[str] | None,
+    sources: dict[str, Relation],
+    store: Store,
+    rules: Rules,
+) -> None:
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
     d = Differentiation(rules.operators, rules.row_ids, identified=False)
     rows = d.state(node.child, At.T1, False)
     for _, call in node.calls:
-        keys = dict.fromkeys((*call.partition, *(key.expr for key in call.order)))
-        if not depends_on_places(call) or {*columns(node.child)} <= {*keys}:
-            # Rows that are equal in all columns are alike, so any of them may be first.
+        keys = list(dict.fromkeys((*call.partition, *(key.expr for key in call.order))))
+        # Rows that are equal in all columns that are read are alike, so any of them may be first.
+        others = [
+            column
+            for column in columns(node.child)
+            if column not in keys and (read is None or column.name in read)
+        ]
+        if not depends_on_places(call) or not others:
             continue
-        relation = store.compute(_equal_rows(rows, list(keys)), leaves, once=True, few=True)
+        relation = store.compute(_equal_rows(rows, keys, others), leaves, once=True, few=True)
         try:
             examples = relation.rows()
         except StoreError:
@@ -67,9 +124,13 @@ def _ensure_none(node: Window, sources: dict[str, Relation], store: Store, rules
             )
 
 
-def _equal_rows(rows: Plan, keys: Sequence[Expr]) -> Plan:
-    """Returns one example of keys that several rows have, with the number of the rows."""
+def _equal_rows(rows: Plan, keys: Sequence[Expr], others: Sequence[Col]) -> Plan:
+    """Returns one example of keys that several rows have which differ otherwise, with their number."""
     count = Col("$COUNT", BIGINT)
-    named = tuple((f"$KEY{place}", key) for place, key in enumerate(keys)) or (("$ALL", Lit(0, BIGINT)),)
-    counted = Aggregate(rows, named, ((count.name, Agg("COUNT", None, False, BIGINT)),))
+    named = [(f"$KEY{place}", key) for place, key in enumerate(keys)] or [("$ALL", Lit(0, BIGINT))]
+    different: Plan = Project(rows, (*named, *((column.name, column) for column in others)))
+    if all(column.type.identifies for column in others):
+        different = Distinct(different)
+    by = tuple((name, Col(name, expr.type)) for name, expr in named)
+    counted = Aggregate(different, by, ((count.name, Agg("COUNT", None, False, BIGINT)),))
     return Limit(Filter(counted, boolean(">", count, Lit(1, BIGINT))), (), 1)

@@ -15,6 +15,9 @@ from workload.types import DOUBLE, INT, Row
 
 TABLES = {each.name: each for each in (table("r", k=INT), table("s", k=INT, x=DOUBLE))}
 NUMBERED = "SELECT k, x, ROW_NUMBER() OVER (ORDER BY k) AS n FROM s"
+UNREAD = "SELECT r.k, SUM(s.k) OVER (ORDER BY r.k ROWS 1 PRECEDING) AS n FROM r JOIN s ON r.k <= s.k"
+FILTERED = f"SELECT k, n FROM ({NUMBERED}) AS q WHERE x > 1"
+TWICE = "SELECT k, ROW_NUMBER() OVER (ORDER BY k) AS m, ROW_NUMBER() OVER (PARTITION BY k ORDER BY k DESC) AS n FROM s"
 FIRST = "SELECT r.k, q.x FROM r, LATERAL (SELECT s.k, s.x FROM s WHERE s.k = r.k ORDER BY s.k LIMIT 1) AS q"
 
 
@@ -37,6 +40,9 @@ def created(query: str, *rows: Row) -> None:
     ("query", "rows"),
     [
         (NUMBERED, ((1, 0.5), (2, 0.5))),
+        (NUMBERED, ((1, 0.5), (2, 0.5), (2, 0.5))),
+        # Nothing reads x.
+        (UNREAD, ((2, 0.5), (2, 1.5))),
         # Any of two rows that are alike may be first; of others the least is.
         (FIRST, ((1, 0.5), (1, 0.5), (2, 1.5))),
         (FIRST, ((1, 0.5), (1, 1.5), (2, 1.5))),
@@ -50,7 +56,10 @@ def test_rows_that_cannot_be_told_apart_are_no_tie(query: str, rows: tuple[Row, 
     ("query", "rows"),
     [
         (NUMBERED, ((1, 0.5), (1, 1.5))),
-        (NUMBERED, ((1, 0.5), (2, 0.5), (2, 0.5))),
+        (FILTERED, ((1, 0.5), (1, 1.5))),
+        # Both functions number alike rows, each in its own way.
+        (TWICE, ((1, 0.5), (1, 0.5))),
+        (UNREAD, ((2, 0.5), (3, 0.5))),
     ],
 )
 def test_rows_that_are_equal_in_the_order_are_shown(query: str, rows: tuple[Row, ...]) -> None:
