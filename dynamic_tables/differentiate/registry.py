@@ -118,7 +118,7 @@ NOT_YET: Mapping[str, str] = {
         NO_RULE,
     ),
     "explode beside groups or windows": "put one of them into a sub-select",
-    "an aggregate without GROUP BY inside IN, EXISTS or LATERAL": (
+    "an aggregate without GROUP BY inside LATERAL, IN or EXISTS": (
         "in EXISTS without HAVING, in LATERAL with it: there is a row of nothing, too"
     ),
     "scalar subquery": "in GROUP BY; where it reads a key of grouping sets",

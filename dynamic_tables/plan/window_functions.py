@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from dynamic_tables.plan.expressions import Agg, Fn, Frame, FrameEnd, SortKey, Win
-from dynamic_tables.plan.types import DOUBLE, INT, Type
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Frame, FrameEnd, SortKey, Win, walk
+from dynamic_tables.plan.types import DOUBLE, FLOATING, INT, Kind, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,20 @@ WHOLE = Frame("ROWS", FrameEnd("UNBOUNDED PRECEDING"), FrameEnd("UNBOUNDED FOLLO
 def depends_on_places(call: Win) -> bool:
     """Tells whether a value depends on which of the rows that are equal in the order come first."""
     match call.function:
+        case Fn(name, args, _) if name in VALUES:
+            by_rows = call.frame is not None and call.frame.unit == "ROWS" and not _is_whole(call)
+            return by_rows or not _follows_from_order(args[0], call)
         case Fn(name, _, _):
-            return name in PLACES | VALUES
+            return name in PLACES
         case Agg():
             return call.frame is not None and call.frame.unit == "ROWS" and not _is_whole(call)
+
+
+def _follows_from_order(value: Expr, call: Win) -> bool:
+    """Tells whether a value is the same in all rows that are equal in the order, as 0.0 and -0.0 are."""
+    keys = {*call.partition, *(key.expr for key in call.order)}
+    sure = {key for key in keys if key.type.kind not in (*FLOATING, Kind.OTHER)}
+    return value in sure or all(part in sure for part in walk(value) if isinstance(part, Col))
 
 
 def ties_can_be_broken(call: Win) -> bool:

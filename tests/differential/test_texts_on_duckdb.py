@@ -109,6 +109,8 @@ QUERIES = (
     "SELECT x, COUNT(a) AS n FROM c LEFT JOIN r ON k = x GROUP BY x",
     "SELECT COUNT(*) AS n, SUM(x) AS s FROM (SELECT a AS x FROM r UNION SELECT 1) AS q",
     "SELECT k, SUM(a) AS n FROM r GROUP BY ALL ORDER BY k, n IS NULL, MAX(r.d) LIMIT 2",
+    "SELECT k, nth_value(k, 2) OVER (PARTITION BY a ORDER BY k) AS n FROM r",
+    "SELECT r.k, b, last_value(r.k + 1) OVER (ORDER BY r.k) AS n FROM r FULL JOIN s ON r.a = s.b",
     "SELECT k, AVG(a) AS m FROM r GROUP BY k HAVING AVG(a) > 1",
     "SELECT k, AVG(a) AS m FROM r GROUP BY k ORDER BY m DESC, k LIMIT 2",
     "SELECT k, AVG(DISTINCT a) AS m, RANK() OVER (ORDER BY AVG(a)) AS n FROM r GROUP BY k",

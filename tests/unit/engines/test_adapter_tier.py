@@ -108,7 +108,7 @@ class Refusing(Recomputing):
 def test_a_refused_definition_is_a_declared_gap_and_no_pass() -> None:
     outcome = lane(Refusing).judge(shop())
     assert (outcome.outcome, outcome.refreshes) == (OutcomeClass.UNSUPPORTED, 0)
-    assert outcome.reason == "regions: the query reads totals, which the engine refused"
+    assert outcome.reason == "large: views are not supported"
 
 
 class Failing(Recomputing):

@@ -17,7 +17,8 @@ TABLES = {each.name: each for each in (table("r", k=INT), table("s", k=INT, x=DO
 NUMBERED = "SELECT k, x, ROW_NUMBER() OVER (ORDER BY k) AS n FROM s"
 UNREAD = "SELECT r.k, SUM(s.k) OVER (ORDER BY r.k ROWS 1 PRECEDING) AS n FROM r JOIN s ON r.k <= s.k"
 FILTERED = f"SELECT k, n FROM ({NUMBERED}) AS q WHERE x > 1"
-TWICE = "SELECT k, ROW_NUMBER() OVER (ORDER BY k) AS m, ROW_NUMBER() OVER (PARTITION BY k ORDER BY k DESC) AS n FROM s"
+BOTH = "ROW_NUMBER() OVER (ORDER BY k) AS m, ROW_NUMBER() OVER (PARTITION BY k ORDER BY k DESC) AS n"
+TWICE = f"SELECT k, {BOTH} FROM s"
 FIRST = "SELECT r.k, q.x FROM r, LATERAL (SELECT s.k, s.x FROM s WHERE s.k = r.k ORDER BY s.k LIMIT 1) AS q"
 
 
