@@ -19,7 +19,7 @@ from dynamic_tables.plan.parse import parts
 from dynamic_tables.plan.scope import Bound, Names, Outputs, Scope
 from dynamic_tables.plan.struct_fields import fields_shown
 from dynamic_tables.plan.typed import predicate
-from dynamic_tables.plan.types import BOOLEAN
+from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from dynamic_tables.plan.windowed import has_window, with_windows
 
 NamedItems = list[tuple[str, Expr]]
@@ -47,12 +47,16 @@ def bind_items(
     sets = None if group is None else sets_of(group)
     if sets is None and any(isinstance(p, Fn) and p.name == GROUPING for expr in exprs for p in walk(expr)):
         raise DefinitionError("GROUPING without GROUPING SETS, ROLLUP or CUBE")
-    if group is None and not any(map(_has_aggregate, exprs)) and condition is None:
-        if beside:
-            raise UnsupportedError("a subquery beside aggregates that are none here")
+    if group is None and not any(map(_has_aggregate, exprs)) and condition is None and not beside:
         return _windowed(names, plan, items, kept)
-    grouped = _grouping(names, group, sets, node, items, scope)
-    grouped.beside = names_beside(beside)
+    joined = names_beside(beside)
+    # What reads a value that is joined with the groups is no key of them: GROUP BY ALL leaves it out.
+    of_rows = [
+        item for item in items if not any(isinstance(p, Col) and p.name in joined for p in walk(item[1]))
+    ]
+    keyed = of_rows if group is not None and group.args.get("all") else items
+    grouped = _grouping(names, group, sets, node, keyed, scope)
+    grouped.beside = joined
     projected = [(name, grouped.over_groups(expr)) for name, expr in items]
     filtered = None if condition is None else grouped.over_groups(condition)
     kept = None if kept is None else grouped.over_groups(kept)
@@ -184,6 +188,7 @@ def _keys(names: Names, group: exp.Expr, node: exp.Select, items: NamedItems, sc
 
 
 def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope) -> tuple[str, Expr]:
+    key = key.unnest() if isinstance(key.unnest(), exp.Column) else key
     if isinstance(key, exp.Literal) and key.is_int:
         position = int(str(key.this))
         if not 1 <= position <= len(items):
@@ -229,7 +234,8 @@ def names_output(key: exp.Expr, node: exp.Select, scope: Scope) -> bool:
 
 
 def _names_input(key: exp.Column, scope: Scope) -> bool:
-    return any(output.lower() == key.name.lower() for _, outputs in scope.relations for output, _ in outputs)
+    written = (outputs for alias, outputs in scope.relations if not alias.startswith("$"))
+    return any(output.lower() == key.name.lower() for outputs in written for output, _ in outputs)
 
 
 def _aliases(node: exp.Select) -> Sequence[str]:
@@ -256,6 +262,9 @@ class Grouping:
     def plan(self, child: Plan) -> Plan:
         """Returns the groups of the rows of a plan, with the keys and aggregates collected so far."""
         if self.sets is None:
+            if not (self.keys or self.aggregates):
+                # Only HAVING tells that there are groups; a node without columns cannot be written in SQL.
+                self.aggregates.append((self.names.fresh("count"), Agg("COUNT", None, False, BIGINT)))
             return Aggregate(child, tuple(self.keys), tuple(self.aggregates))
         fresh = self.names.fresh
         return union_of_sets(child, self.keys, self.aggregates, self.groupings, self.sets, fresh)

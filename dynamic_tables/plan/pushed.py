@@ -24,7 +24,7 @@ from dynamic_tables.plan.expressions import (
     replace_columns,
     walk,
 )
-from dynamic_tables.plan.functions import IN
+from dynamic_tables.plan.functions import FAIL, IN
 from dynamic_tables.plan.nodes import (
     Aggregate,
     Distinct,
@@ -84,7 +84,7 @@ class _Pushing:
     def filtered(self, plan: Plan, conditions: Iterable[Expr]) -> Plan:
         """Returns the rows of a plan that meet conditions."""
         left: list[Expr] = []
-        if isinstance(plan, Filter) and id(plan) not in self.shared:
+        if isinstance(plan, Filter) and id(plan) not in self.shared and not _is_check(plan.predicate):
             left += conjuncts(plan.predicate)
             plan = plan.child
         for condition in conditions:
@@ -141,6 +141,11 @@ class _Pushing:
         if right and kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT):
             return replace(plan, right=self.filtered(plan.right, [condition]))
         return None
+
+
+def _is_check(condition: Expr) -> bool:
+    """Tells whether a condition makes the query fail, which no other condition may prevent."""
+    return any(isinstance(part, Fn) and part.name == FAIL for part in walk(condition))
 
 
 def _constant(condition: Expr) -> bool | None:

@@ -93,8 +93,15 @@ class Scalars:
         for subquery in list(subqueries):
             if subquery.parent is None:
                 raise UnsupportedError("scalar subquery as a condition", "compare it with TRUE")
-            value = self._value(plan, plain_query(subquery, "an expression"), correlated=correlated)
-            plan = self._with(plan, value, value.value.type, subquery, later=of_groups(subquery))
+            later = of_groups(subquery)
+            try:
+                value = self._value(plan, plain_query(subquery, "an expression"), correlated=correlated)
+            except DefinitionError as error:
+                if not (later or subquery.find_ancestor(exp.Qualify)):
+                    raise
+                # It may read an output, or an aggregate of the groups.
+                raise UnsupportedError(f"scalar subquery beside outputs ({error})") from error
+            plan = self._with(plan, value, value.value.type, subquery, later=later)
         return plan
 
     def marked(
@@ -123,9 +130,9 @@ class Scalars:
             try:
                 mark = Members(self.queries, self.scope, self.ctes, aggregates=later).mark(plan, member)
             except DefinitionError as error:
-                if not later:
+                if not (later or node.find_ancestor(exp.Qualify)):
                     raise
-                # It may read an aggregate of the groups.
+                # It may read an output, or an aggregate of the groups.
                 raise UnsupportedError(f"EXISTS or IN (subquery) beside aggregates ({error})") from error
             plan = self._with(plan, mark, BOOLEAN, node, later=later)
         return plan

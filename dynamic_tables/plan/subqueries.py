@@ -13,6 +13,7 @@ from dynamic_tables.plan.comma_joins import connected
 from dynamic_tables.plan.correlated import Ctes, Queries
 from dynamic_tables.plan.expressions import Expr, conjunction
 from dynamic_tables.plan.grouping import names_output
+from dynamic_tables.plan.grouping_sets import keys_as_written, sets_of
 from dynamic_tables.plan.membership import Members, membership
 from dynamic_tables.plan.nodes import Filter, Plan
 from dynamic_tables.plan.scalar import Scalars, marks, scalars
@@ -97,7 +98,8 @@ def _written_keys(group: exp.Expr, node: exp.Select, scope: Scope) -> Iterator[e
     items = node.expressions
     if group.args.get("all"):
         yield from (item.unalias() for item in items if not has_group_aggregate(item))
-    for key in group.expressions:
+    for key in group.expressions if sets_of(group) is None else keys_as_written(group):
+        key = key.unnest()
         place = int(key.name) if isinstance(key, exp.Literal) and key.is_int else 0
         if 0 < place <= len(items):
             yield items[place - 1].unalias()

@@ -39,6 +39,10 @@ QUERIES = {
         "function window",
         "it is not in the registry of differentiable expressions",
     ),
+    "SELECT a, COUNT(*) AS many FROM r GROUP BY a HAVING (SELECT MAX(s.a) FROM s WHERE s.a < many) > 0": (
+        "scalar subquery beside outputs (unknown column many; in scope: s.a, s.c)",
+        NO_RULE,
+    ),
     "SELECT COUNT(a, b) OVER () AS n FROM r": ("count before OVER", NO_RULE),
     "SELECT a, COUNT(*) AS n FROM r GROUP BY ROLLUP (a) HAVING EXISTS (SELECT 1 FROM s WHERE s.a = r.a)": (
         "a subquery that reads a key of grouping sets",

@@ -74,7 +74,7 @@ def test_the_engines_own_exception_comes_through() -> None:
 @pytest.mark.parametrize(
     ("engine", "message"),
     [
-        (Refusing, "unsupported: regions: the query reads totals, which the engine refused"),
+        (Refusing, "unsupported: large: views are not supported"),
         (Losing, "source contents: sales holds other rows after its commit"),
     ],
 )
