@@ -21,6 +21,9 @@ def write_having_for_exists(tree: exp.Expr) -> None:
         names_output = any(
             not each.table and each.name.lower() in outputs for each in having.find_all(exp.Column)
         )
+        if any(item.find(exp.Query) for item in query.expressions):
+            # The tables that it reads must stay among the sources.
+            continue
         if names_output or having.find(exp.AggFunc) is None or having.find(exp.Query, exp.Window):
             continue
         query.set("having", None)
