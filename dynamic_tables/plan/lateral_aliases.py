@@ -13,8 +13,7 @@ def with_lateral_aliases(node: exp.Select, scope: Scope) -> exp.Select:
     """Returns a block in which no item names an output of an earlier item: its expression stands instead.
 
     As in Spark a column of FROM comes first, and neither an aggregate nor a window reads an output. A name of
-    two outputs, and one of an output that is made by a query or by `explode`, is left as it is: then the name
-    is unknown.
+    two outputs, and one of an output that is made by `explode`, is left as it is: then the name is unknown.
     """
     inputs = {name.lower() for name, _ in scope.visible}
     aliases = [item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)]
@@ -25,7 +24,7 @@ def with_lateral_aliases(node: exp.Select, scope: Scope) -> exp.Select:
     for item in node.expressions:
         for column in _named(item, inputs, list(meanings)):
             column.replace(exp.paren(meanings[column.name.lower()].copy(), copy=False))
-        if isinstance(item, exp.Alias) and item.find(exp.Query) is None and not exploding(item.this):
+        if isinstance(item, exp.Alias) and not exploding(item.this):
             name = item.alias.lower()
             if aliases.count(name) == 1:
                 meanings[name] = item.this

@@ -70,13 +70,15 @@ class Scalars:
     """Joins the values of scalar subqueries, and of EXISTS and IN, with the rows of one FROM clause.
 
     `scope`: the columns of that clause, and the values so far. `later`: the values that are joined with the
-    groups of the rows, once these are formed.
+    groups of the rows, once these are formed. `known`: the names of the values so far, by the text of the
+    query and whether it is `later`.
     """
 
     queries: Queries
     scope: Scope
     ctes: Ctes
     later: list[Beside] = field(default_factory=list)
+    known: dict[tuple[str, bool], str] = field(default_factory=dict)
 
     def joined(
         self,
@@ -94,6 +96,8 @@ class Scalars:
             if subquery.parent is None:
                 raise UnsupportedError("scalar subquery as a condition", "compare it with TRUE")
             later = of_groups(subquery)
+            if self._is_known(subquery, later=later):
+                continue
             try:
                 value = self._value(plan, plain_query(subquery, "an expression"), correlated=correlated)
             except DefinitionError as error:
@@ -127,13 +131,16 @@ class Scalars:
             assert member is not None, "marks are memberships"
             if node.parent is None:
                 raise UnsupportedError("EXISTS or IN (subquery) as a condition by itself")
+            if self._is_known(node, later=later):
+                continue
             try:
                 mark = Members(self.queries, self.scope, self.ctes, aggregates=later).mark(plan, member)
             except DefinitionError as error:
                 if not (later or node.find_ancestor(exp.Qualify)):
                     raise
                 # It may read an output, or an aggregate of the groups.
-                raise UnsupportedError(f"EXISTS or IN (subquery) beside aggregates ({error})") from error
+                what = "aggregates" if later else "outputs"
+                raise UnsupportedError(f"EXISTS or IN (subquery) beside {what} ({error})") from error
             plan = self._with(plan, mark, BOOLEAN, node, later=later)
         return plan
 
@@ -144,9 +151,16 @@ class Scalars:
         else:
             plan = beside.onto(plan)
         self._see(Col(beside.name, type_))
-        # In parentheses: a plain column would give the output its name.
-        node.replace(exp.paren(exp.column(beside.name, table=SCALARS, quoted=True), copy=False))
+        self.known[_text(node), later] = beside.name
+        _name(node, beside.name)
         return plan
+
+    def _is_known(self, node: exp.Expr, *, later: bool) -> bool:
+        """Tells whether a query stood before; then the syntax names its value."""
+        name = self.known.get((_text(node), later))
+        if name is not None:
+            _name(node, name)
+        return name is not None
 
     def _value(self, plan: Plan, query: exp.Expr, *, correlated: bool) -> ValueBeside:
         if isinstance(query, exp.Select) and len(query.expressions) != 1:
@@ -246,6 +260,16 @@ class Scalars:
         seen = [output for alias, outputs in self.scope.relations if alias == SCALARS for output in outputs]
         relations = (*before, (SCALARS, (*seen, (column.name, column))))
         self.scope = replace(self.scope, relations=relations, hidden=self.scope.hidden | {column.name})
+
+
+def _text(node: exp.Expr) -> str:
+    return node.sql(dialect="spark")
+
+
+def _name(node: exp.Expr, value: str) -> None:
+    """Writes the name of a value instead of the query that gives it."""
+    # In parentheses: a plain column would give the output its name.
+    node.replace(exp.paren(exp.column(value, table=SCALARS, quoted=True), copy=False))
 
 
 def _only_decides(node: exp.Expr, *, filters: bool, joins: bool) -> bool:

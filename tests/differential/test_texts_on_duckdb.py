@@ -97,8 +97,19 @@ KEYS = (
     "SELECT (SELECT MAX(b) FROM s) AS m, COUNT(*) AS n FROM r GROUP BY (m)",
     "SELECT k, COUNT(*) AS n FROM r GROUP BY k HAVING (SELECT b FROM s WHERE k = 1) > 2",
 )
+REPEATED = (
+    "SELECT k, EXISTS (SELECT 1 FROM s WHERE s.k = r.k) AS e, "
+    "CASE WHEN NOT EXISTS (SELECT 1 FROM s WHERE s.k = r.k) THEN a ELSE k END AS n FROM r",
+    "SELECT k, CASE WHEN (SELECT MAX(b) FROM s WHERE s.k = r.k) > 1 THEN a "
+    "ELSE (SELECT MAX(b) FROM s WHERE s.k = r.k) END AS n FROM r",
+    "SELECT k, (SELECT MAX(b) FROM s) AS m, COUNT(*) + (SELECT MAX(b) FROM s) AS n FROM r GROUP BY k "
+    "HAVING COUNT(*) < (SELECT MAX(b) FROM s)",
+    "SELECT k, SUM((SELECT MAX(b) FROM s)) AS x, COUNT(*) + (SELECT MAX(b) FROM s) AS n FROM r GROUP BY k",
+    "SELECT k, a FROM r WHERE a IN (SELECT b FROM s) AND k = 1 OR NOT (a IN (SELECT b FROM s)) AND k = 2",
+)
 QUERIES = (
     *GROUPS,
+    *REPEATED,
     *KEYS,
     "SELECT k, a AS b FROM r ORDER BY -b, k LIMIT 3",
     "SELECT DISTINCT(k) FROM r ORDER BY r.k LIMIT 2",
