@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from generators.coverage import operators
-from workload.dml import Delete, Dml, Merge, Optimize, Replace, Restore, Truncate, Update
+from workload.dml import Delete, Dml, Merge, Optimize, Overwrite, Replace, Restore, Truncate, Update
 from workload.query import ColumnRef, Named, Query, RowSource, Select, With, inputs, names_read, walk
 from workload.scenario import Commit, Definition, DynamicTable, RefreshMode, Scenario, View
 from workload.trace import Action
@@ -150,10 +150,16 @@ class SourceHistory:
         times = (at for at in self.written.get(table, ()) if after < at <= until)
         return all(
             all(isinstance(s, Optimize) for s in statements)
-            or ((table, at) in self.without_effect and all(isinstance(s, KEEPING) for s in statements))
+            or ((table, at) in self.without_effect and all(map(_keeps_identities, statements)))
             for at in times
             if (statements := self.statements(frozenset({table}), at - 1, at))
         )
+
+
+def _keeps_identities(statement: Dml) -> bool:
+    """Tells whether a statement after which the rows are the same keeps their identities too."""
+    # Where an overwrite with no rows has no effect, there was no row before either.
+    return isinstance(statement, KEEPING) or (isinstance(statement, Overwrite) and not statement.rows)
 
 
 def nesting(scenario: Scenario, query: Query) -> int:

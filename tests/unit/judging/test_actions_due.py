@@ -31,7 +31,10 @@ MERGE = Merge("r", ("a",), ((1,),), None, insert_unmatched=False)
         ((MERGE,), False, {Action.INCREMENTAL}),
         ((Restore("r", 10),), True, {Action.INCREMENTAL, Action.NO_DATA}),
         # Equal rows, but with other identities.
-        ((Overwrite("r", ()),), True, {Action.INCREMENTAL}),
+        ((Overwrite("r", ((1,),)),), True, {Action.INCREMENTAL}),
+        # No rows before, and none after.
+        ((Overwrite("r", ()),), True, {Action.INCREMENTAL, Action.NO_DATA}),
+        ((Overwrite("r", ()),), False, {Action.INCREMENTAL}),
     ],
 )
 def test_a_statement_without_effect_may_be_no_data(
