@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,8 @@ from campaign.cli import options
 from campaign.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from campaign.soak.run import Soaked
+    from campaign.soak.result import Fault, Soaked
+    from campaign.soak.shrunk import ShrunkPlan
 
 FAULT_NAMES = (
     "misaligned-period",
@@ -37,38 +39,99 @@ FAULT_NAMES = (
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Accounts, one by one.")
 @options.seed
 @click.option("--fault", type=click.Choice(FAULT_NAMES), help="Plant this mistake, which must be found.")
+@click.option(
+    "--attempts",
+    type=click.IntRange(0),
+    default=400,
+    show_default=True,
+    help="How many smaller accounts may run to show what is wrong; 0 for none.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path(".dvs/soak.json"),
+    show_default=True,
+    help="Where an account that shows what is wrong is written.",
+)
+@click.option(
+    "--replay",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Run the account of a file.",
+)
 @options.as_json
-def command(hours: float, tables: int, runs: int, seed: int, fault: str | None, as_json: bool) -> ExitCode:
+def command(
+    hours: float,
+    tables: int,
+    runs: int,
+    seed: int,
+    fault: str | None,
+    attempts: int,
+    out: Path,
+    replay: Path | None,
+    as_json: bool,
+) -> ExitCode:
     """Writers, lags, skips, failing data, suspensions, groups, replaced definitions, processes that pause.
 
     The engine's own scheduler, process and refreshes run in memory. After every look of the process each
     refreshed table is compared with its query at its data timestamp, evaluated by DuckDB from the plan alone,
-    and each data timestamp with what is due by hand. Exit status 0: all right; 1: something is wrong; 3:
-    nothing was refreshed, so nothing is shown.
+    and each data timestamp with what is due by hand. An account in which something is wrong is made smaller,
+    as long as the same is wrong. Exit status 0: all right; 1: something is wrong; 3: a floor is not met, so
+    not everything is shown.
     """
     # Imported here, so that `dvs soak --help` loads neither the engine nor DuckDB.
     from campaign.soak.faults import FAULTS
+    from campaign.soak.file import plan_to_json, read_plan
     from campaign.soak.plan import plan_of
     from campaign.soak.run import soak
 
     planted = next((each for each in FAULTS if each.name == fault), None)
     start = time.perf_counter()
+    count = 1 if replay else runs
     done: list[Soaked] = []
-    for number in range(runs):
-        done.append(soak(plan_of(seed + number, hours, tables), planted))
+    while len(done) < count and not any(each.wrong for each in done):
+        plan = plan_of(seed + len(done), hours, tables) if replay is None else read_plan(replay)
+        done.append(soak(plan, planted))
         if not as_json:
-            click.echo(f"account {number + 1} of {runs}: {done[-1].refreshes} refreshes", err=True)
-        if done[-1].wrong:
-            break
-    seconds = time.perf_counter() - start
-    click.echo(json.dumps(document(done, seconds)) if as_json else text(done, hours, tables, seconds))
-    if any(each.wrong for each in done):
+            click.echo(f"account {len(done)} of {count}: {done[-1].refreshes} refreshes", err=True)
+    seconds, file = time.perf_counter() - start, out if replay is None else replay
+    smallest = smaller(done[-1], planted, 0 if replay else attempts) if done[-1].wrong else None
+    if smallest and replay is None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(plan_to_json(smallest.plan), encoding="utf-8")
+    lacking = [] if replay else not_shown(done)
+    if as_json:
+        click.echo(json.dumps(document(done, seconds, smallest, lacking)))
+    else:
+        click.echo(text(done, seconds, lacking))
+        if smallest:
+            again = f"  dvs soak --replay {file}" + (f" --fault {fault}" if fault else "")
+            click.echo("\n".join([*shown(smallest), again]))
+    if smallest:
         return ExitCode.FAILED
-    # Where nothing was refreshed, nothing was shown.
-    return ExitCode.OK if any(each.refreshes for each in done) else ExitCode.UNKNOWN
+    return ExitCode.UNKNOWN if lacking else ExitCode.OK
 
 
-def document(done: list[Soaked], seconds: float) -> dict[str, object]:
+def smaller(soaked: Soaked, fault: Fault | None, attempts: int) -> ShrunkPlan:
+    """The smallest account that shows what is first wrong in one; with no attempts the account itself."""
+    from campaign.soak.shrunk import shrink
+
+    if attempts:
+        click.echo(f"making the account smaller, {attempts} runs at most ...", err=True)
+    return shrink(soaked.plan, soaked.wrong[0], fault, attempts=attempts)
+
+
+def not_shown(done: list[Soaked]) -> list[str]:
+    """What the runs have not met and must have: anything at all, and the floors of long runs."""
+    from campaign.soak.floors import applies, unmet
+
+    if not any(each.refreshes for each in done):
+        return ["refresh"]
+    return unmet(done) if applies(done) and not any(each.wrong for each in done) else []
+
+
+def document(
+    done: list[Soaked], seconds: float, smallest: ShrunkPlan | None, lacking: list[str]
+) -> dict[str, object]:
     """The results as JSON data."""
     return {
         "seconds": round(seconds, 1),
@@ -78,15 +141,24 @@ def document(done: list[Soaked], seconds: float) -> dict[str, object]:
         "failed_refreshes": sum(each.failures for each in done),
         "actions": summed(each.actions for each in done),
         "events": summed(each.events for each in done),
+        "states": summed(each.states for each in done),
+        "floors_unmet": lacking,
         "wrong": [
-            {"seed": each.plan.seed, "at": wrong.at, "table": wrong.table, "message": wrong.message}
+            {
+                "seed": each.plan.seed,
+                "at": wrong.at,
+                "table": wrong.table,
+                "check": wrong.check.value,
+                "message": wrong.message,
+            }
             for each in done
             for wrong in each.wrong
         ],
+        "smallest": None if smallest is None else shown(smallest),
     }
 
 
-def summed(counts: Iterable[Counter[str]]) -> Counter[str]:
+def summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     """The sum of some counts, by name."""
     total: Counter[str] = Counter()
     for each in counts:
@@ -94,21 +166,50 @@ def summed(counts: Iterable[Counter[str]]) -> Counter[str]:
     return Counter(dict(sorted(total.items())))
 
 
-def text(done: list[Soaked], hours: float, tables: int, seconds: float) -> str:
+def text(done: list[Soaked], seconds: float, lacking: list[str]) -> str:
     """The results for a terminal."""
-    events = ", ".join(f"{n} {name.lower()}" for name, n in summed(each.events for each in done).items())
-    actions = ", ".join(f"{n} {name}" for name, n in summed(each.actions for each in done).items())
+    events, actions, states = (
+        ", ".join(f"{n} {name}" for name, n in summed(counts).items())
+        for counts in (
+            ({k.lower(): n for k, n in each.events.items()} for each in done),
+            (each.actions for each in done),
+            (each.states for each in done),
+        )
+    )
     refreshes, failed = sum(each.refreshes for each in done), sum(each.failures for each in done)
     wrong = [
         f"  WRONG at seed {each.plan.seed}, {one.at / 1e6:.0f} s: {one.table} {one.message}"
         for each in done
         for one in each.wrong
     ]
+    verdict = f"  not shown: {', '.join(lacking)}" if lacking else "  nothing wrong"
+    hours = len(done[0].plan.ticks) * 48 / 3600
+    size = f"{number(len(done), 'account')} of {number(len(done[0].plan.tables), 'table')}"
     return "\n".join(
         [
-            f"{len(done)} accounts, {tables} tables and {hours:g} simulated hours each, {seconds:.0f} s",
+            f"{size} and {hours:.2g} simulated hours, {seconds:.0f} s",
             f"  refreshes: {refreshes} ({actions}); failed: {failed}",
             f"  what happened: {events}",
-            *(wrong or ["  nothing wrong" if refreshes else "  nothing was refreshed, so nothing is shown"]),
+            *([f"  looks that met: {states}"] if states else []),
+            *(wrong or [verdict]),
         ]
     )
+
+
+def shown(smallest: ShrunkPlan) -> list[str]:
+    """The smallest account that shows what is wrong, as lines of text."""
+    from campaign.soak.timeline import timeline
+
+    tables, events = len(smallest.plan.tables), sum(map(len, smallest.plan.ticks))
+    rest = "" if smallest.complete else "; more --attempts may make it smaller"
+    found = f"smallest account, after {number(smallest.attempts, 'run')}{rest}"
+    return [
+        f"{found if smallest.attempts else 'account'}: {number(tables, 'table')}, {number(events, 'event')}",
+        *(f"  {line}" for line in timeline(smallest.plan)),
+        f"  at {smallest.wrong.at / 1e6:.0f} s: {smallest.wrong.table} {smallest.wrong.message}",
+    ]
+
+
+def number(count: int, what: str) -> str:
+    """A number of things, in words: `1 table`, `2 tables`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from campaign.soak.plan import SECOND, TICK
-from campaign.soak.run import Fault
+from campaign.soak.result import Fault
 from dynamic_tables.journal.events import Resumed
 from dynamic_tables.refresh.execute import PROTOCOL
 from dynamic_tables.refresh.versions import resolve

@@ -12,6 +12,9 @@ TICK = 48 * SECOND
 """The shortest period, in microseconds: the process that refreshes looks once in it."""
 
 BASES = ("r", "s")
+VIEW = "v"
+"""The view over the first base table, which dynamic tables read as well."""
+
 LAGS = (None, 60, 60, 120, 300)
 """Target lags in seconds; None for DOWNSTREAM."""
 
@@ -34,6 +37,16 @@ class Kind(Enum):
     UNION = "SELECT a, b FROM {0} UNION ALL SELECT a, b FROM {1}"
     QUOTIENT = "SELECT a, b FROM {0} WHERE 100 / b > {n}"
     """Fails where b is 0."""
+
+    @property
+    def of_two(self) -> bool:
+        """Whether it reads two tables."""
+        return self in (Kind.JOIN, Kind.UNION)
+
+
+def view_query(number: int) -> str:
+    """Returns the query of the view."""
+    return f"SELECT a, b FROM {BASES[0]} WHERE b > {number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +104,17 @@ class Ungroup:
 
 @dataclass(frozen=True, slots=True)
 class Redefine:
-    """A dynamic table gets another number in its query."""
+    """A dynamic table gets another number in its query, and another kind if both kinds read one table."""
 
     name: str
+    number: int
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceView:
+    """The view gets another number in its query."""
+
     number: int
 
 
@@ -164,6 +185,7 @@ Happening = (
     | Group
     | Ungroup
     | Redefine
+    | ReplaceView
     | Clone
     | Rename
     | Swap
@@ -178,7 +200,7 @@ Happening = (
 def named_by(happening: Happening) -> tuple[str, ...]:
     """Returns the dynamic tables that must be there for something to happen to them."""
     match happening:
-        case Write() | Ungroup() | DropBase() | BaseBack() | Down():
+        case Write() | Ungroup() | ReplaceView() | DropBase() | BaseBack() | Down():
             return ()
         case Group(members, _):
             return members
@@ -214,13 +236,12 @@ def _tables(draw: random.Random, count: int) -> tuple[Declared, ...]:
         kind = draw.choice(list(Kind)) if number % 4 else draw.choice((Kind.FILTER, Kind.COUNT, Kind.SUM))
         # Every fourth table begins a component of its own over the base tables; joins stay small.
         near = [each.name for each in made[number // 4 * 4 :]]
-        first = draw.choice(near) if near else draw.choice(BASES)
+        first = draw.choice(near) if near else draw.choice((*BASES, VIEW))
         small = [each.name for each in made if each.kind in (Kind.COUNT, Kind.SUM)]
-        second = draw.choice([*small, *BASES])
-        two = kind in (Kind.JOIN, Kind.UNION)
-        if two and first == second:
-            kind, two = Kind.FILTER, False
-        sources = (first, second) if two else (first,)
+        second = draw.choice([*small, *BASES, VIEW])
+        if kind.of_two and first == second:
+            kind = Kind.FILTER
+        sources = (first, second) if kind.of_two else (first,)
         if number == 1:
             # One table of each account meets every row that it may fail on.
             kind, sources = Kind.QUOTIENT, (draw.choice(BASES),)
@@ -278,20 +299,20 @@ def _tick(draw: random.Random, names: _Names) -> tuple[Happening, ...]:
 def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
     """Returns what somebody does with the tables before a look."""
     name, present = draw.choice(names.present), names.present
-    match number := draw.randrange(28):
+    match number := draw.randrange(30):
         case 0:
             return [Switch(name, False)]
         case 1 | 2 | 3:
             return [Switch(each, True) for each in present]
         case 4 | 5:
             return [Alter(name, draw.choice(LAGS))]
-        case 6:
+        case 6 | 29:
             members = tuple(draw.sample(present, draw.randrange(2, 4)))
             return [Group(members, draw.choice(("read_committed", "repeatable_read")))]
         case 7:
             return [Ungroup()]
         case 8:
-            return [Redefine(name, draw.randrange(4))]
+            return [Redefine(name, draw.randrange(4), draw.choice(list(Kind)))]
         case 9:
             return [Down(draw.randrange(1, 4))]
         case 10 | 11 if names.made < names.most:
@@ -299,6 +320,8 @@ def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
             names.made += 1
             present.append(copy)
             return [Clone(name, copy)]
+        case 28:
+            return [ReplaceView(draw.randrange(4))]
         case _:
             return _moving(draw, names, name, number)
 

@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import duckdb
 
-from campaign.soak.plan import BASES, SECOND, TICK, Declared, Kind, Write
+from campaign.soak.plan import BASES, SECOND, TICK, VIEW, Declared, Kind, Write
 
 Row = tuple[object, ...]
 
@@ -40,7 +40,8 @@ class Truth:
 
     `states`: the rows of each base table by data timestamp. `group`: members that are published together.
     `made`: the rows of each version that the judge has seen. `known`: computed since the last change.
-    `loaded`: the rows of each table in DuckDB. `lost`: the base tables that are dropped.
+    `loaded`: the rows of each table in DuckDB. `lost`: the base tables that are dropped. `view`: the number
+    in the query of the view.
     """
 
     tables: dict[str, Declared]
@@ -54,6 +55,7 @@ class Truth:
     known: dict[tuple[str, int], Counter[Row] | None] = field(default_factory=dict)
     loaded: dict[str, tuple[Row, ...]] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)
+    view: int = 0
 
     def write(self, write: Write) -> None:
         """Applies a write to the rows of the base tables that are there."""
@@ -85,7 +87,8 @@ class Truth:
 
     def lacks_source(self, name: str) -> bool:
         """Tells whether a table reads a name that no table has now."""
-        return not ({*self.tables, *BASES} - self.lost).issuperset(self.tables[name].sources)
+        read = {BASES[0] if source == VIEW else source for source in self.tables[name].sources}
+        return not ({*self.tables, *BASES} - self.lost).issuperset(read)
 
     def lacks(self, name: str) -> bool:
         """Tells whether a table, or one above it, lacks a source."""
@@ -138,6 +141,13 @@ class Truth:
         return Counter(self.connection.execute(table.query).fetchall())
 
     def _rows_of(self, source: str, timestamp: int) -> Counter[Row] | None:
+        if source == VIEW:
+            rows = self._rows_of(BASES[0], timestamp)
+            return (
+                None
+                if rows is None
+                else Counter({(a, b): count for (a, b), count in rows.items() if int(str(b)) > self.view})
+            )
         if source in BASES:
             # While it was dropped, a table that is back had the rows that it had when it went.
             return None if source in self.lost else Counter(self.states[timestamp][source])

@@ -1,0 +1,271 @@
+"""Lets things happen to a simulated account, and to its truth by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from campaign.soak.plan import (
+    BASES,
+    SECOND,
+    VIEW,
+    Alter,
+    BaseBack,
+    Clone,
+    Declared,
+    Down,
+    Drop,
+    DropBase,
+    Group,
+    Happening,
+    Redefine,
+    Rename,
+    ReplaceView,
+    Swap,
+    Switch,
+    Undrop,
+    Ungroup,
+    Write,
+    named_by,
+    view_query,
+)
+from campaign.soak.result import Check, Seen, Soaked
+from campaign.soak.truth import Truth, is_cyclic
+from dynamic_tables.account import Account
+from dynamic_tables.errors import DefinitionError, RefreshFailed
+from engines.memory.applier import Applier
+from workload.dml import Delete, Dml, Insert, Replace
+from workload.expression import Call, ColumnRef, Literal
+from workload.scenario import Commit
+from workload.types import BOOLEAN, INT
+
+GROUP = "g"
+
+
+@dataclass(slots=True)
+class Acts:
+    """What may happen between two looks of the process. `down`: looks that the process will miss.
+
+    `gone`: what was dropped, whether it was suspended, and how often it had failed in a row.
+    """
+
+    account: Account
+    applier: Applier
+    truth: Truth
+    seen: Seen
+    result: Soaked
+    down: int = 0
+    gone: dict[str, tuple[Declared, bool, int]] = field(default_factory=dict)
+
+    def happens(self, each: Happening) -> None:
+        """Does to the account, and to its truth, what happens."""
+        if not self._can_happen(each):
+            return
+        self.result.events[type(each).__name__] += 1
+        truth, account = self.truth, self.account
+        match each:
+            case Write():
+                truth.write(each)
+                self._writes(each)
+            case Alter(name, lag):
+                account.alter_dynamic_table(name, target_lag=None if lag is None else lag * SECOND)
+                truth.tables[name] = replace(truth.tables[name], lag=lag)
+            case Switch(name, on):
+                (account.resume if on else account.suspend)(name)
+                (truth.suspended.discard if on else truth.suspended.add)(name)
+                if on:
+                    self.seen.errors[name] = 0
+            case Group() | Ungroup():
+                self._groups(each)
+            case Redefine() | Clone():
+                self._defines(each)
+                self.note()
+            case ReplaceView(number):
+                self._replace_view(number)
+            case Rename() | Swap() | Drop() | Undrop():
+                self._renames(each)
+                self.note()
+            case DropBase() | BaseBack():
+                self._base(each)
+                self.note()
+            case Down(ticks):
+                self.down = ticks
+            case _:
+                assert_never(each)
+
+    def _can_happen(self, each: Happening) -> bool:
+        """Tells whether the tables are there, or gone, as the plan took for sure.
+
+        They are not where a command before was refused, or is not in a plan that was made smaller.
+        """
+        known = self.gone if isinstance(each, Undrop) else self.truth.tables
+        match each:
+            case Rename(_, new) | Clone(_, new):
+                is_free = new not in self.truth.tables
+            case Undrop(name):
+                is_free = name not in self.truth.tables
+            case DropBase(name):
+                is_free = name not in self.truth.lost
+            case BaseBack(name, _):
+                is_free = name in self.truth.lost
+            case _:
+                is_free = True
+        return is_free and set(named_by(each)).issubset(known)
+
+    def _writes(self, each: Write) -> None:
+        """Commits a write to the base tables that are there."""
+        present = [base for base in BASES if base not in self.truth.lost]
+        statements: list[Dml] = [
+            Insert(base, tuple((a, b) for other, a, b in each.inserted if other == base))
+            for base in present
+            if any(other == base for other, _, _ in each.inserted)
+        ]
+        statements += [
+            Delete(base, _equals(base, column, v)) for base, column, v in each.deleted if base in present
+        ]
+        if statements:
+            self.applier.commit(Commit(self.account.clock.now(), tuple(statements)))
+
+    def _base(self, each: DropBase | BaseBack) -> None:
+        """Drops a base table, or lets it, or another one of its name, come back."""
+        match each:
+            case DropBase(name):
+                self.account.drop(name, even_if_read=True)
+                self.truth.lost.add(name)
+            case BaseBack(name, False):
+                self.account.undrop(name)
+                self.truth.lost.remove(name)
+            case BaseBack(name, True):
+                # In memory a base table keeps its log: another one that follows in it has its name.
+                self.account.undrop(name)
+                self.applier.commit(Commit(self.account.clock.now(), (Replace(name, ()),)))
+                self.truth.rows[name] = []
+                self.truth.lost.remove(name)
+
+    def _groups(self, each: Group | Ungroup) -> None:
+        """Drops the group, and makes another one."""
+        if self.truth.group:
+            self.account.drop_refresh_group(GROUP)
+            self.truth.group, self.truth.repeatable = (), False
+        if isinstance(each, Ungroup):
+            return
+        try:
+            made = self.account.create_refresh_group(GROUP, each.members, each.isolation)
+        except (DefinitionError, RefreshFailed):
+            # The members that were refreshed before the failure stay so.
+            pass
+        else:
+            self.truth.group, self.truth.repeatable = made.members, each.isolation == "repeatable_read"
+        self.note()
+
+    def _replace_view(self, number: int) -> None:
+        try:
+            self.account.create_view(VIEW, view_query(number), or_replace=True)
+        except DefinitionError as error:
+            if BASES[0] not in self.truth.lost:
+                self._wrong(VIEW, f"was not replaced: {error}")
+        else:
+            if BASES[0] in self.truth.lost:
+                self._wrong(VIEW, "was replaced without the table that it reads")
+            self.truth.view = number
+
+    def _defines(self, each: Redefine | Clone) -> None:
+        """Replaces a definition, or copies a table."""
+        changed, lacks = self.truth.tables[each.name], self.truth.lacks_source(each.name)
+        if isinstance(each, Clone):
+            try:
+                self.account.clone(each.name, each.copy)
+            except DefinitionError as error:
+                if not lacks:
+                    self._wrong(each.name, f"was not copied: {error}")
+                return
+            self.truth.tables[each.copy] = replace(changed, name=each.copy)
+            return
+        kind = changed.kind if changed.kind.of_two or each.kind.of_two else each.kind
+        changed = replace(changed, number=each.number, kind=kind)
+        if not lacks:
+            # Another definition may not fail where the old one did, and if it fails, the old one is new.
+            self.seen.errors[each.name] = 0
+        lag = None if changed.lag is None else changed.lag * SECOND
+        # A group is refreshed as a whole, also one that has a table above.
+        read = {each.name, *self.truth.above(each.name)}
+        unit = {each.name, *(self.truth.group if read & {*self.truth.group} else ())}
+        failing = (RefreshFailed, DefinitionError) if any(map(self.truth.lacks, unit)) else (RefreshFailed,)
+        with suppress(*failing):
+            self.account.create_dynamic_table(each.name, changed.query, target_lag=lag, or_replace=True)
+            self.truth.tables[each.name] = changed
+
+    def _renames(self, each: Rename | Swap | Drop | Undrop) -> None:
+        """Lets tables have other names, go, or come back; refused is what would make one read itself."""
+        truth, account = self.truth, self.account
+        match each:
+            case Rename(name, other):
+                if not self._refused({name: other}, lambda: account.rename(name, other)):
+                    self._moved({name: other})
+            case Swap(name, other):
+                exchanged = {name: other, other: name}
+                if not self._refused(exchanged, lambda: account.swap(name, other)):
+                    self._moved(exchanged)
+            case Drop(name):
+                account.drop(name, even_if_read=True)
+                self.gone[name] = truth.dropped(name), name in truth.suspended, self.seen.errors[name]
+                truth.suspended.discard(name)
+                for known in (self.seen.errors, self.seen.stored, self.seen.visible):
+                    known.pop(name, None)
+            case Undrop(name):
+                table, suspended, errors = self.gone.pop(name)
+                if not self._refused({}, lambda: account.undrop(name), table):
+                    truth.tables[name] = table
+                    self.seen.errors[name] = errors
+                    (truth.suspended.add if suspended else truth.suspended.discard)(name)
+
+    def _refused(self, names: Mapping[str, str], command: Callable[[], object], *more: Declared) -> bool:
+        """Tells whether a command was refused, which is right only where a table would read itself.
+
+        `names`: the new names of tables; `more`: tables that come back.
+        """
+        tables = {**self.truth.with_names(names), **{table.name: table for table in more}}
+        cyclic = is_cyclic(tables, [names.get(name, name) for name in self.truth.group])
+        try:
+            command()
+        except DefinitionError as error:
+            if not cyclic:
+                self._wrong("", f"was refused: {error}")
+            self.result.events["refused"] += 1
+            return True
+        if cyclic:
+            self._wrong("", "a table reads itself")
+        return False
+
+    def _moved(self, names: Mapping[str, str]) -> None:
+        self.truth.moved(names)
+        for known in (self.seen.errors, self.seen.stored, self.seen.visible):
+            moved = {names.get(name, name): value for name, value in known.items()}
+            known.clear()
+            known.update(moved)
+
+    def _wrong(self, table: str, message: str) -> None:
+        self.result.found(self.account.clock.now(), table, Check.COMMAND, message)
+
+    def note(self) -> None:
+        """Takes what commands have refreshed between two looks as seen: they read times between ticks."""
+        for name in self.truth.tables:
+            self.seen.visible[name] = visible(self.account, name)
+            stored = self.account.store.refreshes(self.account.dynamic_table(name))[-1].frontier.timestamp
+            before = self.seen.stored.get(name)
+            if before not in (None, stored):
+                self.seen.errors[name] = 0
+            if before != stored and stored in self.truth.states:
+                self.truth.note(name, stored)
+            self.seen.stored[name] = stored
+
+
+def _equals(base: str, column: str, value: int) -> Call:
+    return Call("eq", (ColumnRef(base, column, INT), Literal(value, INT)), BOOLEAN)
+
+
+def visible(account: Account, name: str) -> int:
+    """Returns the data timestamp of a dynamic table that readers see."""
+    return account.visible(account.dynamic_table(name))[-1]

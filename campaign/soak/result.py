@@ -1,0 +1,91 @@
+"""What a simulated account shows: what was done and happened in it, and what was wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+
+from campaign.soak.plan import Plan
+from dynamic_tables.operations.runner import Schedule
+from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
+from dynamic_tables.schedule.due import due
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A mistake of the scheduler or of the refresh protocol, to show that the judge notices it."""
+
+    name: str
+    wrong: str
+    protocol: RefreshProtocol = PROTOCOL
+    schedule: Schedule = due
+
+
+class Check(Enum):
+    """What the judge of an account compares; the value says what is wrong."""
+
+    CONTENTS = "the contents are not the query at the data timestamp"
+    NO_CONTENTS = "a refresh succeeded where the query fails"
+    FAILED = "a refresh failed where the query does not"
+    ERROR = "an error that is no failed refresh"
+    SUSPENDED = "a suspended table was refreshed by the schedule"
+    COUNT = "the failures in a row are counted wrongly"
+    TIME = "a data timestamp is no tick, or lies in the future, or went back"
+    LATE = "a table is not at the data timestamp that is due"
+    GROUP = "the members of a group with repeatable reads are at different times"
+    COMMAND = "a command was refused, or done, wrongly"
+
+
+class State(Enum):
+    """What a look of the process may meet, and seldom does."""
+
+    SKIPPED = "skipped times"
+    BELOW_SUSPENDED = "table below a suspended one"
+    SUSPENDED_BY_ERRORS = "table suspended by errors"
+    SOURCE_MISSING = "table without a source"
+    REPEATABLE_GROUP = "group with repeatable reads"
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What was wrong after a look of the process at `at`, in microseconds."""
+
+    at: int
+    table: str
+    check: Check
+    message: str
+
+
+@dataclass(slots=True)
+class Soaked:
+    """The result of one run. `wrong`: what the judge found, at most a few.
+
+    `events`: how often each kind of thing happened; `states`: how often a look met a state that is rare.
+    """
+
+    plan: Plan
+    looks: int = 0
+    refreshes: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    failures: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    states: Counter[str] = field(default_factory=Counter)
+    wrong: list[Wrong] = field(default_factory=list)
+
+    def found(self, at: int, table: str, check: Check, message: str) -> None:
+        """Notes what is wrong."""
+        self.wrong.append(Wrong(at, table, check, message))
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the last look showed of each dynamic table.
+
+    `visible`, `stored`: data timestamps, as readers see them and as they are stored. `errors`: failed
+    refreshes in a row, counted by hand.
+    """
+
+    errors: Counter[str] = field(default_factory=Counter)
+    stored: dict[str, int] = field(default_factory=dict)
+    visible: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,158 @@
+"""The smallest account that shows what is wrong: a plan is made smaller as long as it shows the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from campaign.soak.plan import BASES, TICK, Declared, Happening, Kind, Plan, Write
+from campaign.soak.result import Fault, Wrong
+from campaign.soak.run import soak
+from dynamic_tables.errors import DynamicTablesError
+from shrink.reduction import chunks
+
+Reduction = Callable[[Plan], Iterator[Plan]]
+"""Yields plans that are smaller than one, those that cut most first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShrunkPlan:
+    """`wrong`: what the plan shows first. `complete`: no reduction makes it smaller."""
+
+    plan: Plan
+    wrong: Wrong
+    attempts: int
+    complete: bool
+
+
+def shrink(plan: Plan, wrong: Wrong, fault: Fault | None, *, attempts: int) -> ShrunkPlan:
+    """Returns the smallest plan found that shows the same first mistake, after at most some attempts.
+
+    `wrong`: what the plan shows first. The same means: by the same check, of whatever table.
+    """
+    search = _Search(_until(plan, wrong.at), wrong, fault, attempts)
+    progress = True
+    while progress and search.left:
+        # Every reduction in each round, also after one that made the plan smaller.
+        progress = sum(map(search.exhaust, REDUCTIONS)) > 0
+    return ShrunkPlan(search.plan, search.wrong, attempts - search.left, not progress)
+
+
+@dataclass(slots=True)
+class _Search:
+    plan: Plan
+    wrong: Wrong
+    fault: Fault | None
+    left: int
+
+    def exhaust(self, reduction: Reduction) -> bool:
+        """Applies a reduction as long as a candidate shows the same; tells whether one did."""
+        accepted, more, position = False, True, 0
+        while more:
+            more = False
+            for number, candidate in enumerate(reduction(self.plan)):
+                if number < position:
+                    continue
+                if not self.left:
+                    return accepted
+                self.left -= 1
+                found = self._found(candidate)
+                if found and found[0].check is self.wrong.check:
+                    self.plan, self.wrong = _until(candidate, found[0].at), found[0]
+                    accepted, more, position = True, True, number
+                    break
+        return accepted
+
+    def _found(self, candidate: Plan) -> list[Wrong]:
+        try:
+            return soak(candidate, self.fault, most=1).wrong
+        except DynamicTablesError:
+            # A command that made sense only after another one.
+            return []
+
+
+def _until(plan: Plan, at: int) -> Plan:
+    """Returns a plan that ends with a look."""
+    return replace(plan, ticks=plan.ticks[: -(-at // TICK)])
+
+
+def _fewer_tables(plan: Plan) -> Iterator[Plan]:
+    for dropped in chunks([table.name for table in plan.tables]):
+        kept: list[Declared] = []
+        gone = set(dropped)
+        for table in plan.tables:
+            # Every table stands after those that it reads.
+            if table.name in gone or gone.intersection(table.sources):
+                gone.add(table.name)
+            else:
+                kept.append(table)
+        if kept:
+            yield replace(plan, tables=tuple(kept))
+
+
+def _fewer_ticks(plan: Plan) -> Iterator[Plan]:
+    for dropped in chunks(range(1, len(plan.ticks))):
+        yield replace(plan, ticks=tuple(tick for n, tick in enumerate(plan.ticks) if n not in dropped))
+
+
+def _fewer_happenings(plan: Plan) -> Iterator[Plan]:
+    places = [(n, place) for n, tick in enumerate(plan.ticks) for place in range(len(tick))]
+    for dropped in chunks(places):
+        ticks = (
+            tuple(each for place, each in enumerate(tick) if (n, place) not in dropped)
+            for n, tick in enumerate(plan.ticks)
+        )
+        yield replace(plan, ticks=tuple(ticks))
+
+
+def _fewer_rows(plan: Plan) -> Iterator[Plan]:
+    for n, place, each in _happenings(plan):
+        if isinstance(each, Write):
+            parts = [*each.inserted, *each.deleted]
+            for dropped in chunks(range(len(parts))):
+                if len(dropped) == len(parts):
+                    continue
+                kept = [part for number, part in enumerate(parts) if number not in dropped]
+                inserted = tuple(part for part in kept if part in each.inserted)
+                deleted = tuple(part for part in kept if part in each.deleted)
+                yield _with(plan, n, place, Write(inserted, deleted))
+
+
+def _simpler_tables(plan: Plan) -> Iterator[Plan]:
+    for number, table in enumerate(plan.tables):
+        simpler = [
+            *(replace(table, kind=Kind.FILTER, sources=(source,)) for source in table.sources),
+            *(replace(table, sources=(base, *table.sources[1:])) for base in BASES),
+            replace(table, lag=60),
+            replace(table, number=0),
+        ]
+        for other in simpler:
+            if _weight(other) < _weight(table):
+                tables = (*plan.tables[:number], other, *plan.tables[number + 1 :])
+                yield replace(plan, tables=tables)
+
+
+def _weight(table: Declared) -> tuple[int, ...]:
+    """Returns what makes a table hard to read, the most important first."""
+    of_tables = [source not in BASES for source in table.sources]
+    return len(of_tables), sum(of_tables), table.kind is not Kind.FILTER, table.lag != 60, table.number
+
+
+def _happenings(plan: Plan) -> Iterator[tuple[int, int, Happening]]:
+    for n, tick in enumerate(plan.ticks):
+        for place, each in enumerate(tick):
+            yield n, place, each
+
+
+def _with(plan: Plan, n: int, place: int, each: Happening) -> Plan:
+    tick = (*plan.ticks[n][:place], each, *plan.ticks[n][place + 1 :])
+    return replace(plan, ticks=(*plan.ticks[:n], tick, *plan.ticks[n + 1 :]))
+
+
+REDUCTIONS: tuple[Reduction, ...] = (
+    _fewer_tables,
+    _fewer_happenings,
+    _fewer_ticks,
+    _simpler_tables,
+    _fewer_rows,
+)

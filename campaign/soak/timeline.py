@@ -1,0 +1,93 @@
+"""A plan as text that a person reads: the tables, then what happens, by time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from campaign.soak.plan import (
+    SECOND,
+    TICK,
+    VIEW,
+    Alter,
+    BaseBack,
+    Clone,
+    Declared,
+    Down,
+    Drop,
+    DropBase,
+    Group,
+    Happening,
+    Plan,
+    Redefine,
+    Rename,
+    ReplaceView,
+    Swap,
+    Switch,
+    Undrop,
+    Ungroup,
+    Write,
+    view_query,
+)
+
+
+def timeline(plan: Plan) -> list[str]:
+    """Returns the lines of a plan."""
+    lines = [f"{table.name}: {table.query}; {_lag(table.lag)}" for table in plan.tables]
+    for number, tick in enumerate(plan.ticks, 1):
+        lines += [f"before {number * TICK // SECOND} s: {told(each, plan.tables)}" for each in tick]
+    return lines
+
+
+def told(each: Happening, tables: Sequence[Declared]) -> str:
+    """Returns what happens, in words."""
+    match each:
+        case Write():
+            return _written(each)
+        case Alter(name, lag):
+            return f"{name} gets {_lag(lag)}"
+        case Switch(name, on):
+            return f"{'resume' if on else 'suspend'} {name}"
+        case Group(members, isolation):
+            return f"group of {', '.join(members)} with {isolation.replace('_', ' ')}"
+        case Ungroup():
+            return "drop the group"
+        case Redefine(name, number, kind):
+            of_two = any(table.name == name and table.kind.of_two for table in tables)
+            what = "" if of_two or kind.of_two else f"it is {kind.value.format('..', n=number)}, "
+            return f"replace the definition of {name}: {what}n = {number}"
+        case ReplaceView(number):
+            return f"replace the view {VIEW}: {view_query(number)}"
+        case Down(ticks):
+            return f"the process that refreshes misses {ticks} look{'s' if ticks > 1 else ''}"
+        case _:
+            return _renamed(each)
+
+
+def _renamed(each: Clone | Rename | Swap | Drop | Undrop | DropBase | BaseBack) -> str:
+    match each:
+        case Clone(name, copy):
+            return f"clone {name} as {copy}"
+        case Rename(name, other):
+            return f"rename {name} to {other}"
+        case Swap(name, other):
+            return f"swap {name} with {other}"
+        case Drop(name) | DropBase(name):
+            return f"drop {name}"
+        case Undrop(name):
+            return f"undrop {name}"
+        case BaseBack(name, anew):
+            return f"another table, empty, takes the name {name}" if anew else f"undrop {name}"
+        case _:
+            assert_never(each)
+
+
+def _written(write: Write) -> str:
+    new = ", ".join(f"{table} ({a}, {b})" for table, a, b in write.inserted)
+    gone = ", ".join(f"{table} where {column} = {value}" for table, column, value in write.deleted)
+    parts = [*([f"insert into {new}"] if new else []), *([f"delete from {gone}"] if gone else [])]
+    return "; ".join(parts)
+
+
+def _lag(lag: int | None) -> str:
+    return "target lag DOWNSTREAM" if lag is None else f"target lag {lag} s"
