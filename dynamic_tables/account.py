@@ -37,6 +37,7 @@ from dynamic_tables.operations.operating import (
     with_lag,
 )
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
+from dynamic_tables.operations.renaming import finish_renames
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
@@ -108,7 +109,12 @@ class Account(Commanded, Operating, Watching, Evolving):
 
     def __post_init__(self) -> None:
         self.plans = Plans(self.rules)
-        self.lock = Turn(lambda: self.store.begin())
+        self.lock = Turn(self._begin)
+
+    def _begin(self) -> None:
+        """Begins an operation: what another process has left undone is finished first."""
+        self.store.begin()
+        finish_renames(self)
 
     @classmethod
     def open(

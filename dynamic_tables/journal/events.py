@@ -147,6 +147,23 @@ class Renamed(Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moving(Happened):
+    """Tables and views are given other names, one after another; if the process dies, another one goes on.
+
+    `moves`: the name, the new name and the identity of each, in order. `noted`: the table and name of each
+    `Renamed` that follows.
+    """
+
+    moves: tuple[tuple[str, ...], ...]
+    noted: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved(Happened):
+    """What was `Moving` has its names, or the old ones if that failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Defined(Happened):
     """A dynamic table was created or replaced, with these sources and this lag."""
 
@@ -188,6 +205,8 @@ Event = (
     | Dropped
     | Undropped
     | Renamed
+    | Moving
+    | Moved
     | Defined
     | Granted
     | Revoked
@@ -196,6 +215,9 @@ Event = (
 KINDS: Mapping[str, type[Event]] = {kind.__name__: kind for kind in Event.__args__}
 READERS: Mapping[str, Callable[[object], object]] = {
     **dict.fromkeys(("tables", "members", "sources"), lambda value: tuple(map(str, _list(value)))),
+    **dict.fromkeys(
+        ("moves", "noted"), lambda value: tuple(tuple(map(str, _list(each))) for each in _list(value))
+    ),
     "isolation": Isolation,
     "fault": Fault,
     "trigger": Trigger,

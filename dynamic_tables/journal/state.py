@@ -15,6 +15,8 @@ from dynamic_tables.journal.events import (
     GroupCreated,
     GroupDropped,
     LagSet,
+    Moved,
+    Moving,
     Privilege,
     Published,
     Refreshed,
@@ -26,7 +28,9 @@ from dynamic_tables.journal.events import (
     Suspended,
     Trigger,
     Undropped,
+    from_json,
     plain,
+    to_json,
 )
 from dynamic_tables.schedule.failing import Failure, Fault
 from dynamic_tables.schedule.group import Isolation, RefreshGroup
@@ -100,13 +104,16 @@ class TableOperations:
 class Operations:
     """The state of an account's operations after some events. `newest`: the time of the last event.
 
-    `dropped`: what was known of the tables that may come back.
+    `dropped`: what was known of the tables that may come back. `moving`: names that are being changed.
+    `renamed`: how many `Renamed` there were since that began.
     """
 
     tables: dict[str, TableOperations] = field(default_factory=dict)
     dropped: dict[str, TableOperations] = field(default_factory=dict)
     groups: dict[str, RefreshGroup] = field(default_factory=dict)
     newest: int = 0
+    moving: Moving | None = None
+    renamed: int = 0
 
     def of(self, table: str) -> TableOperations:
         """Returns what is known of a table."""
@@ -136,6 +143,8 @@ class Operations:
                 self._apply_to_definition(event)
             case Dropped() | Undropped() | Renamed():
                 self._apply_to_name(event)
+            case Moving() | Moved():
+                self.moving, self.renamed = event if isinstance(event, Moving) else None, 0
             case GroupCreated() | GroupDropped() | Published():
                 self._apply_to_group(event)
             case Granted() | Revoked():
@@ -180,6 +189,7 @@ class Operations:
                 self.tables[table] = self.dropped.pop(table, TableOperations())
             case Renamed(table=table, name=name):
                 self._rename(table, name)
+                self.renamed += 1
             case _:
                 assert_never(event)
 
@@ -244,7 +254,15 @@ class Operations:
         tables = {name: table.to_json() for name, table in self.tables.items()}
         dropped = {name: table.to_json() for name, table in self.dropped.items()}
         groups = {name: [plain(group.members), group.isolation.value] for name, group in self.groups.items()}
-        return {"tables": tables, "dropped": dropped, "groups": groups, "newest": self.newest}
+        state: dict[str, object] = {
+            "tables": tables,
+            "dropped": dropped,
+            "groups": groups,
+            "newest": self.newest,
+        }
+        if self.moving is not None:
+            state |= {"moving": to_json(self.moving), "renamed": self.renamed}
+        return state
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Operations:
@@ -258,4 +276,6 @@ class Operations:
             str(name): RefreshGroup(name, tuple(members), Isolation(isolation))
             for name, (members, isolation) in data["groups"].items()
         }
-        return Operations(tables, dropped, groups, int(data["newest"]))
+        moving = from_json(data["moving"]) if "moving" in data else None
+        assert moving is None or isinstance(moving, Moving)
+        return Operations(tables, dropped, groups, int(data["newest"]), moving, int(data.get("renamed", 0)))

@@ -6,18 +6,19 @@ writes its contents anew, or fails with the reason, and recovers when the cause 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from dynamic_tables.definition import Definition, DynamicTable, View
-from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
-from dynamic_tables.journal.events import Privilege, Renamed, Undropped
+from dynamic_tables.errors import CorruptTable, DefinitionError
+from dynamic_tables.journal.events import Privilege, Undropped
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
+from dynamic_tables.operations.renaming import all_renamed, naming
 from dynamic_tables.plan.text import renamed_text
-from dynamic_tables.store.port import Action, NamingStore
+from dynamic_tables.store.port import Action
 
 SWAPPED = "swapped_away_"
 """The beginning of the name that a table has for a moment while it is swapped."""
@@ -37,7 +38,8 @@ class Evolving:
             _ensure_own(self, definition)
             # Others may read a table of the new name.
             _ensure_named(self, {definition.name: new_name})
-            return _renamed(self, definition, new_name)
+            all_renamed(self, [(definition, new_name)])
+            return self.existing(new_name)
 
     def swap(self: Operated, name: str, other: str) -> None:
         """Exchanges the names of two tables or views; tables that read them are written anew.
@@ -53,9 +55,8 @@ class Evolving:
                 _ensure_no_cycle(self, each, (second if each is first else first).name)
             _ensure_named(self, {first.name: second.name, second.name: first.name})
             away = f"{SWAPPED}{first.name}"
-            _all_renamed(
-                self, [(first, away), (second, first.name), (replace(first, name=away), second.name)]
-            )
+            moves = [(first, away), (second, first.name), (replace(first, name=away), second.name)]
+            all_renamed(self, moves)
 
     def undrop(self: Operated, name: str) -> Definition:
         """Brings back the table or view that was dropped last under a name, and returns its definition.
@@ -66,7 +67,7 @@ class Evolving:
         with self.lock:
             new_name = self.new_name(name)
             allowed_back(self, new_name)
-            definition = _naming(self).restore(new_name)
+            definition = naming(self).restore(new_name)
             if isinstance(definition, View | DynamicTable):
                 try:
                     ensure_acyclic(self.store.definitions(), definition.name, definition.text)
@@ -185,47 +186,6 @@ def _ensure_named(account: Operated, names: Mapping[str, str]) -> None:
     ensure_in_order(account, definitions, names)
 
 
-def _renamed(account: Operated, definition: Definition, name: str) -> Definition:
-    _all_renamed(account, [(definition, name)])
-    return account.existing(name)
-
-
-def _all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> None:
-    """Gives tables other names, one by one; all of them, or none if one cannot be, as on a full disk."""
-    moved: list[tuple[str, str]] = []
-    noted: list[tuple[str, str]] = []
-    try:
-        for definition, name in moves:
-            _naming(account).rename(definition.name, name)
-            moved.append((definition.name, name))
-        for definition, name in moves:
-            if isinstance(definition, DynamicTable):
-                _note_renamed(account, definition.name, name)
-                noted.append((definition.name, name))
-    except StoreError:
-        for name, new_name in reversed(moved):
-            _naming(account).rename(new_name, name)
-        with suppress(StoreError):
-            for name, new_name in reversed(noted):
-                _note_renamed(account, new_name, name)
-        raise
-    finally:
-        for definition, name in moves:
-            account.forget(definition.name)
-            account.forget(name)
-
-
-def _note_renamed(account: Operated, name: str, new_name: str) -> None:
-    event = Renamed(at=account.clock.now(), by=account.process, table=name, name=new_name)
-    account.store.journal.add(event)
-
-
 def _ensure_own(account: Operated, definition: Definition) -> None:
     if isinstance(definition, DynamicTable):
         allowed(account, definition.name, Privilege.OWNERSHIP)
-
-
-def _naming(account: Operated) -> NamingStore:
-    if not isinstance(account.store, NamingStore):
-        raise DefinitionError("this account's store keeps no names; rename tables where they live")
-    return account.store

@@ -200,6 +200,10 @@ class DeltaStore:
         self.versions.forget(name)
         return self._named_anew(self.folder.rename(name, other))
 
+    def identity(self, name: str) -> str:
+        """Returns what tells the table or view of a name from all others; empty if there is none."""
+        return self.folder.identity(name)
+
     def _named_anew(self, definition: Definition) -> Definition:
         self.commits.seen.pop(definition.name, None)
         self.versions.forget(definition.name)

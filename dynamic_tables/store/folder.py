@@ -317,6 +317,15 @@ class Folder:
         self.entries.pop(name, None)
         return self.polled_definition(other)
 
+    def identity(self, name: str) -> str:
+        """Returns the id of the Delta table in the folder of a table or view; empty if there is none."""
+        log = TableLog(name, self._own_place(name), self.files, self._metadata_at)
+        try:
+            log.poll()
+            return log.newest.table.id
+        except CorruptTable:
+            return ""
+
     def polled_definition(self, name: str) -> Definition:
         """Returns the definition in a folder, read now."""
         self.polled(name)

@@ -202,6 +202,9 @@ class NamingStore(Store, Protocol):
     def rename(self, name: str, other: str) -> Definition:
         """Gives a table or view another name that is free; returns its definition."""
 
+    def identity(self, name: str) -> str:
+        """Returns what tells the table or view of a name from all others; empty if there is none."""
+
 
 @runtime_checkable
 class FrameStore(WritableStore, NamingStore, Protocol):

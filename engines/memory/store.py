@@ -158,6 +158,10 @@ class MemoryStore(ABC, Generic[Rows]):
         self._put(definition, self.tables.pop(name, None))
         return definition
 
+    def identity(self, name: str) -> str:
+        """Returns what tells the table or view of a name from all others; empty if there is none."""
+        return str(id(self.tables.get(name, self.known.get(name)))) if name in self.known else ""
+
     def _put(self, definition: Definition, stored: StoredTable[Rows] | None) -> None:
         self.known[definition.name] = definition
         if stored is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed, SlowCapture
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
+from tests.dying import Died, dies_after
 
 pytestmark = pytest.mark.spark
 
@@ -102,6 +105,30 @@ def test_swapped_tables_are_read_anew(shop: Shop) -> None:
     shop.account.swap("orders", "other")
     assert shop.refresh("totals") is Action.REINITIALIZE
     assert shop.rows("totals") == {("rome", 10), ("oslo", 5)}
+
+
+@pytest.mark.parametrize("steps", [3, 4])
+def test_a_swap_is_finished_after_its_process_has_died(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    shop.account.create_base_table("other", {"id": "INT", "city": "STRING", "amount": "BIGINT"})
+    shop.account.create_dynamic_table("doubled", "SELECT city, 2 AS total FROM orders")
+    shop.account.suspend("totals")
+    dying = replace(shop.account, process=dead_process())
+    for pair in (("orders", "other"), ("totals", "doubled")):
+        with monkeypatch.context() as patch:
+            # After two or three of the three renames.
+            dies_after(steps, patch, shop.account.store)
+            with pytest.raises(Died):
+                dying.swap(*pair)
+        shop.account = Account.open(str(shop.path), shop.spark, shop.clock)
+        assert {row["name"] for row in shop.account.dynamic_tables().to_pylist()} >= {"totals", "doubled"}
+    assert shop.rows("orders") == set()
+    assert len(shop.rows("other")) == 2
+    assert shop.account.dynamic_table("doubled").text == TOTALS
+    (state,) = (row for row in shop.account.dynamic_tables().to_pylist() if row["name"] == "doubled")
+    assert state["scheduling_state"] == "SUSPENDED"
+    assert shop.refresh("more") is Action.REINITIALIZE
 
 
 def test_a_replaced_definition_has_new_contents_and_columns(shop: Shop) -> None:

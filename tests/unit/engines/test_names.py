@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, MissingPrivilege, StoreError
-from dynamic_tables.journal.events import Event
+from dynamic_tables.journal.events import Event, Moved, Moving, Renamed, from_json, to_json
+from dynamic_tables.journal.state import Operations
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.journal import Journal
+from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
+from tests.dying import Died, dies_after
 from tests.shop import TOTALS, World, shop
 from workload.dml import Insert
 
@@ -59,7 +63,7 @@ def test_a_name_stays_if_the_journal_cannot_be_written(world: World, monkeypatch
     assert ("oslo", 2) in world.rows("above")
 
 
-@pytest.mark.parametrize("call", [1, 2, 3])
+@pytest.mark.parametrize("call", [1, 2, 3, 4])
 def test_a_swap_is_whole_or_none(world: World, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     world.account.create_dynamic_table("doubled", "SELECT city, 2 AS total FROM orders")
     rightly, calls = Journal.add, 0
@@ -182,3 +186,52 @@ def test_a_base_table_in_memory_keeps_its_name_and_its_rows(world: World) -> Non
         world.account.rename("orders", "others")
     world.at(20, Insert("orders", ((4, "oslo", 1),))).account.refresh("totals")
     assert ("oslo", 1) in world.rows("totals")
+
+
+STEPS = 8
+"""The steps of a swap: what will be renamed, three renames, three events, the end."""
+
+
+@pytest.mark.parametrize("steps", range(STEPS + 1))
+def test_a_swap_is_whole_or_none_if_its_process_dies(
+    world: World, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    world.account.create_dynamic_table("doubled", "SELECT city, 2 AS total FROM orders")
+    world.account.suspend("totals")
+    before = {name: world.account.dynamic_table(name).text for name in ("totals", "doubled")}
+    dying = replace(world.account, process=dead_process())
+    with monkeypatch.context() as patch:
+        dies_after(steps, patch, world.account.store)
+        with pytest.raises(Died) if steps < STEPS else nullcontext():
+            dying.swap("totals", "doubled")
+    # Only what has been said before anything was renamed can be finished.
+    swapped = {"totals": before["doubled"], "doubled": before["totals"]} if steps else before
+    account = world.account
+    assert {name: account.describe(name).table.text for name in before} == swapped
+    assert [name for name in account.store.definitions() if name.startswith("swapped")] == []
+    stopped = "doubled" if steps else "totals"
+    states = {name: row_of(account, name)["scheduling_state"] for name in before}
+    assert states == {**dict.fromkeys(before, "RUNNING"), stopped: "SUSPENDED"}
+    assert account.store.journal.poll().moving is None
+    account.swap("totals", "doubled")
+    assert account.dynamic_table("doubled").text == swapped["totals"]
+
+
+def test_a_rename_that_runs_elsewhere_is_left_to_its_process(world: World) -> None:
+    moves = (("totals", "sums", world.account.store.identity("totals")),)  # type: ignore[attr-defined]
+    running = Moving(at=10, by="elsewhere:1:1", moves=moves, noted=(("totals", "sums"),))
+    world.account.store.journal.add(running)
+    assert world.account.describe("totals").table.text == TOTALS
+    assert world.account.store.journal.poll().moving == running
+
+
+def test_what_moves_is_read_back_from_a_journal(world: World) -> None:
+    moving = Moving(at=10, by="p", moves=(("a", "b", "1"),), noted=(("a", "b"),))
+    assert from_json(to_json(moving)) == moving
+    state = Operations()
+    for event in (moving, Renamed(at=11, by="p", table="a", name="b")):
+        state.apply(event)
+    again = Operations.from_json(state.to_json())
+    assert (again.moving, again.renamed) == (moving, 1)
+    again.apply(Moved(at=12))
+    assert "moving" not in again.to_json()
