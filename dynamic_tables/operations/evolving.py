@@ -159,8 +159,7 @@ def _fill(account: Operated, original: DynamicTable, clone: DynamicTable, names:
         inserted=None,
         deleted=None,
     )
-    contents = account.store.current(account.refreshing(original).table)
-    account.store.overwrite(described, contents, record)
+    account.store.copy(account.refreshing(original).table, described, record)
 
 
 def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> None:

@@ -417,6 +417,12 @@ class DeltaStore:
         assert isinstance(contents, SparkRelation)
         return self.commits.overwrite(table, contents, record)
 
+    def copy(self, original: DynamicTable, table: DynamicTable, record: RefreshRecord) -> None:
+        """Commits the contents of a table as those of a new copy, by its files if they can be shared."""
+        logged = refresh_log.refreshes(self.folder.polled(original.name))
+        if not self.commits.copy(original, logged[-1].version, table, record):
+            self.overwrite(table, self.current(original), record)
+
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Commits a record alone and returns the version."""
         return self.commits.touch(table, record)

@@ -171,6 +171,9 @@ class Store(Protocol):
     def overwrite(self, table: DynamicTable, contents: Relation, record: RefreshRecord) -> int:
         """Commits new contents with their record as one version, and returns the version."""
 
+    def copy(self, original: DynamicTable, table: DynamicTable, record: RefreshRecord) -> None:
+        """Commits the contents of a table, with a record, as those of another one that has none yet."""
+
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Commits a record alone, as a version with the same rows, and returns the version."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from dynamic_tables.definition import Columns, DynamicTable
-from dynamic_tables.errors import ChangeDoesNotFit, StoreError
+from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING, Kind
@@ -19,6 +19,7 @@ from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.file_rows import FileRows, file_name
 from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.folder import Folder
+from dynamic_tables.store.linked import linked
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.merge_text import REFUSED, merge_text
 from dynamic_tables.store.own_commit import Actions, OwnCommit, own_commit, writable
@@ -76,6 +77,28 @@ class RefreshCommits:
             writer.save(path)
 
         return self._by_spark(table, record, write)
+
+    def copy(self, original: DynamicTable, version: int, table: DynamicTable, record: RefreshRecord) -> bool:
+        """Commits the files of a version of a table as the contents of a new copy; False if it cannot.
+
+        No rows are read or written: see `store.linked`.
+        """
+        log, other = (self.folder.polled(each.name) for each in (original, table))
+        first, second = log.newest, other.newest
+        alike = (first.table.partitions, first.features) == (second.table.partitions, second.features)
+        active = self.folder.active(original.name)
+        if not (alike and writable(log) and writable(other) and isinstance(self.folder.files, LocalFiles)):
+            return False
+        files = None if active is None else active.at(version)
+        folders = self.folder.path_of(original.name), self.folder.path_of(table.name)
+        added = None if files is None else linked(files, *folders)
+        if added is None:
+            return False
+        # A table is created without the hidden columns that its first refresh adds.
+        described = _described(other)
+        columns = {"metaData": {**described, "schemaString": first.table.schema}}
+        self._here(table, record, "CLONE", lambda: [columns, *added])
+        return True
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Commits a record alone and returns the version.
@@ -219,6 +242,15 @@ class RefreshCommits:
         # Where log cleanup has removed every refresh, Delta still knows the greatest number. It is smaller
         # than this: numbers grow by one for each refresh, and a microsecond is shorter than any refresh.
         return 1 if log.commits[0].version == 0 else record.frontier.timestamp
+
+
+def _described(log: TableLog) -> Mapping[str, object]:
+    """Returns the newest description of a table whose log holds all commits."""
+    for commit in reversed(log.commits):
+        for action in log.actions(commit.version):
+            if "metaData" in action:
+                return action["metaData"]
+    raise CorruptTable(f"{log.name}: its log holds no description of the table")
 
 
 def _outrun(table: DynamicTable, version: int) -> StoreError:

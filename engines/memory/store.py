@@ -243,6 +243,10 @@ class MemoryStore(ABC, Generic[Rows]):
         """Adds new contents as a new version; returns its number."""
         return self._commit(table, self.computed(contents), record, Operation.OVERWRITE)
 
+    def copy(self, original: DynamicTable, table: DynamicTable, record: RefreshRecord) -> None:
+        """Adds the contents of a table as a new version of another one."""
+        self.overwrite(table, self.current(original), record)
+
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Adds a version with the rows of the newest one; returns its number."""
         return self._commit(table, self.tables[table.name].rows[-1], record, Operation.TOUCH)

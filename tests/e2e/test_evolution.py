@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
@@ -353,6 +355,24 @@ def test_a_clone_goes_on_by_itself(shop: Shop) -> None:
     assert shop.refresh("totals_test", "INSERT INTO orders VALUES (3, 'rome', 1)") is Action.INCREMENTAL
     assert shop.rows("totals_test") == {("rome", 11), ("oslo", 5)}
     assert shop.rows("totals") == {("rome", 10), ("oslo", 5)}
+
+
+def test_a_clone_shares_the_files_of_its_original_and_outlives_it(shop: Shop) -> None:
+    # One file with a deletion vector, and another one.
+    shop.refresh("totals", "INSERT INTO orders VALUES (3, 'rome', 1)")
+    before = {file.name: file.stat().st_ino for file in (shop.path / "totals").glob("*.parquet")}
+    shop.account.clone("totals", "totals_test")
+    shared = {file.name: file.stat().st_ino for file in (shop.path / "totals_test").glob("*.parquet")}
+    assert shared
+    assert shared.items() <= before.items()
+    shop.account.drop("more")
+    shop.account.drop("totals")
+    shutil.rmtree(shop.path / ".dropped")
+    assert shop.rows("totals_test") == {("rome", 11), ("oslo", 5)}
+    assert shop.refresh("totals_test", "DELETE FROM orders WHERE id = 2") is Action.INCREMENTAL
+    assert shop.rows("totals_test") == {("rome", 11)}
+    table = DeltaTable(str(shop.path / "totals_test"))
+    assert table.version() == len(table.history()) - 1
 
 
 def test_a_cloned_graph_reads_its_own_tables(shop: Shop) -> None:
