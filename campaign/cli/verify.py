@@ -7,6 +7,7 @@ from itertools import product
 
 import click
 
+from campaign.cli.verify_evolution import evolution
 from campaign.cli.verify_groups import groups
 from campaign.cli.verify_protocol import protocol
 from campaign.cli.verify_rules import rules
@@ -30,6 +31,7 @@ def command() -> None:
 command.add_command(rules)
 command.add_command(protocol)
 command.add_command(groups)
+command.add_command(evolution)
 
 
 @command.command()

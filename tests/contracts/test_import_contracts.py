@@ -72,6 +72,7 @@ SINGLE_IMPORTS = (
     ("reference.newcomer", "dvs_model.history", True),
     ("reference.newcomer", "dvs_model.check", False),
     ("campaign.runs.cluster", "pyspark", True),
+    ("campaign.verify.story", "pyspark", True),
     ("campaign.runs.newcomer", "pyspark", False),
 )
 """(module, what it imports, whether it may): exceptions for single modules, and what is close to them."""
