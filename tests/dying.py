@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from dynamic_tables.journal.events import Event
+from dynamic_tables.journal.state import Operations
 from dynamic_tables.store.journal import Journal
+
+Make = Callable[[Operations], Event | None]
 
 
 class Died(BaseException):
@@ -14,7 +19,7 @@ class Died(BaseException):
 
 def dies_after(steps: int, patch: pytest.MonkeyPatch, store: object) -> None:
     """Lets the process die after some renames and events of the journal."""
-    rename, add, done = type(store).rename, Journal.add, 0  # type: ignore[attr-defined]
+    rename, append, done = type(store).rename, Journal.append, 0  # type: ignore[attr-defined]
 
     def counted() -> None:
         nonlocal done
@@ -26,9 +31,14 @@ def dies_after(steps: int, patch: pytest.MonkeyPatch, store: object) -> None:
         counted()
         return rename(self, name, other)
 
-    def added(self: Journal, event: Event) -> None:
-        counted()
-        add(self, event)
+    def appended(self: Journal, make: Make) -> Event | None:
+        def made(state: Operations) -> Event | None:
+            event = make(state)
+            if event is not None:
+                counted()
+            return event
+
+        return append(self, made)
 
     patch.setattr(type(store), "rename", renamed)
-    patch.setattr(Journal, "add", added)
+    patch.setattr(Journal, "append", appended)

@@ -140,10 +140,11 @@ class Undropped(Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renamed(Happened):
-    """A table has another name."""
+    """A table has another name. `moving`: the id of the `Moving` that it is a part of."""
 
     table: str
     name: str
+    moving: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,16 +152,20 @@ class Moving(Happened):
     """Tables and views are given other names, one after another; if the process dies, another one goes on.
 
     `moves`: the name, the new name and the identity of each, in order. `noted`: the table and name of each
-    `Renamed` that follows.
+    `Renamed` that belongs to it. `takes`: the id of one that another process began: this process finishes it.
     """
 
+    id: str
     moves: tuple[tuple[str, ...], ...]
     noted: tuple[tuple[str, ...], ...]
+    takes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved(Happened):
-    """What was `Moving` has its names, or the old ones if that failed."""
+    """What was `Moving` is at its end: all have their new names, or the old ones."""
+
+    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,16 +104,15 @@ class TableOperations:
 class Operations:
     """The state of an account's operations after some events. `newest`: the time of the last event.
 
-    `dropped`: what was known of the tables that may come back. `moving`: names that are being changed.
-    `renamed`: how many `Renamed` there were since that began.
+    `dropped`: what was known of the tables that may come back. `moving`: names that are being changed, by
+    id, each with the number of its `Renamed` so far.
     """
 
     tables: dict[str, TableOperations] = field(default_factory=dict)
     dropped: dict[str, TableOperations] = field(default_factory=dict)
     groups: dict[str, RefreshGroup] = field(default_factory=dict)
     newest: int = 0
-    moving: Moving | None = None
-    renamed: int = 0
+    moving: dict[str, tuple[Moving, int]] = field(default_factory=dict)
 
     def of(self, table: str) -> TableOperations:
         """Returns what is known of a table."""
@@ -144,7 +143,7 @@ class Operations:
             case Dropped() | Undropped() | Renamed():
                 self._apply_to_name(event)
             case Moving() | Moved():
-                self.moving, self.renamed = event if isinstance(event, Moving) else None, 0
+                self._apply_to_moving(event)
             case GroupCreated() | GroupDropped() | Published():
                 self._apply_to_group(event)
             case Granted() | Revoked():
@@ -189,9 +188,29 @@ class Operations:
                 self.tables[table] = self.dropped.pop(table, TableOperations())
             case Renamed(table=table, name=name):
                 self._rename(table, name)
-                self.renamed += 1
+                self._count_renamed(event)
             case _:
                 assert_never(event)
+
+    def _apply_to_moving(self, event: Moving | Moved) -> None:
+        match event:
+            case Moving(takes=taken):
+                _, renamed = self.moving.pop(taken, (event, 0))
+                self.moving[event.id] = event, renamed
+            case Moved(id=number):
+                self.moving.pop(number, None)
+            case _:
+                assert_never(event)
+
+    def _count_renamed(self, event: Renamed) -> None:
+        moving, count = self.moving.get(event.moving, (None, 0))
+        if moving is None:
+            return
+        if (event.table, event.name) in moving.noted[count : count + 1]:
+            self.moving[event.moving] = moving, count + 1
+        elif count and (event.name, event.table) == moving.noted[count - 1]:
+            # On the way back.
+            self.moving[event.moving] = moving, count - 1
 
     def _apply_to_group(self, event: GroupCreated | GroupDropped | Published) -> None:
         match event:
@@ -254,15 +273,14 @@ class Operations:
         tables = {name: table.to_json() for name, table in self.tables.items()}
         dropped = {name: table.to_json() for name, table in self.dropped.items()}
         groups = {name: [plain(group.members), group.isolation.value] for name, group in self.groups.items()}
-        state: dict[str, object] = {
+        moving = [[to_json(each), renamed] for each, renamed in self.moving.values()]
+        return {
             "tables": tables,
             "dropped": dropped,
             "groups": groups,
             "newest": self.newest,
+            "moving": moving,
         }
-        if self.moving is not None:
-            state |= {"moving": to_json(self.moving), "renamed": self.renamed}
-        return state
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Operations:
@@ -276,6 +294,9 @@ class Operations:
             str(name): RefreshGroup(name, tuple(members), Isolation(isolation))
             for name, (members, isolation) in data["groups"].items()
         }
-        moving = from_json(data["moving"]) if "moving" in data else None
-        assert moving is None or isinstance(moving, Moving)
-        return Operations(tables, dropped, groups, int(data["newest"]), moving, int(data.get("renamed", 0)))
+        moving: dict[str, tuple[Moving, int]] = {}
+        for event, renamed in data.get("moving", ()):
+            each = from_json(event)
+            assert isinstance(each, Moving)
+            moving[each.id] = each, int(renamed)
+        return Operations(tables, dropped, groups, int(data["newest"]), moving)

@@ -147,19 +147,26 @@ def _fill(account: Operated, original: DynamicTable, clone: DynamicTable, names:
         copy = known[names[source]]
         assert isinstance(copy, DynamicTable), "only dynamic tables are copied"
         at = sources.pop(source).timestamp
-        versions = account.store.history(copy).versions
-        sources[copy.name] = next(version for version in versions if version.timestamp == at)
-    described = account.refreshing(clone).table
+        (version,) = account.store.history(copy).versions[-1:]
+        if version.timestamp != at:
+            raise DefinitionError(
+                f"{original.name} was refreshed when {source} stood at {at}, and it stands at "
+                f"{version.timestamp}; refresh {original.name} before they are cloned together"
+            )
+        sources[copy.name] = version
+    described, now = account.refreshing(clone).table, account.refreshing(original).table
+    # What the query means may have changed since the last refresh; then the copy is to be written anew too.
+    expanded = described.expanded if frontier.definition == now.expanded else frontier.definition
     record = replace(
         records[-1],
         action=Action.INITIALIZE,
         reason=f"cloned from {original.name}",
-        frontier=replace(frontier, sources=sources, definition=described.expanded),
+        frontier=replace(frontier, sources=sources, definition=expanded),
         changed=True,
         inserted=None,
         deleted=None,
     )
-    account.store.copy(account.refreshing(original).table, described, record)
+    account.store.copy(now, described, record)
 
 
 def _ensure_no_cycle(account: Operated, definition: Definition, other: str) -> None:

@@ -1,20 +1,29 @@
 """Other names for tables and views: all of those that change together, or none, also if the process dies.
 
 Each table and view is a folder, and is renamed by itself. So the journal says before what will be renamed; if
-the process dies, the next operation of another one finishes that.
+the process dies, the next operation of another one takes that over and finishes it.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from dynamic_tables.definition import Definition, DynamicTable
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
-from dynamic_tables.journal.events import Moved, Moving, Renamed
+from dynamic_tables.journal.events import Event, Moved, Moving, Renamed
+from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.operated import Operated
-from dynamic_tables.store.owner import has_ended
+from dynamic_tables.store.owner import is_gone
 from dynamic_tables.store.port import NamingStore
+
+RUNNING: set[str] = set()
+"""The ids of what is moving in this process now, also by other accounts and threads."""
+
+BACK: set[str] = set()
+"""The ids of what has its old names again, where this process could not write that into the journal."""
 
 
 def naming(account: Operated) -> NamingStore:
@@ -29,48 +38,23 @@ def all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> N
 
     Raises StoreError.
     """
-    store, moved, noted = naming(account), list[tuple[str, str]](), list[tuple[str, str]]()
-    moving = _begun(account, store, moves)
+    store = naming(account)
+    moving = _planned(account, store, moves)
+    RUNNING.add(moving.id)
     try:
-        for name, new_name, _ in moving.moves:
-            store.rename(name, new_name)
-            moved.append((name, new_name))
-        for name, new_name in moving.noted:
-            _note_renamed(account, name, new_name)
-            noted.append((name, new_name))
-    except BaseException:
-        for name, new_name in reversed(moved):
-            store.rename(new_name, name)
-        with suppress(StoreError):
-            for name, new_name in reversed(noted):
-                _note_renamed(account, new_name, name)
-        raise
+        store.journal.add(moving)
+        try:
+            for name, new_name, _ in moving.moves:
+                store.rename(name, new_name)
+            _note(account, moving)
+            _end(account, moving)
+        except BaseException:
+            with suppress(StoreError):
+                _go_back(account, store, moving)
+            raise
     finally:
-        for name, new_name, _ in moving.moves:
-            account.forget(name)
-            account.forget(new_name)
-        with suppress(StoreError):
-            # If this cannot be written, the next operation of this process does.
-            _end(account)
-
-
-def _begun(account: Operated, store: NamingStore, moves: Sequence[tuple[Definition, str]]) -> Moving:
-    """Writes into the journal what will be renamed, and returns that."""
-    identities: dict[str, str] = {}
-    listed: list[tuple[str, str, str]] = []
-    for definition, new_name in moves:
-        # A table that is renamed twice still lies under its first name.
-        name = definition.name
-        identities[new_name] = identities[name] if name in identities else store.identity(name)
-        listed.append((name, new_name, identities[new_name]))
-    moving = Moving(
-        at=account.clock.now(),
-        by=account.process,
-        moves=tuple(listed),
-        noted=tuple((each.name, new_name) for each, new_name in moves if isinstance(each, DynamicTable)),
-    )
-    store.journal.add(moving)
-    return moving
+        RUNNING.discard(moving.id)
+        _forget(account, moving)
 
 
 def finish_renames(account: Operated) -> None:
@@ -80,26 +64,105 @@ def finish_renames(account: Operated) -> None:
     """
     store = account.store
     with suppress(StoreError, CorruptTable):
-        state = store.journal.poll()
-        moving = state.moving
-        if moving is None or not isinstance(store, NamingStore):
+        unfinished = [moving for moving, _ in store.journal.poll().moving.values()]
+        if not unfinished or not isinstance(store, NamingStore):
             return
-        if moving.by == account.process:
-            # It failed, and this process could not write that all has its old name again.
-            _end(account)
-        elif has_ended(moving.by):
-            for name, new_name, identity in moving.moves:
-                if identity and store.identity(name) == identity:
-                    store.rename(name, new_name)
-            for name, new_name in moving.noted[state.renamed :]:
-                _note_renamed(account, name, new_name)
-            _end(account)
+        for moving in unfinished:
+            mine = moving.by == account.process
+            if moving.id in RUNNING or not (mine or is_gone(moving.by, moving.at // 1000)):
+                continue
+            if mine and moving.id in BACK:
+                _end(account, moving)
+            else:
+                _finish(account, store, moving)
+        store.begin()
 
 
-def _end(account: Operated) -> None:
-    account.store.journal.add(Moved(at=account.clock.now(), by=account.process))
+def _planned(account: Operated, store: NamingStore, moves: Sequence[tuple[Definition, str]]) -> Moving:
+    identities: dict[str, str] = {}
+    listed: list[tuple[str, str, str]] = []
+    for definition, new_name in moves:
+        # A table that is renamed twice still lies under its first name.
+        name = definition.name
+        identities[new_name] = identities[name] if name in identities else store.identity(name)
+        listed.append((name, new_name, identities[new_name]))
+    return Moving(
+        at=account.clock.now(),
+        by=account.process,
+        id=uuid.uuid4().hex,
+        moves=tuple(listed),
+        noted=tuple((each.name, new_name) for each, new_name in moves if isinstance(each, DynamicTable)),
+    )
 
 
-def _note_renamed(account: Operated, name: str, new_name: str) -> None:
-    event = Renamed(at=account.clock.now(), by=account.process, table=name, name=new_name)
-    account.store.journal.add(event)
+def _finish(account: Operated, store: NamingStore, begun: Moving) -> None:
+    """Takes over what another process has begun, and finishes it; nothing if somebody was faster."""
+    taken = replace(begun, at=account.clock.now(), by=account.process, id=uuid.uuid4().hex, takes=begun.id)
+    RUNNING.add(taken.id)
+    try:
+        if store.journal.append(lambda state: taken if begun.id in state.moving else None) is None:
+            return
+        # Whatever this account knows of these names is from before.
+        _forget(account, taken)
+        for name, new_name, identity in taken.moves:
+            if identity and store.identity(name) == identity:
+                if store.identity(new_name):
+                    # Somebody has made another table of that name meanwhile.
+                    _go_back(account, store, taken)
+                    break
+                store.rename(name, new_name)
+        else:
+            _note(account, taken)
+        _end(account, taken)
+    finally:
+        RUNNING.discard(taken.id)
+        _forget(account, taken)
+
+
+def _go_back(account: Operated, store: NamingStore, moving: Moving) -> None:
+    """Gives all their old names again, as far as these are free. Raises StoreError."""
+    for name, new_name, identity in reversed(moving.moves):
+        if identity and store.identity(new_name) == identity and not store.identity(name):
+            store.rename(new_name, name)
+    first = {identity: name for name, _, identity in reversed(moving.moves)}
+    if all(store.identity(name) == identity for identity, name in first.items()):
+        BACK.add(moving.id)
+        while store.journal.append(lambda state: _next_back(account, moving, state)) is not None:
+            pass
+        _end(account, moving)
+
+
+def _note(account: Operated, moving: Moving) -> None:
+    """Notes in the journal each new name that is not noted there."""
+    while account.store.journal.append(lambda state: _next(account, moving, state)) is not None:
+        pass
+
+
+def _next(account: Operated, moving: Moving, state: Operations) -> Event | None:
+    _, count = state.moving.get(moving.id, (moving, len(moving.noted)))
+    for table, name in moving.noted[count : count + 1]:
+        return _renamed(account, moving, table, name)
+    return None
+
+
+def _next_back(account: Operated, moving: Moving, state: Operations) -> Event | None:
+    _, count = state.moving.get(moving.id, (moving, 0))
+    for table, name in moving.noted[max(0, count - 1) : count]:
+        return _renamed(account, moving, name, table)
+    return None
+
+
+def _renamed(account: Operated, moving: Moving, table: str, name: str) -> Renamed:
+    return Renamed(at=account.clock.now(), by=account.process, table=table, name=name, moving=moving.id)
+
+
+def _end(account: Operated, moving: Moving) -> None:
+    end = Moved(at=account.clock.now(), by=account.process, id=moving.id)
+    account.store.journal.append(lambda state: end if moving.id in state.moving else None)
+    BACK.discard(moving.id)
+
+
+def _forget(account: Operated, moving: Moving) -> None:
+    for name, new_name, _ in moving.moves:
+        account.forget(name)
+        account.forget(new_name)

@@ -120,6 +120,8 @@ class _Lateral:
             one.set("expressions", [item.unalias().copy()])
             # In parentheses, because it is replaced by the name of its value.
             written = exp.paren(exp.Subquery(this=one))
+            # Two outputs of one value are two columns.
+            values.known.clear()
             plan = values.joined(plan, [written.this])
             name = written.find(exp.Column)
             assert name is not None, "the syntax names the value"

@@ -40,8 +40,11 @@ class Files(Protocol):
         However many processes call it at once, one of them gets True, and no reader sees a part of the text.
         """
 
-    def rename(self, folder: str, other: str) -> None:
-        """Gives a folder another path, at once; one that is there is removed before. Raises OSError."""
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
+        """Gives a folder another path, at once. Raises OSError.
+
+        `over`: a folder that has the path is removed before; otherwise it is an error if it is not empty.
+        """
 
     def remove(self, folder: str) -> None:
         """Removes a folder with its contents. Raises OSError."""
@@ -84,10 +87,11 @@ class LocalFiles(Files):
             written.unlink(missing_ok=True)
         return True
 
-    def rename(self, folder: str, other: str) -> None:
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
         target = Path(other)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(target, ignore_errors=True)
+        if over:
+            shutil.rmtree(target, ignore_errors=True)
         Path(folder).rename(target)
 
     def remove(self, folder: str) -> None:
@@ -141,13 +145,18 @@ class HadoopFiles(Files):
         folder.getFileSystem(self.conf).mkdirs(folder)
         return create_once(self.spark, folder.toString(), file, text)
 
-    def rename(self, folder: str, other: str) -> None:
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
         with java_errors(folder):
             path, target = self._path(folder), self._path(other)
             system = path.getFileSystem(self.conf)
             system.mkdirs(target.getParent())
-            system.delete(target, True)
-            system.rename(path, target)
+            if over:
+                system.delete(target, True)
+            elif system.exists(target):
+                # Hadoop would move the folder into the other one.
+                raise FileExistsError(f"{other} is there already")
+            if not system.rename(path, target):
+                raise OSError(f"{folder} could not be renamed to {other}")
 
     def remove(self, folder: str) -> None:
         with java_errors(folder):

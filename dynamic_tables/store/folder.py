@@ -296,7 +296,7 @@ class Folder:
         """
         # Renamed first in any case, so that a crash leaves no half of a table.
         place = f"{self.path}/{DELETED}-{name}" if for_good else self._dropped_place(name)
-        self._move(name, self._own_place(name), place)
+        self._move(name, self._own_place(name), place, over=True)
         if for_good:
             with store_errors(name):
                 self.files.remove(place)
@@ -308,14 +308,25 @@ class Folder:
         if not self.files.exists(dropped):
             known = ", ".join(sorted(self.files.folders(f"{self.path}/{DROPPED}"))) or "none"
             raise DefinitionError(f"no dropped table or view {name}; there are: {known}")
+        self._clear(name)
         self._move(name, dropped, self._own_place(name))
         return self.polled_definition(name)
 
     def rename(self, name: str, other: str) -> Definition:
-        """Gives a table or view another name that is free; returns its definition."""
+        """Gives a table or view another name that is free; returns its definition. Raises StoreError."""
+        self._clear(other)
         self._move(name, self._own_place(name), self._own_place(other))
         self.entries.pop(name, None)
         return self.polled_definition(other)
+
+    def _clear(self, name: str) -> None:
+        """Forgets what had a name that is free now, and removes what a crash left there."""
+        if name in self.entries:
+            self._forget(name)
+        place = self._own_place(name)
+        if self.files.exists(place) and self._is_leftover(name):
+            with store_errors(name):
+                self.files.remove(place)
 
     def identity(self, name: str) -> str:
         """Returns the id of the Delta table in the folder of a table or view; empty if there is none."""
@@ -342,12 +353,12 @@ class Folder:
             self.session.sql(f"ALTER TABLE {place} SET TBLPROPERTIES ({pairs})")
         self.polled(name)
 
-    def _move(self, name: str, place: str, other: str) -> None:
+    def _move(self, name: str, place: str, other: str, *, over: bool = False) -> None:
         with store_errors(name):
             if name in self.registered:
                 self.session.sql(f"DROP TABLE {self.database}.{SPARK.identifier(name)}")
                 self.registered.discard(name)
-            self.files.rename(place, other)
+            self.files.rename(place, other, over=over)
             # Delta caches logs by path.
             self._forget_in_delta(place)
             self._forget_in_delta(other)

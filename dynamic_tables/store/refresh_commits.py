@@ -86,6 +86,8 @@ class RefreshCommits:
         log, other = (self.folder.polled(each.name) for each in (original, table))
         first, second = log.newest, other.newest
         alike = (first.table.partitions, first.features) == (second.table.partitions, second.features)
+        # Else the original waits to be written anew, or has columns of somebody else.
+        alike = alike and stored_fields(log) == stored_columns(table)
         active = self.folder.active(original.name)
         if not (alike and writable(log) and writable(other) and isinstance(self.folder.files, LocalFiles)):
             return False

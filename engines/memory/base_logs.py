@@ -49,7 +49,7 @@ class FilesInMemory(Files):
     def put(self, file: str, text: str) -> bool:
         return self.texts.setdefault(file, text) is text
 
-    def rename(self, folder: str, other: str) -> None:
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
         start, end = f"{folder}/", f"{other}/"
         kept = {path: text for path, text in self.texts.items() if not path.startswith(end)}
         self.texts = {

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import duckdb
 
 from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTable, View
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.schedule.clock import SimulatedClock
@@ -152,7 +152,9 @@ class MemoryStore(ABC, Generic[Rows]):
         return definition
 
     def rename(self, name: str, other: str) -> Definition:
-        """Gives a dynamic table or view another name; returns its definition."""
+        """Gives a dynamic table or view another name that is free; returns its definition."""
+        if other in self.known or name not in self.known:
+            raise StoreError(f"{name} cannot be renamed to {other}")
         _ensure_named_freely(self.known[name])
         definition = replace(self.known.pop(name), name=other)
         self._put(definition, self.tables.pop(name, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,7 +17,7 @@ from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
-from tests.dying import Died, dies_after
+from tests.dying import Died, Make, dies_after
 from tests.shop import TOTALS, World, shop
 from workload.dml import Insert
 
@@ -63,19 +64,23 @@ def test_a_name_stays_if_the_journal_cannot_be_written(world: World, monkeypatch
     assert ("oslo", 2) in world.rows("above")
 
 
-@pytest.mark.parametrize("call", [1, 2, 3, 4])
+@pytest.mark.parametrize("call", [1, 2, 3, 4, 5])
 def test_a_swap_is_whole_or_none(world: World, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     world.account.create_dynamic_table("doubled", "SELECT city, 2 AS total FROM orders")
-    rightly, calls = Journal.add, 0
+    rightly, calls = Journal.append, 0
 
-    def full(self: Journal, event: Event) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == call:
-            raise StoreError("no space left on device")
-        rightly(self, event)
+    def full(self: Journal, make: Make) -> Event | None:
+        def made(state: Operations) -> Event | None:
+            nonlocal calls
+            event = make(state)
+            calls += event is not None
+            if calls == call and event is not None:
+                raise StoreError("no space left on device")
+            return event
 
-    monkeypatch.setattr(Journal, "add", full)
+        return rightly(self, made)
+
+    monkeypatch.setattr(Journal, "append", full)
     before = {name: world.account.dynamic_table(name).text for name in ("totals", "doubled")}
     with pytest.raises(StoreError, match="no space left"):
         world.account.swap("totals", "doubled")
@@ -212,26 +217,77 @@ def test_a_swap_is_whole_or_none_if_its_process_dies(
     stopped = "doubled" if steps else "totals"
     states = {name: row_of(account, name)["scheduling_state"] for name in before}
     assert states == {**dict.fromkeys(before, "RUNNING"), stopped: "SUSPENDED"}
-    assert account.store.journal.poll().moving is None
+    assert account.store.journal.poll().moving == {}
     account.swap("totals", "doubled")
     assert account.dynamic_table("doubled").text == swapped["totals"]
 
 
-def test_a_rename_that_runs_elsewhere_is_left_to_its_process(world: World) -> None:
+def moving(world: World, by: str, at: int = 10, **more: str) -> Moving:
+    """A rename of totals to sums, of which nothing is done."""
     moves = (("totals", "sums", world.account.store.identity("totals")),)  # type: ignore[attr-defined]
-    running = Moving(at=10, by="elsewhere:1:1", moves=moves, noted=(("totals", "sums"),))
-    world.account.store.journal.add(running)
+    return Moving(at=at, by=by, id="m", moves=moves, noted=(("totals", "sums"),), **more)
+
+
+def test_a_rename_that_runs_elsewhere_is_left_to_its_process(world: World) -> None:
+    now = time.time_ns() // 1000
+    world.account.store.journal.add(moving(world, "elsewhere:1:1", now))
     assert world.account.describe("totals").table.text == TOTALS
-    assert world.account.store.journal.poll().moving == running
+    assert set(world.account.store.journal.poll().moving) == {"m"}
 
 
-def test_what_moves_is_read_back_from_a_journal(world: World) -> None:
-    moving = Moving(at=10, by="p", moves=(("a", "b", "1"),), noted=(("a", "b"),))
+def test_a_process_elsewhere_that_is_silent_for_long_counts_as_dead(world: World) -> None:
+    world.account.store.journal.add(moving(world, "elsewhere:1:1"))
+    assert world.account.describe("sums").table.text == TOTALS
+
+
+def test_a_name_that_somebody_has_taken_is_not_taken_away(world: World) -> None:
+    world.account.create_dynamic_table("sums", "SELECT city FROM orders")
+    world.account.store.journal.add(moving(world, dead_process()))
+    assert world.account.describe("totals").table.text == TOTALS
+    assert world.account.describe("sums").table.text == "SELECT city FROM orders"
+    assert world.account.store.journal.poll().moving == {}
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_two_processes_finish_a_swap_once(world: World, monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    account = world.account
+    account.create_dynamic_table("doubled", "SELECT city, 2 AS total FROM orders")
+    account.suspend("totals")
+    with monkeypatch.context() as patch:
+        dies_after(steps, patch, account.store)
+        with pytest.raises(Died):
+            replace(account, process=dead_process()).swap("totals", "doubled")
+    other, rightly, inside = replace(account, process="other:1:1"), Journal.append, 0
+
+    def slow(self: Journal, make: Make) -> Event | None:
+        nonlocal inside
+        inside += 1
+        if inside == 1:
+            # Both have seen that somebody must finish it, and the other one is faster.
+            other.describe("above")
+        return rightly(self, make)
+
+    monkeypatch.setattr(Journal, "append", slow)
+    account.describe("above")
+    assert account.describe("doubled").table.text == TOTALS
+    assert row_of(account, "doubled")["scheduling_state"] == "SUSPENDED"
+    assert row_of(account, "totals")["scheduling_state"] == "RUNNING"
+    renamed = [event for event in account.store.journal.all_events() if isinstance(event, Renamed)]
+    assert len(renamed) == 3
+
+
+def test_what_moves_is_read_back_from_a_journal() -> None:
+    moving = Moving(at=10, by="p", id="m", moves=(("a", "b", "1"),), noted=(("a", "b"),))
     assert from_json(to_json(moving)) == moving
     state = Operations()
-    for event in (moving, Renamed(at=11, by="p", table="a", name="b")):
+    for event in (moving, Renamed(at=11, by="p", table="a", name="b", moving="m")):
         state.apply(event)
     again = Operations.from_json(state.to_json())
-    assert (again.moving, again.renamed) == (moving, 1)
-    again.apply(Moved(at=12))
-    assert "moving" not in again.to_json()
+    assert again.moving == {"m": (moving, 1)}
+    again.apply(Renamed(at=12, by="p", table="b", name="a", moving="m"))
+    assert again.moving == {"m": (moving, 0)}
+    again.apply(replace(moving, id="n", takes="m"))
+    again.apply(Moved(at=12, id="m"))
+    assert list(again.moving) == ["n"]
+    again.apply(Moved(at=12, id="n"))
+    assert again.moving == {}
