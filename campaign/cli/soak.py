@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -84,6 +86,8 @@ def command(
     from campaign.soak.plan import plan_of
     from campaign.soak.run import soak
 
+    if not math.isfinite(hours):
+        raise CampaignError(f"--hours {hours:g}: write a number of hours, such as 8")
     planted = next((each for each in FAULTS if each.name == fault), None)
     start = time.perf_counter()
     count = 1 if replay else runs
@@ -95,10 +99,7 @@ def command(
             click.echo(f"account {len(done)} of {count}: {done[-1].refreshes} refreshes", err=True)
     seconds, file = time.perf_counter() - start, out if replay is None else replay
     smallest = smaller(done[-1], planted, 0 if replay else attempts) if done[-1].wrong else None
-    if smallest and replay is None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(plan_to_json(smallest.plan), encoding="utf-8")
-    lacking = [] if replay else not_shown(done)
+    lacking = not_shown(done, floors=replay is None)
     if as_json:
         click.echo(json.dumps(document(done, seconds, smallest, lacking)))
     else:
@@ -106,6 +107,12 @@ def command(
         if smallest:
             again = f"  dvs soak --replay {file}" + (f" --fault {fault}" if fault else "")
             click.echo("\n".join([*shown(smallest), again]))
+    if smallest and replay is None:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(plan_to_json(smallest.plan), encoding="utf-8")
+        except OSError as error:
+            click.echo(f"error: {out} cannot be written: {error.strerror}", err=True)
     if smallest:
         return ExitCode.FAILED
     return ExitCode.UNKNOWN if lacking else ExitCode.OK
@@ -120,13 +127,13 @@ def smaller(soaked: Soaked, fault: Fault | None, attempts: int) -> ShrunkPlan:
     return shrink(soaked.plan, soaked.wrong[0], fault, attempts=attempts)
 
 
-def not_shown(done: list[Soaked]) -> list[str]:
+def not_shown(done: list[Soaked], *, floors: bool) -> list[str]:
     """What the runs have not met and must have: anything at all, and the floors of long runs."""
     from campaign.soak.floors import applies, unmet
 
     if not any(each.refreshes for each in done):
         return ["refresh"]
-    return unmet(done) if applies(done) and not any(each.wrong for each in done) else []
+    return unmet(done) if floors and applies(done) and not any(each.wrong for each in done) else []
 
 
 def document(

@@ -306,7 +306,7 @@ def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
             return [Switch(each, True) for each in present]
         case 4 | 5:
             return [Alter(name, draw.choice(LAGS))]
-        case 6 | 29:
+        case 6 | 29 if len(present) > 2:
             members = tuple(draw.sample(present, draw.randrange(2, 4)))
             return [Group(members, draw.choice(("read_committed", "repeatable_read")))]
         case 7:
@@ -336,7 +336,7 @@ def _moving(draw: random.Random, names: _Names, name: str, number: int) -> Seque
         case 13 if len(present) > FEWEST:
             names.send(name, draw.randrange(1, 8), Undrop(name))
             return [Drop(name)]
-        case 14 | 15:
+        case 14 | 15 if len(present) > 1:
             return [Swap(*draw.sample(present, 2))]
         case 16 if len(names.bases) > 1 and draw.random() < 0.5:
             base = draw.choice(names.bases)

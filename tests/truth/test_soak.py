@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -175,6 +176,26 @@ def test_the_command(tmp_path: Path) -> None:
     assert runner.invoke(main, ["soak", "--replay", str(file)]).exit_code == 0
 
 
+def table(name: str = "t") -> dict[str, object]:
+    return {"is": "Declared", "name": name, "kind": "FILTER", "sources": ["r"], "lag": 60}
+
+
+def plan_of_json(*tables: dict[str, object], ticks: Sequence[object] = ()) -> str:
+    plan = {"is": "Plan", "seed": 1, "tables": tables, "ticks": ticks}
+    return json.dumps({"format": "dvs-account-plan", "plan": plan})
+
+
+def test_what_cannot_be_run_or_written(tmp_path: Path) -> None:
+    runner, planted = CliRunner(), ["soak", "--fault", "skipped-interval-lost", "--hours", "1"]
+    assert "write a number of hours" in runner.invoke(main, ["soak", "--hours", "nan"]).output
+    assert runner.invoke(main, ["soak", "--hours", "2", "--tables", "1"]).exit_code == 0
+    (tmp_path / "file").write_text("")
+    shown = runner.invoke(main, [*planted, "--out", str(tmp_path / "file" / "soak.json")])
+    assert shown.exit_code == 1
+    assert "smallest account" in shown.output
+    assert "cannot be written" in shown.output
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -182,6 +203,14 @@ def test_the_command(tmp_path: Path) -> None:
         ("[]", 'lacks "format"'),
         ('{"format": "dvs-account-plan", "plan": {"is": "Plan", "seed": 1, "tables": []}}', "lacks 'ticks'"),
         ('{"format": "dvs-account-plan", "plan": 3}', "expected Plan"),
+        (plan_of_json(), "needs tables and ticks"),
+        (plan_of_json(table(), ticks=[[]]).replace("FILTER", "JOIN"), "two if its kind is JOIN"),
+        (plan_of_json(table("r"), ticks=[[]]), "'r' is no name that is free"),
+        (
+            plan_of_json(table(), ticks=[[{"is": "Write", "deleted": [["r", "zz", 1]]}]]),
+            "other tables or columns",
+        ),
+        (plan_of_json(table(), ticks=[[{"is": "Swap", "name": "t", "other": "t"}]]), "no other name for t"),
     ],
 )
 def test_a_file_that_holds_no_plan_is_refused(text: str, message: str, tmp_path: Path) -> None:
