@@ -23,9 +23,6 @@ from dynamic_tables.store.files import Files
 MAGIC = 1681511377
 """The number before a bitmap in the portable format."""
 
-INLINE_BYTES = 4_096
-"""Size of a vector up to which it is stored in the log, where every reader of the table reads it."""
-
 # Python's base 85 and Z85, which Delta uses, differ only in their digits.
 Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
@@ -69,21 +66,25 @@ def _stored(content: bytes, vector: Mapping[str, Any], size: int) -> bytes:
 
 
 def new_vector(folder: str, positions: BitMap64) -> Mapping[str, object]:
-    """Returns a deletion vector: in the log itself, or above INLINE_BYTES in a new file of a local folder."""
+    """Returns a deletion vector in a new file of a local folder.
+
+    Delta's format also has small vectors in the log itself, but its VACUUM fails on them.
+    """
     positions.run_optimize()
     data = struct.pack("<i", MAGIC) + positions.serialize()
-    size = {"sizeInBytes": len(data), "cardinality": len(positions)}
-    if len(data) <= INLINE_BYTES:
-        # Z85 encodes four bytes at a time.
-        padded = data + b"\0" * (-len(data) % 4)
-        return {"storageType": "i", "pathOrInlineDv": z85(padded), **size}
     name = uuid.uuid4()
     content = b"\x01" + struct.pack(">i", len(data)) + data + struct.pack(">I", zlib.crc32(data))
     with Path(f"{folder}/deletion_vector_{name}.bin").open("wb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-    return {"storageType": "u", "pathOrInlineDv": z85(name.bytes), "offset": 1, **size}
+    return {
+        "storageType": "u",
+        "pathOrInlineDv": z85(name.bytes),
+        "offset": 1,
+        "sizeInBytes": len(data),
+        "cardinality": len(positions),
+    }
 
 
 def z85(data: bytes) -> str:
