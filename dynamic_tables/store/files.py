@@ -43,7 +43,7 @@ class Files(Protocol):
     def rename(self, folder: str, other: str, *, over: bool = False) -> None:
         """Gives a folder another path, at once. Raises OSError.
 
-        `over`: a folder that has the path is removed before; otherwise it is an error if it is not empty.
+        `over`: a folder that has the path is removed before; otherwise it is an error.
         """
 
     def remove(self, folder: str) -> None:
@@ -92,6 +92,9 @@ class LocalFiles(Files):
         target.parent.mkdir(parents=True, exist_ok=True)
         if over:
             shutil.rmtree(target, ignore_errors=True)
+        elif target.exists():
+            # One with files that comes just now is not replaced either: the system refuses that.
+            raise FileExistsError(f"{other} is there already")
         Path(folder).rename(target)
 
     def remove(self, folder: str) -> None:

@@ -524,9 +524,13 @@ def test_both_ways_to_files_agree(tmp_path: Path, spark: SparkSession) -> None:
     for files, other in ((hadoop, "c/d"), (local, "c/e")):
         (tmp_path / other).mkdir(parents=True)
         (tmp_path / "a" / "b" / "mine").touch()
-        files.rename(f"{tmp_path}/a/b", f"{tmp_path}/{other}")
+        with pytest.raises(FileExistsError, match="is there already"):
+            files.rename(f"{tmp_path}/a/b", f"{tmp_path}/{other}")
+        files.rename(f"{tmp_path}/a/b", f"{tmp_path}/{other}", over=True)
         assert (tmp_path / other / "mine").exists()
         assert not (tmp_path / "a" / "b").exists()
+        files.rename(f"{tmp_path}/{other}", f"{tmp_path}/{other}2")
+        files.rename(f"{tmp_path}/{other}2", f"{tmp_path}/{other}")
         (tmp_path / "a" / "b").mkdir()
     hadoop.remove(f"{tmp_path}/c/d")
     local.remove(f"{tmp_path}/c/e")
