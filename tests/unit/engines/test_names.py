@@ -291,3 +291,24 @@ def test_what_moves_is_read_back_from_a_journal() -> None:
     assert list(again.moving) == ["n"]
     again.apply(Moved(at=12, id="n"))
     assert again.moving == {}
+
+
+def test_a_clone_of_a_table_whose_view_has_changed_is_written_anew(world: World) -> None:
+    account = world.account
+    account.create_view("big", "SELECT city, amount FROM orders WHERE amount > 1000000")
+    account.create_dynamic_table("bigs", "SELECT city FROM big")
+    account.create_view("big", "SELECT city, amount FROM orders", or_replace=True)
+    account.clone("bigs", "bigs_test")
+    assert world.at(20).account.refresh("bigs_test")[-1].action is Action.REINITIALIZE
+    assert account.refresh("bigs")[-1].action is Action.REINITIALIZE
+    assert world.rows("bigs_test") == world.rows("bigs")
+    assert len(world.rows("bigs")) > 0
+
+
+def test_tables_that_stand_at_other_times_are_not_cloned_together(world: World) -> None:
+    world.at(20).account.refresh("totals")
+    with pytest.raises(DefinitionError, match="refresh above before they are cloned together"):
+        world.account.clone_graph({"above": "above_test", "totals": "totals_test"})
+    assert "totals_test" not in world.account.store.definitions()
+    world.at(30).account.refresh("above")
+    assert len(world.account.clone_graph({"above": "above_test", "totals": "totals_test"})) == 2
