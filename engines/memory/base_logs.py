@@ -50,6 +50,8 @@ class FilesInMemory(Files):
         return self.texts.setdefault(file, text) is text
 
     def rename(self, folder: str, other: str, *, over: bool = False) -> None:
+        if not over and self.exists(other):
+            raise FileExistsError(f"{other} is there already")
         start, end = f"{folder}/", f"{other}/"
         kept = {path: text for path, text in self.texts.items() if not path.startswith(end)}
         self.texts = {
