@@ -12,9 +12,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dvs_model.history import Version
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Kind(Enum):
@@ -108,17 +112,28 @@ class Graph:
 
 def strong_labels(tails: Iterable[int], heads: Iterable[int], vertices: int) -> list[int]:
     """Returns for each vertex the number, from 0, of its strongly connected component."""
+    import numpy as np
+
+    numbers: list[int] = component_labels(
+        np.fromiter(tails, np.int32), np.fromiter(heads, np.int32), vertices
+    ).tolist()
+    return numbers
+
+
+def component_labels(
+    tails: NDArray[np.integer], heads: NDArray[np.integer], vertices: int
+) -> NDArray[np.int64]:
+    """Returns for each vertex the number, from 0, of its strongly connected component, of arcs in arrays."""
     # Imported here: to load scipy takes as long as to judge many histories, and the process that starts a
     # campaign judges none.
     import numpy as np
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
-    arcs = np.fromiter(tails, np.int32), np.fromiter(heads, np.int32)
+    arcs = tails.astype(np.int32, copy=False), heads.astype(np.int32, copy=False)
     matrix = csr_matrix((np.ones(len(arcs[0]), np.int8), arcs), shape=(vertices, vertices))
     _, labels = connected_components(matrix, directed=True, connection="strong")
-    numbers: list[int] = labels.tolist()
-    return numbers
+    return np.asarray(labels, np.int64)
 
 
 def topological(vertices: Iterable[int], below: Sequence[Collection[int]]) -> list[int]:

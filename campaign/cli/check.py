@@ -20,6 +20,7 @@ from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked
+from dvs_model.clients.variants import VARIANTS
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
 from dvs_model.formats.elle import WORKLOADS
@@ -28,7 +29,6 @@ from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import RealTime
-from dvs_model.observed.variants import VARIANTS
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
 from reports.history.page import DRAWN, history_page

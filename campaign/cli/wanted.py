@@ -11,6 +11,7 @@ from campaign.cli.history_files import opened
 from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread, with_unselected, with_windows
+from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.executing import executing
 from dvs_model.explain import Status, requested_with
@@ -19,7 +20,6 @@ from dvs_model.formats.timekiller import with_initial
 from dvs_model.levels import BY_NAME
 from dvs_model.mixing import MIXED, mixing
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.judge import judge
 from dvs_model.observed.seen import Observed, RealTime
 from dvs_model.observed.smallest import smallest
 from dvs_model.reading import DEFAULT, Reading

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
+from dvs_model.formats.plume_columns import quick
 from dvs_model.formats.reader import Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
@@ -18,13 +19,23 @@ FOLLOWS = re.compile(r"\s*(\d+)\s*->\s*(\d+)\s*")
 def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a file; a companion `NAME_ww` adds the write dependencies that it lists."""
     try:
-        observed = _history(decoded(file.read()), name)
+        observed = observed_in(file.read(), name)
         companion = Path(f"{name}_ww")
         if companion.is_file():
             observed.follows = _follows(companion)
         yield Viewed(observed, 1)
     except HistoryError as error:
         yield Refused(name, error)
+
+
+LARGE = 1 << 20
+"""Bytes of a file from which on it is read at once."""
+
+
+def observed_in(data: bytes, name: str, large: int = LARGE) -> Observed:
+    """Returns the history of a file. Raises HistoryError."""
+    observed = quick(data, name) if len(data) >= large else None
+    return _history(decoded(data), name) if observed is None else observed
 
 
 def _history(text: str, name: str) -> Observed:

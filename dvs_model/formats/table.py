@@ -6,7 +6,6 @@ What belongs to no operation is in the metadata of the file: what a format recor
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import groupby
@@ -17,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import Text
+from dvs_model.formats.operations import cell, value_of
+from dvs_model.formats.parquet_columns import observed_in, suits
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.notation import parse
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
@@ -52,10 +52,6 @@ SCHEMA = pa.schema(COLUMNS)
 BATCH = 50_000
 ABOUT = "dvs"
 """The key of the metadata with what belongs to whole histories."""
-
-NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-NO_NAME = re.compile(r"[\"']|(?:true|false|-?[0-9]+)$")
-"""Names and symbols that would be read as something else; they get a quote before them."""
 
 
 def write_parquet(path: Path, items: Iterable[Parsed | Viewed]) -> None:
@@ -119,8 +115,8 @@ def _observed(observed: Observed) -> Iterator[Mapping[str, object]]:
                 "number": number,
                 "kind": op.kind.value,
                 "key": op.key,
-                "value": None if shown else _cell(op.value),
-                "list": list(map(_cell, op.value)) if isinstance(op.value, tuple) else None,
+                "value": None if shown else cell(op.value),
+                "list": list(map(cell, op.value)) if isinstance(op.value, tuple) else None,
                 "writer": op.writer,
             }
 
@@ -143,10 +139,12 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
     try:
         table = pq.ParquetFile(file)
         found = (table.metadata.metadata or {}).get(ABOUT.encode())
-        if found is None or set(SCHEMA.names) - set(table.schema_arrow.names):
-            fact = "no table of operations that `dvs convert --to parquet` has written"
-            raise HistoryError(f"{fact}; its columns are {', '.join(table.schema_arrow.names)}")
-        about = json.loads(found)
+        about = None if found is None else json.loads(found)
+        if suits(table, about):
+            label = None if about is None else next(iter(about.values()))
+            yield Viewed(observed_in(table, name if label is None else label["name"], label), 1)
+            return
+        assert about is not None
         rows = (row for batch in table.iter_batches(BATCH, columns=SCHEMA.names) for row in batch.to_pylist())
         for label, of_history in groupby(rows, key=lambda row: row["history"]):
             yield _item(about[label], of_history)
@@ -196,38 +194,8 @@ def _transaction(rows: list[Mapping[str, Any]]) -> Transaction:
 
 
 def _op(row: Mapping[str, Any]) -> Op:
-    value = _value(row["value"]) if row["list"] is None else tuple(map(_value, row["list"]))
+    value = value_of(row["value"]) if row["list"] is None else tuple(map(value_of, row["list"]))
     return Op(Kind(row["kind"]), row["key"], value, _pair(row["writer"]))
-
-
-def _cell(value: object) -> str | None:
-    """Returns the text of a value; of different values, such as 3 and "3" in EDN, the texts differ."""
-    match value:
-        case None:
-            return None
-        case bool():
-            return str(value).lower()
-        case Text(text):
-            return json.dumps(text)
-        case str() if NO_NAME.match(value):
-            return f"'{value}"
-        case _:
-            return str(value)
-
-
-def _value(text: str | None) -> object:
-    """Returns the value that `_cell` has written."""
-    match text:
-        case None:
-            return None
-        case "true" | "false":
-            return text == "true"
-        case _ if text.startswith('"'):
-            return Text(json.loads(text))
-        case _ if text.startswith("'"):
-            return text[1:]
-        case _:
-            return int(text) if NUMBER.fullmatch(text) else text
 
 
 def _window(begin: float | None, end: float | None) -> Window | None:

@@ -19,6 +19,7 @@ import networkx as nx
 from dvs_model.graph import strong_labels, topological
 from dvs_model.observed.graph import Orders, Pair
 from dvs_model.observed.recover import INITIAL, Observation, Recovered
+from dvs_model.observed.seen import Observed
 
 MOST_CLOCKS = 60_000_000
 """Transactions times sessions up to which causal consistency is decided."""
@@ -49,6 +50,9 @@ class Answer:
 
     holds: bool | None
     because: str = ""
+
+
+TOO_MANY = Answer(None, "there are too many transactions and sessions for it")
 
 
 @dataclass(slots=True)
@@ -228,7 +232,7 @@ def settled(made: Problem, edges: Mapping[Pair, Reason] | None, order: Mapping[P
     `edges`: None: there are too many.
     """
     if edges is None:
-        return Answer(None, "there are too many transactions and sessions for it")
+        return TOO_MANY
     wrong = next((pair for pair in edges if pair[1] == INITIAL), None)
     if wrong is not None:
         seen = f"one that had seen T{made.found.number(wrong[0])}'s write of it"
@@ -240,11 +244,11 @@ def settled(made: Problem, edges: Mapping[Pair, Reason] | None, order: Mapping[P
     inside = [(a, b) for a, b in everything if labels[a] == labels[b]]
     if not inside:
         return Answer(True)
-    return Answer(False, _cycle(made, inside, {**base, **edges}))
+    return Answer(False, in_words(made.found.observed, inside, {**base, **edges}))
 
 
-def _cycle(made: Problem, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]) -> str:
-    """Returns a short cycle in words."""
+def in_words(observed: Observed, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]) -> str:
+    """Returns a short cycle of some edges in words."""
     graph = nx.DiGraph(inside)
     best: list[int] = []
     for tail, head in inside[: max(5, WORK // len(inside))]:
@@ -256,7 +260,7 @@ def _cycle(made: Problem, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]
     words = []
     for tail, head in zip(best, [*best[1:], best[0]], strict=True):
         rule, key = reasons[tail, head]
-        a, b = f"T{made.found.number(tail)}", f"T{made.found.number(head)}"
+        a, b = (f"T{observed.transactions[index].number}" for index in (tail, head))
         if rule == "reads from":
             words.append(f"{b} reads from {a}")
         elif rule == "version order":

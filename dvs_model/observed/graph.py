@@ -1,21 +1,15 @@
-"""The dependencies of an observed history as arrays, and the transactions on their cycles.
+"""Version orders as far as a file gives them, and the dependencies that are certain then: the definitions.
 
-A transaction outside every cycle takes part in no phenomenon that is a cycle. So arrays decide for the whole
-history, and only what lies on cycles is handed to the readable definitions.
+`columns.versions` finds the same by arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dvs_model.graph import strong_labels
 from dvs_model.observed.recover import INITIAL, Recovered
-from dvs_model.observed.seen import Transaction, Window
 
 Pair = tuple[int, int]
 
@@ -67,7 +61,8 @@ def orders(found: Recovered) -> Orders:
                 made.known[key] += made.tails.pop(key)
         else:
             made.unknown[key] = "the order of its versions is not recorded"
-    _stated(found, made)
+    if found.observed.follows:
+        _stated(found, made)
     return made
 
 
@@ -150,53 +145,3 @@ def sessions(found: Recovered) -> list[Pair]:
                 pairs.append((last[transaction.session], index))
             last[transaction.session] = index
     return pairs
-
-
-def on_cycles(
-    count: int, pairs: Sequence[Pair], windows: Sequence[Window | None] | None = None
-) -> NDArray[np.bool_]:
-    """Returns which of `count` transactions lie on a cycle of some edges.
-
-    `windows`: adds "ended before the other one began" between transactions that have a window.
-    """
-    tails, heads = [a for a, _ in pairs], [b for _, b in pairs]
-    vertices = count
-    if windows is not None:
-        moments = sorted(
-            (at, kind, index)
-            for index, window in enumerate(windows)
-            if window is not None
-            # Of two at the same time, nobody came first.
-            for at, kind in ((window.begin, 0), (window.end, 1))
-            if at != float("inf")
-        )
-        # A chain of moments: an end leads to the next moment, a moment to the transactions that begin at it.
-        current = vertices
-        vertices += 1
-        dirty = False
-        for _, kind, index in moments:
-            if kind == 1:
-                if not dirty:
-                    tails.append(current)
-                    heads.append(vertices)
-                    current = vertices
-                    vertices += 1
-                    dirty = True
-                tails.append(index)
-                heads.append(current)
-            else:
-                tails.append(current)
-                heads.append(index)
-                dirty = False
-    labels = np.array(strong_labels(tails, heads, vertices), np.int64)
-    sizes = np.bincount(labels[:count], minlength=labels.max(initial=-1) + 1)
-    return np.asarray(sizes[labels[:count]] > 1, np.bool_)
-
-
-def windows(found: Recovered, *, timed: bool) -> list[Window | None]:
-    """Returns the windows of the transactions that count as committed; `timed`: by the times of the file."""
-
-    def window(index: int, each: Transaction) -> Window | None:
-        return (each.timed if timed else each.window) if index in found.taken else None
-
-    return [window(index, each) for index, each in enumerate(found.observed.transactions)]

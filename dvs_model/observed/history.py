@@ -10,7 +10,8 @@ from dvs_model.history import Commit, Event, History, Read, Start, Version, Writ
 from dvs_model.inventory import T0
 from dvs_model.observed.graph import Orders
 from dvs_model.observed.recover import INITIAL, Observation, Recovered
-from dvs_model.observed.seen import Window, value_text
+from dvs_model.observed.seen import value_text
+from dvs_model.observed.time import Windows, window_of
 
 
 @dataclass(slots=True)
@@ -49,7 +50,7 @@ class Part:
         """Returns a version of an object."""
         return Version(obj, T0 if index == INITIAL else self.found.number(index), 1)
 
-    def history(self, name: str, windows: list[Window | None] | None) -> History:
+    def history(self, name: str, windows: Windows | None) -> History:
         """Returns the history; with `windows` each transaction starts and commits in their order."""
         reads: dict[str, list[Observation]] = {}
         for read in self.found.reads:
@@ -111,7 +112,7 @@ class Part:
                 version = self.version(read.writer, obj)
                 self.reads.setdefault(read.reader, []).append((read.place, version, read.value))
 
-    def events(self, txns: list[int], windows: list[Window | None] | None) -> Iterable[Event]:
+    def events(self, txns: list[int], windows: Windows | None) -> Iterable[Event]:
         """Yields the events of each transaction at its end, and its start where windows are given."""
         parts: list[tuple[float, int, list[Event]]] = []
         for index in txns:
@@ -126,7 +127,7 @@ class Part:
                 for obj, value in self.writes.get(index, {}).items()
             ]
             body: list[Event] = [event for _, event in sorted(ops, key=lambda op: op[0])]
-            window = windows[index] if windows is not None else None
+            window = window_of(windows, index) if windows is not None else None
             begin, end = (float(index), float(index)) if window is None else window
             if windows is not None:
                 parts.append((begin, 0, [Start(number)]))

@@ -79,7 +79,7 @@ def recover(observed: Observed) -> Recovered:
     _take(found, observed, writers)
     for index in sorted(found.taken):
         if observed.transactions[index].status is Status.COMMITTED:
-            for op in _Transaction(found, index, writers, final).read():
+            for op in Explained(found, index, writers, final).read():
                 found.reads.append(op)
     for key, of_key in final.items():
         found.installed[key] = {index: value for index, value in of_key.items() if index in found.taken}
@@ -132,20 +132,30 @@ def _longest(found: Recovered, observed: Observed) -> None:
     found.lists = {key: value for key, (value, _) in longest.items()}
     for key, (value, index) in longest.items():
         if len(set(value)) < len(value):
-            twice = next(item for place, item in enumerate(value) if item in value[:place])
-            text = f"a read of key {key} shows {value_text(twice)} twice: {value_text(value)}"
-            found.findings.append(Finding("duplicate elements", (found.number(index),), text))
-            found.broken[key] = "a read shows an element twice"
+            twice(found, key, value, index)
     for index, op in _committed(observed):
         if op.kind is Kind.READ_LIST and op.key not in found.broken:
             whole, other = longest[op.key]
             assert isinstance(op.value, tuple)
             if op.value != whole[: len(op.value)]:
-                both = f"{value_text(op.value)} and as {value_text(whole)}"
-                text = f"key {op.key} was read as {both}; neither is the beginning of the other"
-                txns = found.number(index), found.number(other)
-                found.findings.append(Finding("incompatible orders", txns, text))
-                found.broken[op.key] = "two reads show incompatible orders"
+                incompatible(found, op, whole, index, other)
+
+
+def twice(found: Recovered, key: str, value: tuple[object, ...], index: int) -> None:
+    """Notes that a transaction read a list with an element that it holds twice."""
+    item = next(item for place, item in enumerate(value) if item in value[:place])
+    text = f"a read of key {key} shows {value_text(item)} twice: {value_text(value)}"
+    found.findings.append(Finding("duplicate elements", (found.number(index),), text))
+    found.broken[key] = "a read shows an element twice"
+
+
+def incompatible(found: Recovered, op: Op, whole: tuple[object, ...], index: int, other: int) -> None:
+    """Notes that two transactions read lists of a key of which neither is the beginning of the other."""
+    both = f"{value_text(op.value)} and as {value_text(whole)}"
+    text = f"key {op.key} was read as {both}; neither is the beginning of the other"
+    txns = found.number(index), found.number(other)
+    found.findings.append(Finding("incompatible orders", txns, text))
+    found.broken[op.key] = "two reads show incompatible orders"
 
 
 def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
@@ -168,8 +178,8 @@ def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
                 found.taken |= {w[0] for w in known if w and statuses[w[0]] is Status.UNKNOWN}
 
 
-class _Transaction:
-    """Matches the reads of one committed transaction. `own`: by key what it has written so far."""
+class Explained:
+    """The reads of one committed transaction, matched to writes. `own`: by key what it has written so far."""
 
     def __init__(
         self, found: Recovered, index: int, writers: Writers, final: Mapping[str, Mapping[int, object]]
@@ -180,6 +190,7 @@ class _Transaction:
         self.first: dict[str, object] = {}
 
     def read(self) -> Iterator[Observation]:
+        """Yields the reads of versions of others, and notes what cannot be explained."""
         for place, op in enumerate(self.transaction.ops):
             if op.kind is Kind.WRITE:
                 self.own[op.key] = [op.value]

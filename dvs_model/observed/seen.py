@@ -105,7 +105,7 @@ class Observed:
     """
 
     name: str
-    transactions: list[Transaction]
+    transactions: Sequence[Transaction]
     records: Records
     notes: list[str] = field(default_factory=list)
     follows: list[tuple[int, int]] = field(default_factory=list)

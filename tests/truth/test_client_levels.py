@@ -11,21 +11,23 @@ from dataclasses import replace
 from itertools import permutations, product
 from random import Random
 
+import numpy as np
 import pytest
 
 from dvs_model.check import Holds, Violated, check
+from dvs_model.clients.answers import CHAIN, Order
+from dvs_model.clients.basis import basis
+from dvs_model.clients.judge import ORDERED, judge
+from dvs_model.clients.variants import VARIANTS, time_pairs
 from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.answers import CHAIN, Order
 from dvs_model.observed.client import Client, decide, problem
-from dvs_model.observed.graph import orders, windows
+from dvs_model.observed.graph import orders
 from dvs_model.observed.guarantees import Guarantee
 from dvs_model.observed.history import Part
-from dvs_model.observed.judge import ORDERED, judge
 from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
-from dvs_model.observed.variants import VARIANTS, time_pairs
 from dvs_model.verdict import Absent, Present, Unknown
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
@@ -217,7 +219,7 @@ def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: Order) ->
         known = orders(found)
         if known.unknown or known.tails or found.findings:
             continue
-        time = time_pairs(windows(found, timed=False)) if order is Order.REAL_TIME else []
+        time = time_pairs(basis(observed).windows(timed=False)) if order is Order.REAL_TIME else []
         made = problem(found, known, sessions=order is not Order.NONE, time=time)
         names = {level: f"strict {level.value}" for level in Client}
         if order is Order.NONE:
@@ -250,7 +252,7 @@ def test_pairs_in_time_imply_all_others() -> None:
     for _ in range(300):
         begins = [random.randint(0, 12) for _ in range(random.randint(1, 7))]
         windows = [Window(begin, begin + random.randint(0, 6)) for begin in begins]
-        pairs = set(time_pairs(windows))
+        pairs = set(time_pairs(np.array(windows)))
         reached = set(pairs)
         while more := joined(reached, pairs) - reached:
             reached |= more
@@ -385,7 +387,7 @@ def test_what_lies_on_cycles_decides_as_the_whole_history_does() -> None:
             assert same, f"{phenomenon.value}: {observed}"
             if phenomenon in present:
                 present[phenomenon] += isinstance(verdict, Present)
-        windows = [transaction.window for transaction in observed.transactions]
+        windows = basis(observed).windows(timed=False)
         timed = check(Part(found, known, set(found.taken)).history("", windows))
         for phenomenon in (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME, Phenomenon.G2_REALTIME):
             verdict = judged.phenomena[phenomenon]
@@ -409,11 +411,13 @@ def test_timestamps_decide_snapshots_as_they_do_for_the_whole_history() -> None:
         known = orders(found)
         if known.unknown:
             continue
-        windows: list[Window | None] = [
-            Window(t.start[0] + t.start[1] / 100 + 0.001, t.commit[0] + t.commit[1] / 100)
-            for t in observed.transactions
-            if t.start is not None and t.commit is not None
-        ]
+        windows = np.array(
+            [
+                (t.start[0] + t.start[1] / 100 + 0.001, t.commit[0] + t.commit[1] / 100)
+                for t in observed.transactions
+                if t.start is not None and t.commit is not None
+            ]
+        )
         whole = check(Part(found, known, set(found.taken)).history("", windows))
         judged = judge(observed)
         for phenomenon in met:

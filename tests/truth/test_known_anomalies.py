@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from dvs_model.check import Checked
+from dvs_model.clients.judge import judge
 from dvs_model.observed.client import Client
-from dvs_model.observed.judge import judge
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 PAGE = Path(__file__).parents[2] / "docs/clients.md"

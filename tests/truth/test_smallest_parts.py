@@ -8,11 +8,11 @@ from random import Random
 
 import pytest
 
+from dvs_model.clients.judge import judge
 from dvs_model.formats import dbcop, elle, plume
 from dvs_model.formats.reader import Viewed
 from dvs_model.formats.written import WRITERS, edn
 from dvs_model.observed.client import Client
-from dvs_model.observed.judge import judge
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 from dvs_model.observed.smallest import smallest
 from tests.truth.test_client_levels import lists, registers, timed

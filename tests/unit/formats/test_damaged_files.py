@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from dvs_model.check import check
+from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import cobra
 from dvs_model.formats.reader import Item, Parsed, Refused
 from dvs_model.formats.registry import FORMATS
-from dvs_model.observed.judge import judge
 from tests.unit.formats.test_other_formats import SESSIONS, WRITER, bincode, event, record, timed, transaction
 
 EDN = b"""{:type :invoke, :f :txn, :value [[:append 1 1] [:r 2 nil]], :process 0, :index 0, :time 10}

@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 from dvs_model.check import Checked, Holds, Undecided, Violated
+from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import awdit, cobra, dbcop, plume, timekiller
 from dvs_model.formats.reader import Item, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, recognised
 from dvs_model.formats.written import WRITERS
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.judge import judge
 from dvs_model.observed.seen import Observed, Status
 from dvs_model.verdict import Present, Unknown
 

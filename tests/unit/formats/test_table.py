@@ -79,7 +79,7 @@ def test_other_tables_are_no_histories(tmp_path: Path) -> None:
     for data, fact in (
         (
             path.read_bytes(),
-            "--to parquet` has written; its columns are a",
+            "no table of operations: it has no column transaction; its columns are a",
         ),
         (path.read_bytes()[:-9], "no Parquet that can be read"),
         (b"", "no Parquet that can be read"),

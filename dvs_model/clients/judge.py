@@ -14,16 +14,18 @@ import numpy as np
 from dvs_model.analysis import STEPS, Analysis
 from dvs_model.anomalies import anomalies, sentence
 from dvs_model.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
+from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCHED_OF, Answers
+from dvs_model.clients.basis import Basis, basis
+from dvs_model.clients.variants import Variants
+from dvs_model.columns.cycles import on_cycles
+from dvs_model.columns.table import Bools
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.answers import EVERY_LEVEL, FROM_PL_2, Answers
 from dvs_model.observed.client import Answer
-from dvs_model.observed.graph import Edges, Orders, edges, on_cycles, orders, windows
 from dvs_model.observed.history import Part
-from dvs_model.observed.recover import Recovered, recover
-from dvs_model.observed.seen import Observed, Status, Window
-from dvs_model.observed.variants import Variants
+from dvs_model.observed.seen import Observed, Window
+from dvs_model.observed.time import Windows, window_of
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Reading
 from dvs_model.sentences import Sentences
@@ -49,19 +51,21 @@ def judge(
 
     Raises HistoryError: two writes of one value to one key, so that no read tells what it has read.
     """
-    found = recover(observed)
-    known = orders(found)
-    judgement = _Judgement(found, known, edges(found, known), reading, steps, tuple(wanted))
-    return judgement.checked()
+    return judged(basis(observed), reading, steps=steps, wanted=wanted)
+
+
+def judged(
+    given: Basis, reading: Reading = DEFAULT, *, steps: int = STEPS, wanted: Sequence[str] = ()
+) -> Checked:
+    """Returns the verdicts on a history of which it is known who wrote what was read."""
+    return _Judgement(given, reading, steps, tuple(wanted)).checked()
 
 
 @dataclass(slots=True)
 class _Judgement:
     """A history that is judged. `phenomena`: the verdicts so far."""
 
-    found: Recovered
-    orders: Orders
-    edges: Edges
+    basis: Basis
     reading: Reading
     steps: int
     wanted: tuple[str, ...]
@@ -69,25 +73,26 @@ class _Judgement:
     answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
-        self.answers = Answers(self.found, self.orders, self.edges)
+        asked = any(level.value in name for level in BY_SEARCH for name in self.wanted)
+        self.answers = Answers(self.basis, asked or len(self.basis.taken) <= SEARCHED_OF)
 
     def checked(self) -> Checked:
-        observed, records = self.found.observed, self.found.observed.records
-        pairs = [*self.edges.ww, *self.edges.wr, *self.edges.rw, *self.edges.session]
-        file_windows = windows(self.found, timed=False) if records.real_time else None
+        observed, records, edges = self.basis.observed, self.basis.observed.records, self.basis.edges
+        pairs = (edges.ww, edges.wr, edges.rw, edges.session)
+        file_windows = self.basis.windows(timed=False) if records.real_time else None
         count = len(observed.transactions)
         on = on_cycles(count, pairs, file_windows)
         serial = file_windows is not None and not on.any()
         acyclic = not on.any() or not on_cycles(count, pairs).any()
         if records.stamps:
             on |= on_cycles(count, pairs, self.stamps())
-        part = Part(self.found, self.orders, {int(index) for index in np.flatnonzero(on)})
+        part = self.part(on)
         history = part.history(observed.name, None)
         plain = check(history, self.reading, steps=self.steps)
         self.dirty()
         self.ordered(plain)
-        self.real_time(part.members, file_windows)
-        self.starts(part.members)
+        self.real_time(on, file_windows)
+        self.starts(on)
         self.phenomena.update(
             {
                 p: Unknown("the format has no predicate operations, so only items are judged")
@@ -101,7 +106,7 @@ class _Judgement:
         asked = {level.value: answer for level, answer in client.items()}
         asked |= {name: variants.answer(name) for name in self.wanted}
         levels = {level: self.level(level, ordered) for level in Level}
-        named = [(each.name, each.txns, each.text) for each in (*self.found.findings, *self.answers.lost)]
+        named = [(each.name, each.txns, each.text) for each in (*self.basis.findings, *self.answers.lost)]
         if len(part.members) <= NAMED_OF:
             named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
         seen = Seen(
@@ -110,21 +115,25 @@ class _Judgement:
             notes=tuple(self.notes()),
             size=self.size(),
             names=part.names.keys,
-            places={self.found.number(index): observed.transactions[index].place for index in part.members},
+            places={each.number: each.place for each in map(observed.transactions.__getitem__, part.members)},
             wanted=self.wanted,
-            rules={obj: self.orders.rules[key] for obj, key in part.names.keys.items()},
+            rules={obj: part.orders.rules[key] for obj, key in part.names.keys.items()},
         )
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
+
+    def part(self, on: Bools) -> Part:
+        """Returns the part of the history that is about some transactions."""
+        return Part(*self.basis.part(on), set(np.flatnonzero(on).tolist()))
 
     # Phenomena
 
     def dirty(self) -> None:
         """Judges G1a and G1b, which need no version order."""
         for phenomenon, name in ((P.G1A, "aborted read"), (P.G1B, "intermediate read")):
-            told = [Told(f.text, f"T{f.txns[0]}") for f in self.found.findings if f.name == name]
+            told = [Told(f.text, f"T{f.txns[0]}") for f in self.basis.findings if f.name == name]
             if told:
                 self.phenomena[phenomenon] = Present(tuple(told))
-            elif self.found.missing:
+            elif self.basis.missing:
                 reason = self.answers.missing()
                 self.phenomena[phenomenon] = Unknown(reason)
             else:
@@ -134,7 +143,7 @@ class _Judgement:
         """Judges what depends on version orders and sessions."""
         for phenomenon in (*ORDERED, *SESSIONS):
             verdict = plain.phenomena[phenomenon]
-            sessions = self.found.observed.records.sessions
+            sessions = self.basis.observed.records.sessions
             if phenomenon in SESSIONS and not isinstance(verdict, Present) and not sessions:
                 verdict = Unknown("the file does not say which transactions are of one session")
             elif phenomenon in SESSIONS and isinstance(verdict, Unknown) and not plain.history.sessions:
@@ -143,13 +152,13 @@ class _Judgement:
 
     def opened(self, verdict: PhenomenonVerdict) -> PhenomenonVerdict:
         """Returns Unknown instead of Absent where a version order is not known."""
-        if not self.orders.unknown or verdict != ABSENT:
+        unordered = self.basis.unordered
+        if unordered is None or verdict != ABSENT:
             return verdict
-        key, reason = next(iter(self.orders.unknown.items()))
-        more = len(self.orders.unknown) - 1
-        return Unknown(f"key {key}{f' and {more} more' if more else ''}: {reason}")
+        more = unordered.count - 1
+        return Unknown(f"key {unordered.key}{f' and {more} more' if more else ''}: {unordered.reason}")
 
-    def real_time(self, members: set[int], by_file: list[Window | None] | None) -> None:
+    def real_time(self, on: Bools, by_file: Windows | None) -> None:
         """Judges the phenomena of real time, by the order of the file and by its times where these differ."""
         if by_file is None:
             for phenomenon, base in zip(REALTIME, (P.G1C, P.G_SINGLE, P.G2), strict=True):
@@ -157,23 +166,23 @@ class _Judgement:
                 here = Unknown("the file does not say when transactions began and ended")
                 self.phenomena[phenomenon] = implied if isinstance(implied, Present) else here
             return
-        verdicts = self.in_time(members, by_file)
-        timed = windows(self.found, timed=True)
-        if any(window is not None for window in timed):
-            both = self.in_time(members, timed)
+        verdicts = self.in_time(on, by_file)
+        timed = self.basis.windows(timed=True)
+        if not np.isnan(timed[:, 0]).all():
+            both = self.in_time(on, timed)
             for phenomenon in REALTIME:
                 first, second = verdicts[phenomenon], both[phenomenon]
                 if isinstance(second, Present) and isinstance(first, Present):
-                    verdicts[phenomenon] = self.agreed(first, timed)
+                    verdicts[phenomenon] = self.agreed(first, on, timed)
                 elif not isinstance(second, Present):
                     verdicts[phenomenon] = second if isinstance(first, Present) else first
         for phenomenon in REALTIME:
             self.phenomena[phenomenon] = self.opened(verdicts[phenomenon])
 
-    def in_time(self, members: set[int], of: list[Window | None]) -> dict[Phenomenon, PhenomenonVerdict]:
-        history = Part(self.found, self.orders, members).history("", of)
-        if not members:
+    def in_time(self, on: Bools, of: Windows) -> dict[Phenomenon, PhenomenonVerdict]:
+        if not on.any():
             return dict.fromkeys(REALTIME, ABSENT)
+        history = self.part(on).history("", of)
         analysis = Analysis(history, self.reading, steps=self.steps)
         return {phenomenon: self.told(analysis, phenomenon) for phenomenon in REALTIME}
 
@@ -190,34 +199,35 @@ class _Judgement:
             )
         )
 
-    def agreed(self, present: Present, timed: list[Window | None]) -> PhenomenonVerdict:
+    def agreed(self, present: Present, on: Bools, timed: Windows) -> PhenomenonVerdict:
         """Returns Unknown unless the times agree with every edge of time of the cycle that was found."""
-        at = {self.found.number(index): window for index, window in enumerate(timed)}
+        transactions = self.basis.observed.transactions
+        at = {transactions[index].number: window_of(timed, index) for index in np.flatnonzero(on).tolist()}
         item = present.evidence[0]
         cycle = item.cycle if isinstance(item, _Timed) else item
         if isinstance(cycle, Cycle) and all(_in_time(edge, at) for edge in cycle.edges):
             return present
         return Unknown("the order of the file and :time do not agree on when transactions began and ended")
 
-    def starts(self, members: set[int]) -> None:
+    def starts(self, on: Bools) -> None:
         """Judges what depends on when the database started and committed transactions."""
         implied = {P.G_SIB: P.G_SINGLE, P.G_MSRB: P.G_MONOTONIC}
         reason = Unknown("the file does not say when the database started and committed transactions")
         for phenomenon in STARTS:
             base = self.phenomena[implied[phenomenon]] if phenomenon in implied else reason
             self.phenomena[phenomenon] = base if isinstance(base, Present) else reason
-        if not self.found.observed.records.stamps:
+        if not self.basis.observed.records.stamps:
             return
         self.phenomena[P.G_SIA] = self.opened(self.interference())
         stamps = self.stamps()
-        history = Part(self.found, self.orders, members).history("", stamps)
+        history = self.part(on).history("", stamps)
         analysis = Analysis(history, self.reading, steps=self.steps)
-        self.phenomena[P.G_SIB] = self.opened(self.told(analysis, P.G_SIB) if members else ABSENT)
+        self.phenomena[P.G_SIB] = self.opened(self.told(analysis, P.G_SIB) if on.any() else ABSENT)
 
     def interference(self) -> PhenomenonVerdict:
         """Judges G-SIa by timestamps: a dependency on a transaction that commits after the other's start."""
-        transactions = self.found.observed.transactions
-        for tail, head in (*self.edges.wr, *self.edges.ww):
+        transactions = self.basis.observed.transactions
+        for tail, head in (*self.basis.edges.wr.tolist(), *self.basis.edges.ww.tolist()):
             commit, start = transactions[tail].commit, transactions[head].start
             if commit is not None and start is not None and commit > start:
                 a, b = transactions[tail], transactions[head]
@@ -226,23 +236,24 @@ class _Judgement:
                 return Present((Told(text),))
         return ABSENT
 
-    def stamps(self) -> list[Window | None]:
+    def stamps(self) -> Windows:
         """Returns the windows by the timestamps of the database; a commit at a start is before it."""
         points = sorted(
             {
                 p
-                for each in self.found.observed.transactions
+                for each in self.basis.observed.transactions
                 for p in (each.start, each.commit)
                 if p is not None
             }
         )
         place = {point: number for number, point in enumerate(points)}
-        return [
-            None
-            if each.start is None or each.commit is None or index not in self.found.taken
-            else Window(place[each.start] + 0.5, max(place[each.commit], place[each.start] + 0.75))
-            for index, each in enumerate(self.found.observed.transactions)
-        ]
+        found = np.full((len(self.basis.taken), 2), np.nan)
+        for index in np.flatnonzero(self.basis.taken).tolist():
+            each = self.basis.observed.transactions[index]
+            if each.start is not None and each.commit is not None:
+                start, commit = place[each.start], place[each.commit]
+                found[index] = start + 0.5, max(commit, start + 0.75)
+        return found
 
     # Levels
 
@@ -251,7 +262,7 @@ class _Judgement:
     ) -> Holds | Violated | Undecided:
         """Returns the verdict on a level of Adya's."""
         names = EVERY_LEVEL if level is Level.PL_1 else (*EVERY_LEVEL, *FROM_PL_2)
-        for finding in self.found.findings:
+        for finding in self.basis.findings:
             if finding.name in names:
                 return Violated((), f"{finding.name}: {finding.text}")
         verdict = level_verdict(level, phenomena)
@@ -260,7 +271,7 @@ class _Judgement:
         strong = (Level.PL_3, Level.PL_SS, Level.SESSION_3)
         if not isinstance(verdict, Violated) and level in strong and self.answers.refuted():
             return Violated((), "no serial order explains what was read, whatever the version orders")
-        if isinstance(verdict, Holds) and self.found.missing and level is not Level.PL_1:
+        if isinstance(verdict, Holds) and self.basis.missing and level is not Level.PL_1:
             reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
@@ -268,32 +279,28 @@ class _Judgement:
     # What is said besides
 
     def notes(self) -> list[str]:
-        notes = list(self.found.observed.notes)
-        open_ended = sum(len(tail) > 1 for tail in self.orders.tails.values())
-        if open_ended:
+        notes = list(self.basis.observed.notes)
+        if self.basis.tails:
             notes.append(
-                f"{open_ended} keys end in several appends that no read shows; their order is taken to be "
-                "one that closes no cycle"
+                f"{self.basis.tails} keys end in several appends that no read shows; their order is taken "
+                "to be one that closes no cycle"
             )
-        unanswered = sum(
-            each.status is Status.UNKNOWN and index not in self.found.taken
-            for index, each in enumerate(self.found.observed.transactions)
-        )
+        unanswered = self.basis.size.unanswered
         if unanswered:
             notes.append(
                 f"{unanswered} transactions got no answer, and nobody read from them; they are left out"
             )
-        if self.found.observed.records.lists and not self.found.observed.records.aborts:
+        if self.basis.observed.records.lists and not self.basis.observed.records.aborts:
             notes.append("the format does not record aborted transactions")
         return notes
 
     def size(self) -> dict[str, int]:
-        transactions = self.found.observed.transactions
+        size = self.basis.size
         return {
-            "transactions": len(transactions),
-            "committed": sum(each.status is Status.COMMITTED for each in transactions),
-            "events": sum(len(each.ops) for each in transactions),
-            "objects": len({op.key for each in transactions for op in each.ops}),
+            "transactions": len(self.basis.taken),
+            "committed": size.committed,
+            "events": size.operations,
+            "objects": size.keys,
             "derivations": 0,
         }
 

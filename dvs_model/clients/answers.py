@@ -7,15 +7,28 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
+from dvs_model.clients.basis import Basis, arcs_of
+from dvs_model.clients.layers import layered_cycle
+from dvs_model.columns.versions import NO_ARCS, Arcs
 from dvs_model.names import Phenomenon
 from dvs_model.observed.client import Answer, Client, Problem, decide, problem
-from dvs_model.observed.graph import Edges, Orders, Pair
-from dvs_model.observed.layers import layered_cycle
-from dvs_model.observed.recover import Finding, Recovered
+from dvs_model.observed.graph import Pair
+from dvs_model.observed.recover import Finding
 from dvs_model.observed.search import order_exists
 
 SEARCH_STEPS = 200_000
 """Steps of the search for an order that explains a history; four for each transaction of a large one."""
+
+SEARCHED_OF = 200_000
+"""Transactions up to which an order is searched for without being asked to."""
+
+BY_SEARCH = (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE)
+"""The levels that a search decides where no version order is known."""
+
+NOT_SEARCHED = (
+    f"an order of more than {SEARCHED_OF:,} transactions is searched for only if --client-level names "
+    "the level"
+)
 
 REFUTED_OF = 400
 """Transactions up to which a serial order without sessions is searched for."""
@@ -45,16 +58,46 @@ FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
 
 
 @dataclass(slots=True)
-class Answers:
-    """What the levels of clients are decided from. `lost`: lost updates where no version order is known."""
+class Asked:
+    """A history with the order of transactions that levels keep. `made`: the problem, where it was needed."""
 
-    found: Recovered
-    orders: Orders
-    edges: Edges
+    basis: Basis
+    order: Order
+    time: Sequence[Pair]
+    made: Problem | None = None
+
+    def problem(self) -> Problem:
+        """Returns the problem."""
+        if self.made is None:
+            sessions = self.order is not Order.NONE
+            self.made = problem(*self.basis.whole(), sessions=sessions, time=self.time)
+        return self.made
+
+    def sessions(self) -> Arcs:
+        """Returns the neighbours in sessions, if their order is kept."""
+        return NO_ARCS if self.order is Order.NONE else self.basis.edges.session
+
+    def decide(self, level: Client) -> Answer:
+        """Returns the verdict on a level up to causal consistency."""
+        if self.order is Order.SESSIONS:
+            return self.basis.decide(level)
+        return decide(self.problem(), level)
+
+
+@dataclass(slots=True)
+class Answers:
+    """What the levels of clients are decided from.
+
+    `lost`: lost updates where no version order is known. `search`: whether an order of the transactions is
+    searched for, which takes long for a large history.
+    """
+
+    basis: Basis
+    search: bool = True
     lost: list[Finding] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lost = self.lost_updates()
+        self.lost = self.basis.lost()
 
     def client(self, present: Collection[Phenomenon], *, acyclic: bool) -> dict[Client, Answer]:
         """Returns the verdicts on the client-side levels.
@@ -64,7 +107,7 @@ class Answers:
         excluded = self.excluded()
         if excluded is not None:
             return dict.fromkeys(Client, excluded)
-        if acyclic and not self.orders.unknown:
+        if acyclic and self.basis.unordered is None:
             # A serial order that keeps sessions and version orders: every weaker level holds too.
             return dict.fromkeys(Client, Answer(True))
         return self.with_order(Order.SESSIONS, present, ())
@@ -74,13 +117,13 @@ class Answers:
 
         `sessions`: the levels keep the order of sessions.
         """
-        if self.found.missing:
+        if self.basis.missing:
             return Answer(None, self.missing())
-        wrong = [f for f in self.found.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
-        dirty = [f for f in self.found.findings if f.name in ("aborted read", "intermediate read")]
+        wrong = [f for f in self.basis.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
+        dirty = [f for f in self.basis.findings if f.name in ("aborted read", "intermediate read")]
         if wrong or dirty:
             return Answer(False, (wrong or dirty)[0].text)
-        if sessions and not self.found.observed.records.sessions:
+        if sessions and not self.basis.observed.records.sessions:
             return Answer(None, "the file does not say which transactions are of one session")
         return None
 
@@ -91,7 +134,10 @@ class Answers:
 
         `time`: who ended right before whom began, for Order.REAL_TIME.
         """
-        made = problem(self.found, self.orders, sessions=order is not Order.NONE, time=time)
+        unordered = self.basis.unordered is not None
+        if order is Order.SESSIONS and unordered and self.basis.in_order():
+            return dict.fromkeys(Client, Answer(True))
+        made = Asked(self.basis, order, time)
         serial = self.searched(made, Client.SERIALIZABLE)
         if serial.holds:
             return dict.fromkeys(Client, Answer(True))
@@ -101,7 +147,7 @@ class Answers:
         for level in (Client.CAUSAL, Client.READ_ATOMIC, Client.READ_COMMITTED):
             # Each level holds where the next stronger one does.
             stronger = answers[CHAIN[CHAIN.index(level) + 1]]
-            answers[level] = stronger if stronger.holds else decide(made, level)
+            answers[level] = stronger if stronger.holds else made.decide(level)
         for level, other in pairwise(CHAIN):
             # Snapshot isolation and serializability are apart: neither is below the other one.
             if answers[level].holds is False and level is not Client.SNAPSHOT:
@@ -122,18 +168,23 @@ class Answers:
         for phenomenon in CYCLES[order]:
             if phenomenon in present:
                 return Answer(False, f"{phenomenon.value} is present")
-        if not self.orders.unknown or answers[Client.SNAPSHOT].holds:
+        if self.basis.unordered is None or answers[Client.SNAPSHOT].holds:
             return Answer(True)
         return Answer(None, "the order of versions is not recorded, and no snapshots explain the history")
 
-    def searched(self, made: Problem, level: Client) -> Answer:
+    def searched(self, asked: Asked, level: Client) -> Answer:
         """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
-        if not self.orders.unknown:
-            order = {"before in its session": made.so, "ended before the beginning of": made.time}
-            cycle = layered_cycle(self.found, self.edges, level, order)
+        if self.basis.unordered is None:
+            order = {
+                "before in its session": asked.sessions(),
+                "ended before the beginning of": arcs_of(asked.time),
+            }
+            cycle = layered_cycle(self.basis.observed, self.basis.edges, level, order)
             return Answer(True) if cycle is None else Answer(False, cycle)
-        steps = max(SEARCH_STEPS, 4 * made.count)
-        exists = order_exists(made, level, steps)
+        if not self.search:
+            return Answer(None, NOT_SEARCHED)
+        steps = max(SEARCH_STEPS, 4 * len(self.basis.taken))
+        exists = order_exists(asked.problem(), level, steps)
         if exists is None:
             return Answer(None, f"no order was found in {steps:,} steps, and none was excluded")
         return (
@@ -142,32 +193,15 @@ class Answers:
 
     def refuted(self) -> bool:
         """Whether no serial order explains the reads, sessions left aside (PL-3 knows none)."""
-        if not self.orders.unknown or self.found.missing or self.found.findings:
+        if self.basis.unordered is None or self.basis.missing or self.basis.findings:
             return False
-        if len(self.found.taken) > REFUTED_OF:
+        if self.basis.taken.sum() > REFUTED_OF:
             return False
-        made = problem(self.found, self.orders, sessions=False)
+        made = problem(*self.basis.whole(), sessions=False)
         return order_exists(made, Client.SERIALIZABLE, SEARCH_STEPS // 10) is False
-
-    def lost_updates(self) -> list[Finding]:
-        """Returns two writers of a key that read one version of it, where no version order is known.
-
-        Whichever wrote first, the other one overwrote what it had not read.
-        """
-        readers: dict[tuple[str, int], list[int]] = {}
-        for read in self.found.reads:
-            if read.key in self.orders.unknown and read.reader in self.found.installed[read.key]:
-                readers.setdefault((read.key, read.writer), []).append(read.reader)
-        found = []
-        for (key, _), indexes in readers.items():
-            both = [self.found.number(index) for index in dict.fromkeys(indexes)]
-            if len(both) > 1:
-                text = f"T{both[0]} and T{both[1]} read the same version of key {key}, and both overwrote it"
-                found.append(Finding("lost update", (both[0], both[1]), text))
-        return found
 
     def missing(self) -> str:
         """Returns why reads of values that nobody wrote leave levels open."""
-        count = self.found.missing
+        count = self.basis.missing
         reads = "a read shows a value" if count == 1 else f"{count:,} reads show values"
         return f"{reads} whose writer is not in the file"

@@ -7,16 +7,19 @@ began comes before it, and is visible to it. *Without sessions* it keeps neither
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+import numpy as np
+
+from dvs_model.clients.answers import Answers, Order
 from dvs_model.names import Phenomenon
-from dvs_model.observed.answers import Answers, Order
 from dvs_model.observed.client import Answer, Client, problem
-from dvs_model.observed.graph import Pair, windows
+from dvs_model.observed.graph import Pair
 from dvs_model.observed.guarantees import Guarantee, decide_guarantee
 from dvs_model.observed.seen import Window
+from dvs_model.observed.time import Windows
 
 DIRTY = ("aborted read", "intermediate read")
 
@@ -61,18 +64,18 @@ class Variants:
 
     def of(self, order: Order) -> Mapping[Client, Answer]:
         """Returns the verdicts on all levels with an order of transactions."""
-        answers, records = self.answers, self.answers.found.observed.records
+        answers, records = self.answers, self.answers.basis.observed.records
         if order is Order.NONE:
             return self.without_sessions()
         if order is Order.SESSIONS or answers.excluded() is not None:
             return self.plain
         if not records.real_time:
             return self.implied(Answer(None, "the file does not say when transactions began and ended"))
-        if self.serial and not answers.orders.unknown:
+        if self.serial and answers.basis.unordered is None:
             return dict.fromkeys(Client, Answer(True))
-        if len(answers.found.observed.transactions) > MOST:
+        if len(answers.basis.observed.transactions) > MOST:
             return self.implied(Answer(None, "there are too many transactions for it"))
-        by_file, by_time = (time_pairs(windows(answers.found, timed=timed)) for timed in (False, True))
+        by_file, by_time = (time_pairs(answers.basis.windows(timed=timed)) for timed in (False, True))
         found = answers.with_order(order, self.present, by_file)
         if not by_time or set(by_time) == set(by_file):
             return found
@@ -113,21 +116,22 @@ class Variants:
         """Returns the verdict on a session guarantee."""
         excluded = self.answers.excluded()
         if excluded is not None:
-            dirty = {finding.name for finding in self.answers.found.findings} <= {*DIRTY}
+            dirty = {finding.name for finding in self.answers.basis.findings} <= {*DIRTY}
             # What was read of others is no matter of sessions.
             return Answer(None, excluded.because) if dirty else excluded
         if self.plain[Client.CAUSAL].holds:
             # Causal consistency is all of them at once.
             return self.plain[Client.CAUSAL]
-        if len(self.answers.found.observed.transactions) > MOST:
+        if len(self.answers.basis.observed.transactions) > MOST:
             return Answer(None, "there are too many transactions for it")
-        made = problem(self.answers.found, self.answers.orders, sessions=True)
+        made = problem(*self.answers.basis.whole(), sessions=True)
         return decide_guarantee(made, guarantee)
 
 
-def time_pairs(of: Sequence[Window | None]) -> list[Pair]:
+def time_pairs(of: Windows) -> list[Pair]:
     """Returns pairs of which the first one ended before the second one began; they imply all others."""
-    timed = [(window, index) for index, window in enumerate(of) if window is not None]
+    known = np.flatnonzero(~np.isnan(of[:, 0]))
+    timed = [(Window(*of[index].tolist()), index) for index in known.tolist()]
     by_end = sorted((window.end, window.begin, index) for window, index in timed)
     ends = [end for end, _, _ in by_end]
     # The latest beginning among the transactions up to each end.

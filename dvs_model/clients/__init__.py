@@ -1,0 +1,1 @@
+"""The verdicts on histories that clients recorded: Adya's levels, and those that clients can ask for."""

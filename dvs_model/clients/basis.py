@@ -1,0 +1,226 @@
+"""What verdicts on a history of clients are made from, by the definitions or by arrays.
+
+Both ways give the same; a test holds them equal. Arrays are for what most files are: they are not made for
+commit timestamps, nor for version orders that a file states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dvs_model.clients.lost import lost_updates, lost_updates_of
+from dvs_model.columns.cycles import labels_of, windows
+from dvs_model.columns.forced import RULES, Forced, forced
+from dvs_model.columns.match import Matched, match
+from dvs_model.columns.part import part, whole
+from dvs_model.columns.serial import explained_in_order
+from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
+from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, versions
+from dvs_model.observed import graph
+from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, decide, in_words, problem
+from dvs_model.observed.graph import Pair
+from dvs_model.observed.recover import INITIAL, Finding, Recovered, recover
+from dvs_model.observed.seen import Observed, Status
+from dvs_model.observed.time import Windows
+
+UNRECORDED = "the order of its versions is not recorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """Keys whose version order is not known: how many, the first one of them, and why it is not."""
+
+    count: int
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a history is. `unanswered`: transactions without an answer of which nobody read anything."""
+
+    committed: int
+    unanswered: int
+    operations: int
+    keys: int
+
+
+class Basis(Protocol):
+    """What the verdicts on a history are made from.
+
+    `taken`: which transactions count as committed. `unordered`: None: every version order is known. `tails`:
+    how many keys end in several versions that no read shows.
+    """
+
+    observed: Observed
+    findings: list[Finding]
+    missing: int
+    taken: Bools
+    unordered: Unordered | None
+    tails: int
+    edges: Edges
+    size: Size
+
+    def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
+        """Returns what is about some transactions.
+
+        Their reads, and the versions of what they read or wrote.
+        """
+
+    def whole(self) -> tuple[Recovered, graph.Orders]:
+        """Returns all reads and versions."""
+
+    def lost(self) -> list[Finding]:
+        """Returns lost updates of keys whose version order is not known."""
+
+    def decide(self, level: Client) -> Answer:
+        """Returns the verdict on a level up to causal consistency, which keeps the order of sessions."""
+
+    def in_order(self) -> bool:
+        """Tells whether each read shows what was written last in the order of the file."""
+
+    def windows(self, *, timed: bool) -> Windows:
+        """Returns when the transactions that count as committed began and ended."""
+
+
+def basis(observed: Observed) -> Basis:
+    """Returns what verdicts on a history are made from. Raises HistoryError: values are not unique."""
+    return Defined(observed) if observed.records.stamps or observed.follows else InColumns(observed)
+
+
+class Defined(Basis):
+    """By the definitions, one transaction after the other."""
+
+    def __init__(self, observed: Observed) -> None:
+        self.observed, self.found = observed, recover(observed)
+        self.orders = graph.orders(self.found)
+        self.findings, self.missing = self.found.findings, self.found.missing
+        self.taken = np.zeros(len(observed.transactions), np.bool_)
+        self.taken[sorted(self.found.taken)] = True
+        key, reason = next(iter(self.orders.unknown.items()), ("", ""))
+        self.unordered = Unordered(len(self.orders.unknown), key, reason) if reason else None
+        self.tails = sum(len(tail) > 1 for tail in self.orders.tails.values())
+        made = graph.edges(self.found, self.orders)
+        ww, wr, rw, session = map(arcs_of, (made.ww, made.wr, made.rw, made.session))
+        self.edges = Edges(ww, wr, rw, session, np.empty(0, np.int64))
+        every, taken = observed.transactions, self.found.taken
+        self.size = Size(
+            sum(each.status is Status.COMMITTED for each in every),
+            sum(each.status is Status.UNKNOWN and at not in taken for at, each in enumerate(every)),
+            sum(len(each.ops) for each in every),
+            len({op.key for each in every for op in each.ops}),
+        )
+
+    def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
+        return self.whole()
+
+    def whole(self) -> tuple[Recovered, graph.Orders]:
+        return self.found, self.orders
+
+    def lost(self) -> list[Finding]:
+        return lost_updates(self.found, self.orders)
+
+    def decide(self, level: Client) -> Answer:
+        return decide(problem(self.found, self.orders, sessions=True), level)
+
+    def in_order(self) -> bool:
+        # The search that follows finds that order first.
+        return False
+
+    def windows(self, *, timed: bool) -> Windows:
+        return windows(self.observed.transactions, self.taken, timed=timed)
+
+
+class InColumns(Basis):
+    """By arrays."""
+
+    def __init__(self, observed: Observed) -> None:
+        self.observed = observed
+        self.matched: Matched = match(observed)
+        self.versions: Versions = versions(self.matched)
+        self.edges = edges(self.matched, self.versions)
+        self.findings, self.missing = self.matched.noted.findings, self.matched.noted.missing
+        self.taken = self.matched.taken
+        unknown = np.flatnonzero(self.versions.unknown)
+        self.unordered = None
+        if len(unknown):
+            name = self.matched.columns.keys[int(unknown[0])]
+            reason = self.matched.noted.broken.get(name, UNRECORDED)
+            self.unordered = Unordered(len(unknown), name, reason)
+        self.tails = self.versions.tails
+        columns = self.matched.columns
+        self.size = Size(
+            int((columns.status == COMMITTED).sum()),
+            int(((columns.status == UNKNOWN) & ~self.taken).sum()),
+            len(columns.txn),
+            len(columns.keys),
+        )
+
+    def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
+        return part(self.matched, members)
+
+    def whole(self) -> tuple[Recovered, graph.Orders]:
+        return whole(self.matched)
+
+    def lost(self) -> list[Finding]:
+        return lost_updates_of(self.matched, self.versions)
+
+    def decide(self, level: Client) -> Answer:
+        found = forced(self.matched, self.edges.session, level)
+        if found is None:
+            return TOO_MANY
+        early = np.flatnonzero(found.arcs[:, 1] == INITIAL)
+        if len(early):
+            first = int(early[0])
+            return Answer(False, self._read_at_first(int(found.arcs[first, 0]), int(found.key[first])))
+        ordered = (self.edges.ww, self.edges.session, self.edges.wr, found.arcs)
+        labels = labels_of(ordered, self.matched.columns.count)
+        inside = [labels[each[:, 0]] == labels[each[:, 1]] for each in ordered]
+        if not any(each.any() for each in inside):
+            return Answer(True)
+        return Answer(False, in_words(self.observed, *self._reasons(found, inside)))
+
+    def _read_at_first(self, tail: int, key: int) -> str:
+        number = self.observed.transactions[tail].number
+        return (
+            f"key {self.matched.columns.keys[key]} was read as it was before the run by one that had seen "
+            f"T{number}'s write of it"
+        )
+
+    def _reasons(self, found: Forced, inside: list[Bools]) -> tuple[list[Pair], dict[Pair, Reason]]:
+        """Returns the edges on cycles, those of the history before forced ones, and why there is each."""
+        keys = self.matched.columns.keys
+        reasons: dict[Pair, Reason] = {}
+        ww, session, wr, more = inside
+        for (tail, head), key in _rows(self.edges.ww[ww], self.edges.ww_key[ww]):
+            reasons[tail, head] = "version order", keys[key]
+        reasons |= dict.fromkeys(_pairs(self.edges.session[session]), ("session", ""))
+        reasons |= dict.fromkeys(_pairs(self.edges.wr[wr]), ("reads from", ""))
+        rules = found.rule[more].tolist()
+        for ((tail, head), key), rule in zip(_rows(found.arcs[more], found.key[more]), rules, strict=True):
+            reasons[tail, head] = RULES[rule], keys[key]
+        return list(reasons), reasons
+
+    def in_order(self) -> bool:
+        return explained_in_order(self.matched, self.versions)
+
+    def windows(self, *, timed: bool) -> Windows:
+        return windows(self.observed.transactions, self.taken, timed=timed)
+
+
+def arcs_of(pairs: Iterable[Pair]) -> Arcs:
+    """Returns pairs as rows of an array."""
+    found = list(pairs)
+    return np.array(found, np.int64).reshape(-1, 2) if found else NO_ARCS
+
+
+def _pairs(arcs: Arcs) -> list[Pair]:
+    return [(tail, head) for tail, head in arcs.tolist()]
+
+
+def _rows(arcs: Arcs, keys: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Iterable[tuple[Pair, int]]:
+    return zip(_pairs(arcs), keys.tolist(), strict=True)

@@ -1,0 +1,1 @@
+"""Histories of clients as arrays: what a million transactions saw, judged without an object for each read."""

@@ -1,0 +1,376 @@
+"""Who wrote what each transaction read, by arrays; what needs more than a look is left to the definitions.
+
+A read that shows a version which a committed transaction installed, or what was there before the run, is
+matched here. A transaction with any other read is matched by `observed.recover`, whose rules these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dvs_model.columns.lookup import Pairs, pairs, spread
+from dvs_model.columns.table import (
+    ABORTED,
+    COMMITTED,
+    NOTHING,
+    READ,
+    READ_LIST,
+    UNKNOWN,
+    Bools,
+    Columns,
+    Ints,
+    columns_of,
+)
+from dvs_model.observed.recover import (
+    INITIAL,
+    Explained,
+    Observation,
+    Recovered,
+    incompatible,
+    recover,
+    twice,
+)
+from dvs_model.observed.seen import Observed
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Reads of versions of other transactions, in the order of the file.
+
+    `reader`, `writer`: indexes of transactions, or INITIAL. `op`: the operation. `value`: the code of what
+    was read.
+    """
+
+    reader: Ints
+    writer: Ints
+    key: Ints
+    op: Ints
+    value: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The versions that transactions which count as committed installed, by key and then by transaction.
+
+    `op`: the write. `starts`, with one more at the end: where the versions of each key begin.
+    """
+
+    key: Ints
+    txn: Ints
+    op: Ints
+    starts: Ints
+
+
+@dataclass(slots=True)
+class Matched:
+    """A history with its reads matched to writes. `taken`: which transactions count as committed.
+
+    `longest`: by key the read of its longest list, or -1. `broken`: of which keys the lists agree on no
+    order. `noted`: what cannot be explained.
+    """
+
+    observed: Observed
+    columns: Columns
+    taken: Bools
+    reads: Reads
+    installed: Installed
+    longest: Ints
+    broken: Bools
+    noted: Recovered
+
+
+def match(observed: Observed) -> Matched:
+    """Matches reads to writes. Raises HistoryError: two writes of one value to one key."""
+    columns = columns_of(observed.transactions)
+    return _Matching(observed, columns).matched()
+
+
+class _Matching:
+    """A history that is matched. `wrote`: the operation that wrote what each one reads, or -1."""
+
+    def __init__(self, observed: Observed, columns: Columns) -> None:
+        self.observed, self.columns = observed, columns
+        self.noted = Recovered(observed)
+        self.writes = np.flatnonzero(columns.is_write())
+        self.values: Pairs = pairs(columns.key[self.writes], columns.value[self.writes])
+        if self.values.twice():
+            # It says where.
+            recover(observed)
+        self.status = columns.status[columns.txn]
+        self.taken: Bools = columns.status == COMMITTED
+        self.broken = np.zeros(len(columns.keys), np.bool_)
+        self.odd = np.zeros(columns.count, np.bool_)
+        self.longest = np.full(len(columns.keys), -1, np.int64)
+
+    def matched(self) -> Matched:
+        columns = self.columns
+        reading = np.flatnonzero((columns.kind >= READ) & (self.status == COMMITTED))
+        self.lists(reading[columns.kind[reading] == READ_LIST])
+        wrote = self.wrote(columns.key[reading], columns.value[reading])
+        self.answered(reading, wrote)
+        final, following = self.by_key()
+        reads = self.plain(reading, wrote, final, following)
+        last = np.flatnonzero(final)
+        last = last[self.taken[columns.txn[last]]]
+        last = last[np.argsort(columns.key[last], kind="stable")]
+        counts = np.bincount(columns.key[last], minlength=len(columns.keys))
+        installed = Installed(
+            columns.key[last], columns.txn[last], last, np.concatenate(([0], np.cumsum(counts)))
+        )
+        reads = self.with_odd(reads, final)
+        return Matched(
+            self.observed, columns, self.taken, reads, installed, self.longest, self.broken, self.noted
+        )
+
+    def wrote(self, key: Ints, value: Ints) -> Ints:
+        """Returns the operations that wrote values of keys; -1: none did."""
+        at = self.values.find(key, value)
+        return np.where(at >= 0, self.writes[at], -1) if len(self.writes) else at
+
+    # Lists
+
+    def lists(self, shown: Ints) -> None:
+        """Finds the longest list of each key, what contradicts it, and who wrote its elements."""
+        columns = self.columns
+        if not len(shown) or columns.starts is None:
+            return
+        key, begin, end = columns.key[shown], columns.starts[shown], columns.starts[shown + 1]
+        by_key = np.lexsort((shown, begin - end, key))
+        ordered = key[by_key]
+        first = by_key[np.concatenate(([True], ordered[1:] != ordered[:-1]))]
+        self.longest[key[first]] = shown[first]
+        self.duplicates(np.sort(shown[first]))
+        # Each list against the beginning of the longest one.
+        place, of = spread(begin, end)
+        same = (
+            columns.items[place] == columns.items[place - begin[of] + columns.starts[self.longest[key]][of]]
+        )
+        for at in np.unique(of[~same]).tolist():
+            code = int(key[at])
+            if not self.broken[code]:
+                other = int(self.longest[code])
+                index, whole = int(columns.txn[shown[at]]), columns.shown(other)
+                incompatible(self.noted, columns.op(int(shown[at])), whole, index, int(columns.txn[other]))
+                self.broken[code] = True
+        self.elements(shown)
+
+    def duplicates(self, longest: Ints) -> None:
+        """Notes the longest lists that show an element twice."""
+        columns = self.columns
+        assert columns.starts is not None
+        place, of = spread(columns.starts[longest], columns.starts[longest + 1])
+        by_item = np.lexsort((columns.items[place], of))
+        items, lists = columns.items[place][by_item], of[by_item]
+        again = (items[1:] == items[:-1]) & (lists[1:] == lists[:-1])
+        for at in np.unique(lists[1:][again]).tolist():
+            op = int(longest[at])
+            code = int(columns.key[op])
+            twice(self.noted, columns.keys[code], columns.shown(op), int(columns.txn[op]))
+            self.broken[code] = True
+
+    def elements(self, shown: Ints) -> None:
+        """Finds who wrote what lists show. Who reads what nobody committed is left to the definitions."""
+        columns = self.columns
+        assert columns.starts is not None
+        longest = self.longest[self.longest >= 0]
+        place, of = spread(columns.starts[longest], columns.starts[longest + 1])
+        wrote = self.wrote(columns.key[longest][of], columns.items[place])
+        txn = columns.txn[wrote]
+        good = (wrote >= 0) & (columns.status[txn] != ABORTED)
+        self.taken[txn[good]] = True
+        for at in np.flatnonzero(~good).tolist():
+            op = int(longest[of[at]])
+            inner = int(place[at] - columns.starts[op])
+            value = columns.values.value(int(columns.items[place[at]]))
+            self.noted.bad.setdefault(columns.keys[int(columns.key[op])], []).append((inner, value))
+        wrong = self.broken.copy()
+        wrong[columns.key[longest[of[~good]]]] = True
+        odd = shown[wrong[columns.key[shown]]]
+        self.odd[columns.txn[odd]] = True
+        broken = odd[self.broken[columns.key[odd]]]
+        place, of = spread(columns.starts[broken], columns.starts[broken + 1])
+        wrote = self.wrote(columns.key[broken][of], columns.items[place])
+        self.unanswered(wrote)
+
+    def unanswered(self, wrote: Ints) -> None:
+        """Takes transactions without an answer as committed where somebody read what they wrote."""
+        txn = self.columns.txn[wrote[wrote >= 0]]
+        self.taken[txn[self.columns.status[txn] == UNKNOWN]] = True
+
+    def answered(self, reading: Ints, wrote: Ints) -> None:
+        single = self.columns.kind[reading] == READ
+        self.unanswered(wrote[single])
+
+    # Reads
+
+    def by_key(self) -> tuple[Bools, Ints]:
+        """Returns which writes are the last of their key and transaction, and what is before each operation.
+
+        The one before: of the same transaction and key; -1: there is none.
+        """
+        columns = self.columns
+        ops = _by(columns.key)
+        same = (columns.key[ops][1:] == columns.key[ops][:-1]) & (
+            columns.txn[ops][1:] == columns.txn[ops][:-1]
+        )
+        before = np.full(len(ops), -1, np.int64)
+        before[ops[1:][same]] = ops[:-1][same]
+        writes = ops[columns.is_write()[ops]]
+        key, txn = columns.key[writes], columns.txn[writes]
+        last = np.ones(len(writes), np.bool_)
+        last[:-1] = (key[1:] != key[:-1]) | (txn[1:] != txn[:-1])
+        final = np.zeros(len(ops), np.bool_)
+        final[writes[last]] = True
+        return final, before
+
+    def plain(self, reading: Ints, wrote: Ints, final: Bools, before: Ints) -> Reads:
+        """Returns the reads of transactions that need no more than a look; the others become odd."""
+        columns = self.columns
+        reader, value, lists = (
+            columns.txn[reading],
+            columns.value[reading],
+            columns.kind[reading] == READ_LIST,
+        )
+        previous = before[reading]
+        again = previous >= 0
+        same = again & (columns.value[previous] == value) & ~lists & (columns.kind[previous] != READ_LIST)
+        if columns.starts is not None:
+            # Lists of one key of which one is the beginning of the other are equal if they are equally long.
+            length = columns.starts[1:] - columns.starts[:-1]
+            both = lists & again & (columns.kind[previous] == READ_LIST)
+            same |= both & (length[reading] == length[previous])
+        starts = np.array([columns.values.code(each) for each in self.observed.records.initial], np.int64)
+        initial = (value == NOTHING) | (~lists & (wrote < 0) & np.isin(value, starts))
+        writer = columns.txn[wrote]
+        good = (wrote >= 0) & (writer != reader) & final[wrote] & (columns.status[writer] != ABORTED)
+        if columns.writer is not None:
+            named = columns.writer[reading]
+            good &= (named < 0) | (columns.number[writer] == named)
+        self.odd[reader[np.where(again, ~same, ~(initial | good))]] = True
+        kept = ~again & ~self.odd[reader]
+        return Reads(
+            reader[kept],
+            np.where(initial[kept], INITIAL, writer[kept]),
+            columns.key[reading[kept]],
+            reading[kept],
+            np.where(initial[kept], NOTHING, value[kept]),
+        )
+
+    def with_odd(self, reads: Reads, final: Bools) -> Reads:
+        """Returns the reads with those of odd transactions, which the definitions match."""
+        columns = self.columns
+        odd = np.flatnonzero(self.odd & (columns.status == COMMITTED))
+        if not len(odd):
+            return reads
+        writers = _Lookup(self, odd)
+        last = self.last(odd, final)
+        codes = {name: code for code, name in enumerate(columns.keys)}
+        rows = [
+            (
+                each.reader,
+                each.writer,
+                codes[each.key],
+                int(columns.first[each.reader]) + each.place,
+                columns.values.code(each.value),
+            )
+            for index in odd.tolist()
+            for each in Explained(self.noted, index, writers, last).read()
+        ]
+        more = np.array(rows, np.int64).reshape(-1, 5)
+        mine = (reads.reader, reads.writer, reads.key, reads.op, reads.value)
+        both = [np.concatenate((each, more[:, at])) for at, each in enumerate(mine)]
+        order = np.argsort(both[3], kind="stable")
+        return Reads(*(each[order] for each in both))
+
+    def last(self, odd: Ints, final: Bools) -> Mapping[str, Mapping[int, object]]:
+        """Returns by key and transaction the last value written, for the keys of some transactions."""
+        columns = self.columns
+        place, _ = spread(columns.first[odd], columns.first[odd + 1])
+        wanted = np.zeros(len(columns.keys), np.bool_)
+        wanted[columns.key[place]] = True
+        found: dict[str, dict[int, object]] = {}
+        ops = np.flatnonzero(final & wanted[columns.key])
+        for op, key, txn in zip(
+            ops.tolist(), columns.key[ops].tolist(), columns.txn[ops].tolist(), strict=True
+        ):
+            found.setdefault(columns.keys[key], {})[txn] = columns.values.value(int(columns.value[op]))
+        return found
+
+
+LAST_ITEMS = 5
+"""Elements at the end of a list whose writers are looked up in advance."""
+
+
+class _Lookup(Mapping[tuple[str, object], tuple[int, int]]):
+    """By key and value the transaction that wrote it, and the place of the write."""
+
+    def __init__(self, matching: _Matching, odd: Ints) -> None:
+        self.matching = matching
+        self.codes = {name: code for code, name in enumerate(matching.columns.keys)}
+        self.known = dict(self.of(odd))
+
+    def of(self, odd: Ints) -> Iterator[tuple[tuple[str, object], tuple[int, int]]]:
+        """Yields what some transactions are likely to have read."""
+        columns = self.matching.columns
+        ops, _ = spread(columns.first[odd], columns.first[odd + 1])
+        ops = ops[columns.kind[ops] >= READ]
+        key, value = columns.key[ops], columns.value[ops]
+        if columns.starts is not None:
+            end = columns.starts[ops + 1]
+            place, of = spread(np.maximum(columns.starts[ops], end - LAST_ITEMS), end)
+            key, value = np.concatenate((key, key[of])), np.concatenate((value, columns.items[place]))
+        wrote = self.matching.wrote(key, value)
+        there = np.flatnonzero(wrote >= 0)
+        ops = wrote[there]
+        txn = columns.txn[ops]
+        places = zip(txn.tolist(), (ops - columns.first[txn]).tolist(), strict=True)
+        names = zip(key[there].tolist(), value[there].tolist(), strict=True)
+        for (code, shown), place_of in zip(names, places, strict=True):
+            yield (columns.keys[code], columns.values.value(shown)), place_of
+
+    def __getitem__(self, wanted: tuple[str, object]) -> tuple[int, int]:
+        if wanted in self.known:
+            return self.known[wanted]
+        key, value = wanted
+        columns = self.matching.columns
+        op = -1
+        if key in self.codes:
+            code = columns.values.code(value)
+            op = int(self.matching.wrote(np.array([self.codes[key]]), np.array([code]))[0])
+        if op < 0:
+            raise KeyError(wanted)
+        txn = int(columns.txn[op])
+        return txn, op - int(columns.first[txn])
+
+    def __iter__(self) -> Iterator[tuple[str, object]]:
+        columns = self.matching.columns
+        for op in self.matching.writes.tolist():
+            yield columns.keys[int(columns.key[op])], columns.values.value(int(columns.value[op]))
+
+    def __len__(self) -> int:
+        return len(self.matching.writes)
+
+
+def _by(key: Ints) -> Ints:
+    """Returns the places of keys sorted by key, and those of one key in their order."""
+    count = len(key)
+    if count and (int(key.max()) + 1) * count < 2**62:
+        # Twice as fast as a stable argsort.
+        codes: Ints = np.sort(key * count + np.arange(count))
+        return codes % count
+    return np.argsort(key, kind="stable")
+
+
+def observations(matched: Matched, chosen: Ints | Bools) -> list[Observation]:
+    """Returns some of the reads, each with its value."""
+    columns, reads = matched.columns, matched.reads
+    of = (reads.reader, reads.writer, reads.key, reads.value, reads.op)
+    return [
+        Observation(
+            reader, writer, columns.keys[key], columns.values.value(value), op - int(columns.first[reader])
+        )
+        for reader, writer, key, value, op in zip(*(each[chosen].tolist() for each in of), strict=True)
+    ]

@@ -1,0 +1,141 @@
+"""Version orders as far as they are known, and the dependencies that they and the reads give, as arrays.
+
+The rules are those of `observed.graph`: lists give the order of what they show, a writer alone is an order,
+and of registers nothing more is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dvs_model.columns.lookup import below, pairs, spread
+from dvs_model.columns.match import Installed, Matched, Reads
+from dvs_model.columns.table import Bools, Ints
+from dvs_model.observed.recover import INITIAL
+
+Arcs = NDArray[np.int64]
+"""Pairs of transactions by index, a row each."""
+
+NO_ARCS: Arcs = np.empty((0, 2), np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The installed versions, those of a key in their order as far as it is known, and then the others.
+
+    `ordered`: by key how many at its beginning are in their order. `unknown`: of which keys the order is not
+    known. `tails`: how many keys end in several versions that no read shows.
+    """
+
+    key: Ints
+    txn: Ints
+    starts: Ints
+    ordered: Ints
+    unknown: Bools
+    tails: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Certain dependencies between transactions, and the order of sessions.
+
+    `ww_key`: by the first ones the key.
+    """
+
+    ww: Arcs
+    wr: Arcs
+    rw: Arcs
+    session: Arcs
+    ww_key: Ints
+
+
+def versions(matched: Matched) -> Versions:
+    """Returns the version orders that lists or single writers give."""
+    installed = matched.installed
+    count = installed.starts[1:] - installed.starts[:-1]
+    shown = matched.longest >= 0
+    lists = shown | matched.observed.records.lists
+    columns = matched.columns
+    written = np.bincount(columns.key[columns.is_write()], minlength=len(count)) > 0
+    unknown = (written & matched.broken) | ((count > 1) & ~lists)
+    place = _places(matched)
+    # What a list does not show comes last.
+    hidden = (place < 0) & lists[installed.key]
+    order = np.lexsort((installed.txn, place, hidden, installed.key))
+    by_list = np.bincount(installed.key[~hidden], minlength=len(count))
+    tails = count - by_list
+    ordered = np.where(unknown, 0, np.where(tails == 1, count, by_list))
+    several = int(np.count_nonzero((tails > 1) & ~unknown))
+    return Versions(installed.key, installed.txn[order], installed.starts, ordered, unknown, several)
+
+
+def _places(matched: Matched) -> Ints:
+    """Returns the place of each installed version in the longest list of its key; -1: it is not there."""
+    columns, installed = matched.columns, matched.installed
+    longest = matched.longest[matched.longest >= 0]
+    if columns.starts is None or not len(longest):
+        return np.full(len(installed.key), -1, np.int64)
+    place, of = spread(columns.starts[longest], columns.starts[longest + 1])
+    known = pairs(columns.key[longest][of], columns.items[place])
+    return known.find(installed.key, columns.value[installed.op])
+
+
+def edges(matched: Matched, known: Versions) -> Edges:
+    """Returns the dependencies that are certain whatever the file leaves open."""
+    reads, installed = matched.reads, matched.installed
+    place = np.arange(len(known.txn))
+    rank = place - known.starts[known.key]
+    ordered = known.ordered[known.key]
+    end = known.starts[known.key + 1]
+    # The versions that come right after each one: a range.
+    after = np.where(rank + 1 < ordered, place + 1, np.where(rank + 1 == ordered, place + 1, end))
+    until = np.where(rank + 1 < ordered, place + 2, end)
+    before, of = spread(after, np.maximum(after, until))
+    ww = _arcs(known.txn[of], known.txn[before])
+    first, last = _first(known, reads.key)
+    at = _version(known, installed, reads)
+    written = reads.writer != INITIAL
+    first[written], last[written] = after[at[written]], until[at[written]]
+    next_version, read = spread(first, np.maximum(first, last))
+    rw = _arcs(reads.reader[read], known.txn[next_version])
+    taken = written & matched.taken[reads.writer]
+    return Edges(
+        ww,
+        _arcs(reads.writer[taken], reads.reader[taken]),
+        rw[rw[:, 0] != rw[:, 1]],
+        sessions(matched) if matched.observed.records.sessions else NO_ARCS,
+        known.key[of],
+    )
+
+
+def _first(known: Versions, key: Ints) -> tuple[Ints, Ints]:
+    """Returns for reads of what was there before the run the versions that come right after it."""
+    begin, end = known.starts[key], known.starts[key + 1]
+    return begin, np.where(known.ordered[key] > 0, begin + 1, end)
+
+
+def _version(known: Versions, installed: Installed, reads: Reads) -> Ints:
+    """Returns for each read the version that it shows; of those before the run nothing that counts."""
+    count = int(max(installed.txn.max(initial=0), reads.writer.max(initial=0))) + 1
+    codes = installed.key * count + installed.txn
+    at = below(codes, reads.key * count + np.maximum(reads.writer, 0))
+    at = np.minimum(at, max(len(codes) - 1, 0))
+    # From the order of transactions to that of versions.
+    moved = np.lexsort((known.txn, known.key))
+    return moved[at] if len(codes) else at
+
+
+def sessions(matched: Matched) -> Arcs:
+    """Returns the pairs of consecutive transactions of one session, of those that count as committed."""
+    taken = np.flatnonzero(matched.taken)
+    taken = taken[np.argsort(matched.columns.session[taken], kind="stable")]
+    of = matched.columns.session[taken]
+    same = of[1:] == of[:-1]
+    return _arcs(taken[:-1][same], taken[1:][same])
+
+
+def _arcs(tails: Ints, heads: Ints) -> Arcs:
+    return np.column_stack((tails, heads))

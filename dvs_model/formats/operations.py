@@ -1,0 +1,149 @@
+"""Operations of clients in Arrow tables, as columns.
+
+The columns are those of `formats.table`. Of a table that somebody else has made, `transaction`, `kind`, `key`
+and `value` are enough.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dvs_model.columns.table import (
+    KINDS,
+    NOTHING,
+    OTHERS,
+    READ,
+    READ_LIST,
+    Ints,
+    Values,
+)
+from dvs_model.errors import HistoryError
+from dvs_model.formats.edn import Text
+
+NEEDED = ("transaction", "kind", "key", "value")
+"""The columns that every table has."""
+
+PLAIN = r"^-?(0|[1-9][0-9]{0,17})$"
+"""Integers that are their own codes."""
+
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+WORDS = {kind.value: code for code, kind in enumerate(KINDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What transactions did, by operation. `keys`: the names of the keys; the rest as in `Columns`."""
+
+    kind: np.ndarray[tuple[int], np.dtype[np.int8]]
+    key: Ints
+    value: Ints
+    starts: Ints | None
+    items: Ints
+    keys: list[str]
+    values: Values
+
+
+def operations(table: pa.Table) -> Operations:
+    """Returns the operations of a table, a row each. Raises HistoryError: a cell that is none."""
+    values = Values()
+    kind = words(table["kind"], WORDS, "a kind").astype(np.int8)
+    key = text(table["key"]).combine_chunks().dictionary_encode()
+    value = codes(table["value"], values)
+    starts, items = None, np.empty(0, np.int64)
+    if "list" in table.column_names and (lists := table["list"].combine_chunks()).null_count < len(lists):
+        kind = np.where((kind == READ) & ~numpy(lists.is_null()), READ_LIST, kind).astype(np.int8)
+        lengths = numpy(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        items = codes(pa.chunked_array([lists.flatten()]), values)
+        full = np.flatnonzero(lengths > 0)
+        value[full] = items[starts[full + 1] - 1]
+    if key.indices.null_count:
+        raise HistoryError("an operation has no key")
+    place = numpy(key.indices).astype(np.int64)
+    return Operations(kind, place, value, starts, items, key.dictionary.to_pylist(), values)
+
+
+def codes(column: pa.ChunkedArray, values: Values) -> Ints:
+    """Returns the codes of values, which are integers or texts as `cell` writes them."""
+    if pa.types.is_null(column.type):
+        return np.full(len(column), NOTHING, np.int64)
+    if pa.types.is_integer(column.type):
+        found = numpy(pc.fill_null(column.cast(pa.int64()), NOTHING))
+        if len(found) and (found.max() >= OTHERS or found[found != NOTHING].min(initial=0) <= -OTHERS):
+            return np.fromiter(map(values.code, column.to_pylist()), np.int64, len(found))
+        return found
+    array = text(column).combine_chunks()
+    plain = pc.fill_null(pc.match_substring_regex(array, PLAIN), False)
+    found = np.full(len(array), NOTHING, np.int64)
+    mask = numpy(plain)
+    found[mask] = numpy(array.filter(plain).cast(pa.int64()))
+    rest = np.flatnonzero(~mask & ~numpy(array.is_null()))
+    for at, shown in zip(rest.tolist(), array.take(pa.array(rest)).to_pylist(), strict=True):
+        found[at] = values.code(value_of(shown))
+    return found
+
+
+def cell(value: object) -> str | None:
+    """Returns the text of a value; of different values, such as 3 and "3" in EDN, the texts differ."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return str(value).lower()
+        case Text(shown):
+            return json.dumps(shown)
+        case str() if NO_NAME.match(value):
+            return f"'{value}"
+        case _:
+            return str(value)
+
+
+NO_NAME = re.compile(r"[\"']|(?:true|false|-?[0-9]+)$")
+"""Names and symbols that would be read as something else; they get a quote before them."""
+
+
+def value_of(shown: str | None) -> object:
+    """Returns the value that `cell` has written."""
+    match shown:
+        case None:
+            return None
+        case "true" | "false":
+            return shown == "true"
+        case _ if shown.startswith('"'):
+            return Text(json.loads(shown))
+        case _ if shown.startswith("'"):
+            return shown[1:]
+        case _:
+            return int(shown) if NUMBER.fullmatch(shown) else shown
+
+
+def words(column: pa.ChunkedArray, known: dict[str, int], what: str) -> Ints:
+    """Returns the codes of words. Raises HistoryError: another word."""
+    coded = text(column).combine_chunks().dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    for name in names:
+        if name not in known:
+            raise HistoryError(f"{name!r} is not {what}; it is one of {', '.join(known)}")
+    if coded.indices.null_count:
+        raise HistoryError(f"{what} is missing; it is one of {', '.join(known)}")
+    return np.array([known[name] for name in names], np.int64)[numpy(coded.indices)]
+
+
+def text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns a column as text."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.large_string())
+
+
+def numpy(array: pa.Array | pa.ChunkedArray) -> Ints:
+    """Returns the values of an array."""
+    if isinstance(array, pa.ChunkedArray):
+        return np.asarray(array.to_numpy())
+    return np.asarray(array.to_numpy(zero_copy_only=False))

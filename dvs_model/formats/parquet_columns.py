@@ -1,0 +1,151 @@
+"""Parquet with operations of clients, read as columns: of `dvs convert`, or made by somebody else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dvs_model.columns.lookup import numbered
+from dvs_model.columns.names import Numbered
+from dvs_model.columns.table import READ_LIST, Columns, Ints, Rows
+from dvs_model.errors import HistoryError
+from dvs_model.formats.listing import Listing, Transactions
+from dvs_model.formats.operations import NEEDED, Operations, operations
+from dvs_model.observed.seen import Observed, Records
+
+OPERATION = ("kind", "key", "value", "list")
+TRANSACTION = (
+    "transaction", "session", "status", "began", "ended", "began_by_clock", "ended_by_clock",
+)  # fmt: skip
+BY_DEFINITION = ("writer", "start_stamp", "commit_stamp", "event")
+"""Columns with which a history is not judged by arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where transactions stand: as the file says, else by their first row. `column`: the places, by row."""
+
+    row: Ints
+    session: Ints
+    sessions: Sequence[str]
+    column: pa.ChunkedArray | None = None
+
+    def __call__(self, index: int) -> str:
+        row = int(self.row[index])
+        if self.column is not None and (place := self.column[row - 1].as_py()) is not None:
+            return str(place)
+        named = self.sessions[int(self.session[index])]
+        return f"session {named}, row {row:,}"
+
+
+def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
+    """Tells whether a file is one history of clients that can be judged by arrays. Raises HistoryError."""
+    columns = parquet.schema_arrow.names
+    if about is None:
+        missing = [name for name in NEEDED if name not in columns]
+        if missing:
+            raise HistoryError(
+                f"no table of operations: it has no column {missing[0]}; its columns are {', '.join(columns)}"
+            )
+        return True
+    if len(about) != 1 or "records" not in next(iter(about.values())):
+        return False
+    there = [name for name in BY_DEFINITION if name in columns]
+    return all(_empty(parquet, name) for name in there)
+
+
+def _empty(parquet: pq.ParquetFile, name: str) -> bool:
+    """Tells whether a column holds nothing, by what the file says of it."""
+    metadata = parquet.metadata
+    places = [
+        at for at in range(metadata.num_columns) if metadata.schema.column(at).path.split(".")[0] == name
+    ]
+    for group in range(metadata.num_row_groups):
+        for at in places:
+            chunk = metadata.row_group(group).column(at)
+            known = chunk.statistics
+            if known is None or not known.has_null_count or known.null_count < chunk.num_values:
+                return False
+    return True
+
+
+def records_of(columns: Sequence[str], about: Mapping[str, Any] | None, lists: bool) -> Records:
+    """Returns what a file records: as it says, else by its columns."""
+    if about is not None:
+        of = about["records"]
+        return Records(**{**of, "initial": frozenset(of["initial"])})
+    return Records(
+        aborts="status" in columns,
+        sessions="session" in columns,
+        real_time={"began", "ended"} <= set(columns),
+        lists=lists,
+    )
+
+
+def observed_in(parquet: pq.ParquetFile, name: str, about: Mapping[str, Any] | None) -> Observed:
+    """Returns the history of a file that `suits`. Raises HistoryError."""
+    columns = parquet.schema_arrow.names
+    listing = Listing()
+    index = listing.add(parquet.read([each for each in TRANSACTION if each in columns]))
+    transactions = listing.joined()
+    ops = parquet.read([each for each in OPERATION if each in columns])
+    # A transaction without operations has one row without a kind.
+    there = np.flatnonzero(~np.asarray(ops["kind"].is_null().to_numpy()))
+    if len(there) < len(ops):
+        ops = ops.take(pa.array(there))
+    index = index[there]
+    if transactions.apart() is not None:
+        index, transactions, order = _together(index, transactions)
+        ops = ops.take(pa.array(order))
+    found = operations(ops)
+    del ops
+    records = records_of(columns, about, bool((found.kind == READ_LIST).any()))
+    places = parquet.read(["place"])["place"] if "place" in columns else None
+    rows = rows_of(found, index, transactions, places)
+    if not rows.columns.count:
+        raise HistoryError("there is no operation in it")
+    notes = [] if about is None else list(about["notes"])
+    follows = [] if about is None else [(before, after) for before, after in about["follows"]]
+    return Observed(name, rows, records, notes, follows)
+
+
+def _together(index: Ints, transactions: Transactions) -> tuple[Ints, Transactions, Ints]:
+    """Returns rows by transaction where those of one stand apart, the transactions, and the order of rows."""
+    different, first, inverse = numbered(transactions.number)
+    moved = inverse[index]
+    order = np.argsort(moved, kind="stable")
+    assert len(different) == len(first)
+    return moved[order], transactions.chosen(first), order
+
+
+def rows_of(
+    found: Operations, index: Ints, transactions: Transactions, places: pa.ChunkedArray | None = None
+) -> Rows:
+    """Returns transactions with their operations. `index`: of each operation its transaction."""
+    count = len(transactions.number)
+    sessions: Sequence[str] = transactions.sessions or Numbered(np.arange(count))
+    columns = Columns(
+        txn=index,
+        kind=found.kind,
+        key=found.key,
+        value=found.value,
+        starts=found.starts,
+        items=found.items,
+        writer=None,
+        first=np.searchsorted(index, np.arange(count + 1)),
+        number=transactions.number,
+        status=transactions.status,
+        session=transactions.session,
+        keys=found.keys,
+        sessions=sessions,
+        values=found.values,
+    )
+    place = Places(transactions.row, transactions.session, sessions, places)
+    timed = transactions.timed if not np.isnan(transactions.timed).all() else None
+    windows = transactions.windows if not np.isnan(transactions.windows).all() else None
+    return Rows(columns, place, windows, timed)

@@ -1,0 +1,195 @@
+"""Arrays give what the definitions give, one transaction after the other, for histories with every oddity.
+
+`DVS_HISTORIES=20000 python -m pytest tests/laws/test_columns_agree_with_definitions.py` compares more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from dvs_model.check import Checked
+from dvs_model.clients.basis import Defined, InColumns
+from dvs_model.clients.judge import judged
+from dvs_model.columns.forced import forced as by_arrays
+from dvs_model.columns.lookup import pairs
+from dvs_model.columns.match import match
+from dvs_model.columns.part import whole
+from dvs_model.errors import HistoryError
+from dvs_model.observed import graph
+from dvs_model.observed.client import Client, decide, forced, problem
+from dvs_model.observed.recover import recover
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+
+COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
+
+
+def histories(seed: int, lists: str) -> Observed:
+    """Three sessions over two keys, mostly one transaction after the other, with reads of older values.
+
+    `lists`: the keys that hold lists.
+    """
+    random = Random(seed)
+    state: dict[str, list[object]] = {key: [] for key in "xy"}
+    ever: dict[str, list[list[object]]] = {key: [[]] for key in "xy"}
+    transactions = []
+    for number in range(1, random.randint(3, 14)):
+        status = random.choices(list(Status), (8, 1, 1))[0]
+        here = {key: [*held] for key, held in state.items()}
+        ops = [_op(random, lists, here, ever, 10 * number + at) for at in range(random.randint(0, 4))]
+        if status is Status.COMMITTED or (status is Status.UNKNOWN and random.random() < 0.5):
+            state = here
+        for key in "xy":
+            ever[key].append(here[key])
+        begin = number * 2 - random.randint(0, 4)
+        window = Window(begin, number * 2 + 1) if lists == "xy" else None
+        session = str(random.randint(1, 3))
+        transactions.append(Transaction(number, session, status, ops, f"line {number}", window))
+    records = Records(aborts=True, lists=bool(lists), real_time=lists == "xy", initial=frozenset({None, 0}))
+    return Observed("", transactions, records)
+
+
+Held = dict[str, list[object]]
+
+
+def _op(random: Random, lists: str, here: Held, ever: dict[str, list[list[object]]], number: int) -> Op:
+    key = random.choice("xxy")
+    if random.random() < 0.5:
+        value: object = random.choice([number, number, number, f"v{number}", 10**20 + number])
+        here[key] = [*here[key], value]
+        return Op(Kind.APPEND if key in lists else Kind.WRITE, key, value)
+    shown = here[key] if random.random() < 0.7 else random.choice(ever[key])
+    if random.random() < 0.05:
+        shown = [*shown[: random.randint(0, 2)], random.choice([*shown, 999, number + 1])]
+    if key in lists:
+        return Op(Kind.READ_LIST, key, tuple(shown))
+    value = shown[-1] if shown else random.choice([None, None, 0, 998, number + 1])
+    return Op(Kind.READ, key, random.choice(shown) if shown and random.random() < 0.1 else value)
+
+
+def read_twice(found: Observed) -> Observed:
+    """Returns a history whose reads name their writers, some of them another one."""
+    random = Random(len(found.transactions))
+    for each in found.transactions:
+        each.ops = [
+            op._replace(writer=(random.randint(1, 7), 1))
+            if op.kind is Kind.READ and random.random() < 0.2
+            else op
+            for op in each.ops
+        ]
+    return found
+
+
+MADE = {
+    "registers": lambda seed: histories(seed, lists=""),
+    "lists": lambda seed: histories(seed, lists="xy"),
+    "lists and registers": lambda seed: histories(seed, lists="x"),
+    "named writers": lambda seed: read_twice(histories(seed, lists="")),
+}
+
+
+EVERYWHERE = (
+    "none", "unwritten value read", "non-repeatable read", "internal", "intermediate read", "aborted read",
+    "future read",
+)  # fmt: skip
+ALSO: dict[str, tuple[str, ...]] = {
+    "registers": (),
+    "lists": ("duplicate elements", "incompatible orders"),
+    "lists and registers": ("duplicate elements", "incompatible orders"),
+    "named writers": ("wrong writer",),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_reads_are_matched_to_the_same_writes(name: str) -> None:
+    met: Counter[str] = Counter()
+    for seed in range(COUNT):
+        observed = MADE[name](seed)
+        due = recover(observed)
+        found, orders = whole(match(observed))
+        assert found.reads == due.reads, observed
+        assert found.taken == due.taken, observed
+        assert found.installed == {key: each for key, each in due.installed.items() if each}, observed
+        assert set(found.findings) == set(due.findings), observed
+        assert found.missing == due.missing
+        assert found.lists == due.lists
+        assert set(found.broken) == set(due.broken)
+        for key in found.installed:
+            known = graph.orders(due)
+            for part in ("known", "tails", "unknown", "rules"):
+                assert getattr(orders, part).get(key) == getattr(known, part).get(key), observed
+        met.update({finding.name for finding in due.findings})
+        met["none"] += not due.findings
+    assert met.keys() >= {*EVERYWHERE, *ALSO[name]}, met
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_dependencies_and_forced_edges_are_the_same(name: str) -> None:
+    rows = Counter[str]()
+    for seed in range(COUNT):
+        observed = MADE[name](seed)
+        found = recover(observed)
+        orders = graph.orders(found)
+        due, made = graph.edges(found, orders), InColumns(observed)
+        for kind in ("ww", "wr", "rw", "session"):
+            arcs = [(a, b) for a, b in getattr(made.edges, kind).tolist()]
+            assert sorted(arcs) == sorted(getattr(due, kind)), f"{kind}: {observed}"
+            rows[kind] += len(arcs)
+        wanted = problem(found, orders, sessions=True)
+        for level in (Client.READ_COMMITTED, Client.READ_ATOMIC, Client.CAUSAL):
+            edges = forced(wanted, level)
+            assert edges is not None
+            arrays = by_arrays(made.matched, made.edges.session, level)
+            assert arrays is not None
+            assert {(a, b) for a, b in arrays.arcs.tolist()} == set(edges), f"{level.value}: {observed}"
+            assert made.decide(level).holds is decide(wanted, level).holds, f"{level.value}: {observed}"
+            rows[level.value] += len(edges)
+    # The versions of registers have no order.
+    if "lists" not in name:
+        del rows["ww"]
+    assert min(rows.values()) > 50, rows
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_verdicts_are_the_same(name: str) -> None:
+    met: Counter[str] = Counter()
+    for seed in range(COUNT // 3):
+        observed = MADE[name](seed)
+        due, found = judged(Defined(observed)), judged(InColumns(observed))
+        assert _verdicts(found) == _verdicts(due), observed
+        met.update(map(str, _verdicts(due).values()))
+    every = {"Holds", "Violated", "Undecided", "Present", "Absent", "Unknown", "holds", "violated"}
+    assert met.keys() >= every, met
+
+
+def _verdicts(checked: Checked) -> dict[str, object]:
+    assert checked.seen is not None
+    found: dict[str, object] = {p.value: type(v).__name__ for p, v in checked.phenomena.items()}
+    found |= {level.value: type(v).__name__ for level, v in checked.levels.items()}
+    found |= {name: answer for name, (answer, _) in checked.seen.client.items()}
+    return found | {str(key): value for key, value in checked.seen.size.items()}
+
+
+def test_a_value_written_twice_is_refused_with_both_places() -> None:
+    ops = [Op(Kind.WRITE, "x", 5)], [Op(Kind.WRITE, "x", 5)]
+    rows = [Transaction(n, "1", Status.COMMITTED, each, f"line {n}") for n, each in enumerate(ops, 1)]
+    with pytest.raises(HistoryError, match="line 1 and in line 2"):
+        match(Observed("", rows, Records(aborts=True)))
+
+
+def test_pairs_are_found_where_their_numbers_lie_far_apart() -> None:
+    random = Random(3)
+    for most in (5, 2**40, 2**61):
+        a = np.array([random.randint(0, 5) for _ in range(50)])
+        b = np.array([random.randint(-most, most) for _ in range(50)])
+        known = pairs(a, b)
+        first = {
+            pair: place for place, pair in reversed([*enumerate(zip(a.tolist(), b.tolist(), strict=True))])
+        }
+        assert [first[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)] == known.find(a, b).tolist()
+        away = known.find(np.array([6, 0, 1]), np.array([int(b[0]), most + 1, -most - 1]))
+        assert away.tolist() == [-1, -1, -1]
