@@ -60,17 +60,12 @@ def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
 
 
 def _empty(parquet: pq.ParquetFile, name: str) -> bool:
-    """Tells whether a column holds nothing, by what the file says of it."""
-    metadata = parquet.metadata
-    places = [
-        at for at in range(metadata.num_columns) if metadata.schema.column(at).path.split(".")[0] == name
-    ]
-    for group in range(metadata.num_row_groups):
-        for at in places:
-            chunk = metadata.row_group(group).column(at)
-            known = chunk.statistics
-            if known is None or not known.has_null_count or known.null_count < chunk.num_values:
-                return False
+    """Tells whether a column holds nothing."""
+    # One group after the other: the first cell that is not empty decides.
+    for group in range(parquet.num_row_groups):
+        column = parquet.read_row_group(group, [name])[name]
+        if column.null_count < len(column):
+            return False
     return True
 
 

@@ -15,9 +15,11 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dvs_model.columns.table import Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats.operations import cell, value_of
 from dvs_model.formats.parquet_columns import observed_in, suits
+from dvs_model.formats.parquet_written import tables, whole
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.notation import parse
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
@@ -64,6 +66,14 @@ def write_parquet(path: Path, items: Iterable[Parsed | Viewed]) -> None:
             name = item.observed.name if isinstance(item, Viewed) else item.history.name
             label = f"{name}#{place}" if name in about else name
             about[label] = {"name": name, **_about(item)}
+            if isinstance(item, Viewed) and isinstance(item.observed.transactions, Rows):
+                rows = item.observed.transactions
+                if whole(rows):
+                    writer.write_table(pa.Table.from_pylist(batch, SCHEMA))
+                    batch = []
+                    for each in tables(rows, SCHEMA, label):
+                        writer.write_table(each)
+                    continue
             for row in _observed(item.observed) if isinstance(item, Viewed) else _history(item):
                 batch.append({**row, "history": label})
                 if len(batch) == BATCH:

@@ -1,0 +1,90 @@
+"""Transactions that are held as columns, as Arrow tables to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from dvs_model.columns.table import KINDS, READ_LIST, STATUSES, Columns, Ints, Rows, Values
+from dvs_model.formats.operations import cell
+
+BY_FILE, BY_CLOCK = ("began", "ended"), ("began_by_clock", "ended_by_clock")
+AT_ONCE = 1_000_000
+"""Operations in one table."""
+
+
+def whole(rows: Rows) -> bool:
+    """Tells whether each transaction has an operation, so that tables of operations hold all of them."""
+    first = rows.columns.first
+    return bool((first[1:] > first[:-1]).all())
+
+
+def tables(rows: Rows, schema: pa.Schema, history: str) -> Iterator[pa.Table]:
+    """Yields tables with the operations of transactions, a row each, in their order."""
+    columns = rows.columns
+    for begin in range(0, len(columns.txn), AT_ONCE):
+        yield _table(rows, schema, history, np.arange(begin, min(begin + AT_ONCE, len(columns.txn))))
+
+
+def _table(rows: Rows, schema: pa.Schema, history: str, ops: Ints) -> pa.Table:
+    columns = rows.columns
+    txn = columns.txn[ops]
+    # What is known of transactions is made once for each, and repeated.
+    txns, place = np.unique(txn, return_inverse=True)
+    shown = columns.kind[ops] == READ_LIST
+    found: dict[str, pa.Array] = {
+        "history": pa.array([history] * len(ops)),
+        "number": pa.array(ops + 1),
+        "transaction": pa.array(columns.number[txn]),
+        "session": _repeated([columns.sessions[at] for at in columns.session[txns].tolist()], place),
+        "status": _repeated([STATUSES[at].value for at in columns.status[txns].tolist()], place),
+        "place": _repeated([rows.place(at) for at in txns.tolist()], place),
+        "kind": _repeated([kind.value for kind in KINDS], columns.kind[ops]),
+        "key": _keys(columns, ops),
+        "value": _cells(columns.value[ops], columns.values, ~shown),
+        "list": _lists(columns, ops, shown),
+    }
+    for windows, names in ((rows.windows, BY_FILE), (rows.timed, BY_CLOCK)):
+        if windows is not None:
+            of = windows[txn]
+            found |= {name: pa.array(of[:, at], from_pandas=True) for at, name in enumerate(names)}
+    return pa.table(
+        [
+            found.get(name, pa.nulls(len(ops), kind))
+            for name, kind in zip(schema.names, schema.types, strict=True)
+        ],
+        schema,
+    )
+
+
+def _repeated(names: list[str], places: np.ndarray[tuple[int], np.dtype[np.integer]]) -> pa.Array:
+    return pa.array(names, pa.string()).take(pa.array(places))
+
+
+def _keys(columns: Columns, ops: Ints) -> pa.Array:
+    codes, place = np.unique(columns.key[ops], return_inverse=True)
+    return _repeated([columns.keys[code] for code in codes.tolist()], place)
+
+
+def _cells(codes: Ints, values: Values, wanted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Array:
+    """Returns the texts of values; nothing where none is wanted."""
+    plain = (codes > -(10**18)) & (codes < 10**18)
+    found = pa.array(np.where(plain, codes, 0), mask=~(plain & wanted)).cast(pa.string())
+    rest = np.flatnonzero(~plain & wanted)
+    if not len(rest):
+        return found
+    texts = np.asarray(found.to_numpy(zero_copy_only=False), object)
+    texts[rest] = [cell(values.value(code)) for code in codes[rest].tolist()]
+    return pa.array(texts, pa.string())
+
+
+def _lists(columns: Columns, ops: Ints, shown: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Array:
+    if columns.starts is None:
+        return pa.nulls(len(ops), pa.list_(pa.string()))
+    starts = columns.starts[ops[0] : ops[-1] + 2]
+    items = columns.items[starts[0] : starts[-1]]
+    cells = _cells(items, columns.values, np.ones(len(items), np.bool_))
+    offsets = pa.array((starts - starts[0]).astype(np.int32), mask=np.append(~shown, False))
+    return pa.ListArray.from_arrays(offsets, cells)
