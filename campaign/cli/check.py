@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -189,6 +190,13 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     help="Write the smallest part of the first violated history of clients, in the format of the suffix: "
     f"{SUFFIXES}.",
 )
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GB",
+    help="Memory for a history in Parquet; one that needs more is judged one share of its keys after the "
+    "other.  [half of the machine's]",
+)
 @click.option("--explain", is_flag=True, help="Show every phenomenon and level with its reason.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with pictures.")
 @click.option("--sarif", "sarif_out", type=click.Path(path_type=Path), help="Write SARIF.")
@@ -214,6 +222,7 @@ def command(
     predicates: str,
     derived_writes: str,
     smallest_out: Path | None,
+    memory: float | None,
     explain: bool,
     html: Path | None,
     sarif_out: Path | None,
@@ -236,7 +245,7 @@ def command(
     require_suffix(smallest_out)
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
-    for source, item in uncollected(histories(files, format_, workload)):
+    for source, item in uncollected(histories(files, format_, workload, memory_of(memory))):
         judged = _judged(wanted, reports, source, item)
         if judged is None:
             continue
@@ -281,6 +290,13 @@ def _judged(
     reports.refused.append(message)
     click.echo(f"error: {message}", err=True)
     return None
+
+
+def memory_of(gigabytes: float | None) -> int:
+    """Returns how many bytes a history may take: as asked for, else half of what the machine has."""
+    if gigabytes is not None:
+        return int(gigabytes * 2**30)
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:

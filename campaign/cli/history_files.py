@@ -10,14 +10,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from campaign.cli import parquet_files
 from campaign.errors import CampaignError
 from dvs_model.formats import delta
 from dvs_model.formats.reader import Item
 from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised
 
 
-def histories(files: Sequence[Path], format_: str, workload: str | None = None) -> Iterator[tuple[str, Item]]:
-    """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened."""
+def histories(
+    files: Sequence[Path], format_: str, workload: str | None = None, memory: int | None = None
+) -> Iterator[tuple[str, Item]]:
+    """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened.
+
+    `memory`: bytes that a history may take; of Parquet that needs more, the operations are read from a
+    temporary folder, one share of the keys after the other.
+    """
     tables = [path for path in files if _is_delta(path, format_)]
     if tables:
         # Transactions may write several tables: all of them are one history.
@@ -35,6 +42,9 @@ def histories(files: Sequence[Path], format_: str, workload: str | None = None) 
             known = recognised(by_name, file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
             if known is None:
                 raise CampaignError(f"{path} is no folder; {format_} reads folders")
+            if known is FORMATS["parquet"] and memory is not None and path.is_file():
+                yield from ((name, item) for item in parquet_files.within(file, name, memory))
+                continue
             for item in known.read(file, name if inside is None else str(inside), workload):
                 yield name, item
 

@@ -10,6 +10,7 @@ from campaign.cli.wanted import Wanted
 from campaign.errors import CampaignError
 from campaign.files import write_text
 from dvs_model.check import Checked
+from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, overall
 from dvs_model.formats.reader import Parsed, Viewed
@@ -32,6 +33,11 @@ def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: C
     """
     if not isinstance(item, Viewed) or overall(checked, wanted.requested) is not Status.VIOLATED:
         return False
+    if isinstance(item.observed.transactions, Listed):
+        raise CampaignError(
+            f"--smallest {file}: {item.observed.name} is larger than --memory, so that its operations are "
+            "not at hand; allow more memory"
+        )
     part = wanted.smallest(item.observed, checked)
     try:
         write_text(file, WRITERS[file.suffix](part))

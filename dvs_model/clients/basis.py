@@ -6,9 +6,9 @@ commit timestamps, nor for version orders that a file states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, overload
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from dvs_model.columns.forced import RULES, Forced, forced
 from dvs_model.columns.match import Matched, match
 from dvs_model.columns.part import part, whole
 from dvs_model.columns.serial import explained_in_order
-from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
+from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools, Ints
 from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, versions
+from dvs_model.columns.world import world_of
 from dvs_model.observed import graph
 from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, decide, in_words, problem
 from dvs_model.observed.graph import Pair
@@ -87,11 +88,6 @@ class Basis(Protocol):
         """Returns when the transactions that count as committed began and ended."""
 
 
-def basis(observed: Observed) -> Basis:
-    """Returns what verdicts on a history are made from. Raises HistoryError: values are not unique."""
-    return Defined(observed) if observed.records.stamps or observed.follows else InColumns(observed)
-
-
 class Defined(Basis):
     """By the definitions, one transaction after the other."""
 
@@ -143,6 +139,7 @@ class InColumns(Basis):
         self.matched: Matched = match(observed)
         self.versions: Versions = versions(self.matched)
         self.edges = edges(self.matched, self.versions)
+        self.world = world_of(self.matched, self.edges.session)
         self.findings, self.missing = self.matched.noted.findings, self.matched.noted.missing
         self.taken = self.matched.taken
         unknown = np.flatnonzero(self.versions.unknown)
@@ -170,46 +167,73 @@ class InColumns(Basis):
         return lost_updates_of(self.matched, self.versions)
 
     def decide(self, level: Client) -> Answer:
-        found = forced(self.matched, self.edges.session, level)
-        if found is None:
-            return TOO_MANY
-        early = np.flatnonzero(found.arcs[:, 1] == INITIAL)
-        if len(early):
-            first = int(early[0])
-            return Answer(False, self._read_at_first(int(found.arcs[first, 0]), int(found.key[first])))
-        ordered = (self.edges.ww, self.edges.session, self.edges.wr, found.arcs)
-        labels = labels_of(ordered, self.matched.columns.count)
-        inside = [labels[each[:, 0]] == labels[each[:, 1]] for each in ordered]
-        if not any(each.any() for each in inside):
-            return Answer(True)
-        return Answer(False, in_words(self.observed, *self._reasons(found, inside)))
-
-    def _read_at_first(self, tail: int, key: int) -> str:
-        number = self.observed.transactions[tail].number
-        return (
-            f"key {self.matched.columns.keys[key]} was read as it was before the run by one that had seen "
-            f"T{number}'s write of it"
-        )
-
-    def _reasons(self, found: Forced, inside: list[Bools]) -> tuple[list[Pair], dict[Pair, Reason]]:
-        """Returns the edges on cycles, those of the history before forced ones, and why there is each."""
+        found = forced(self.world, self.matched.reads, self.matched.installed, level)
         keys = self.matched.columns.keys
-        reasons: dict[Pair, Reason] = {}
-        ww, session, wr, more = inside
-        for (tail, head), key in _rows(self.edges.ww[ww], self.edges.ww_key[ww]):
-            reasons[tail, head] = "version order", keys[key]
-        reasons |= dict.fromkeys(_pairs(self.edges.session[session]), ("session", ""))
-        reasons |= dict.fromkeys(_pairs(self.edges.wr[wr]), ("reads from", ""))
-        rules = found.rule[more].tolist()
-        for ((tail, head), key), rule in zip(_rows(found.arcs[more], found.key[more]), rules, strict=True):
-            reasons[tail, head] = RULES[rule], keys[key]
-        return list(reasons), reasons
+        ww_names = _Named(keys, self.edges.ww_key)
+        return verdict(self.edges, found, Reasons(self.observed, ww_names, keys))
 
     def in_order(self) -> bool:
         return explained_in_order(self.matched, self.versions)
 
     def windows(self, *, timed: bool) -> Windows:
         return windows(self.observed.transactions, self.taken, timed=timed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Named(Sequence[str]):
+    """The names of keys at places."""
+
+    keys: Sequence[str]
+    codes: Ints
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self.keys[code] for code in self.codes[index].tolist()]
+        return self.keys[int(self.codes[index])]
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Names of keys. `ww`: by write dependency that of its key. `forced`: by the code of a key."""
+
+    observed: Observed
+    ww: Sequence[str]
+    forced: Sequence[str]
+
+
+def verdict(edges: Edges, found: Forced | None, reasons: Reasons) -> Answer:
+    """Returns whether edges that are forced close a cycle; `found`: None: there are too many."""
+    if found is None:
+        return TOO_MANY
+    early = np.flatnonzero(found.arcs[:, 1] == INITIAL)
+    if len(early):
+        tail, key = int(found.arcs[early[0], 0]), reasons.forced[int(found.key[early[0]])]
+        seen = f"one that had seen T{reasons.observed.transactions[tail].number}'s write of it"
+        return Answer(False, f"key {key} was read as it was before the run by {seen}")
+    ordered = (edges.ww, edges.session, edges.wr, found.arcs)
+    labels = labels_of(ordered, len(reasons.observed.transactions))
+    inside = [np.flatnonzero(labels[each[:, 0]] == labels[each[:, 1]]) for each in ordered]
+    if not any(map(len, inside)):
+        return Answer(True)
+    why: dict[Pair, Reason] = {}
+    ww, session, wr, more = inside
+    for at, pair in zip(ww.tolist(), _pairs(edges.ww[ww]), strict=True):
+        why[pair] = "version order", reasons.ww[at]
+    why |= dict.fromkeys(_pairs(edges.session[session]), ("session", ""))
+    why |= dict.fromkeys(_pairs(edges.wr[wr]), ("reads from", ""))
+    of = zip(_pairs(found.arcs[more]), found.rule[more].tolist(), found.key[more].tolist(), strict=True)
+    for pair, rule, code in of:
+        why[pair] = RULES[rule], reasons.forced[code]
+    return Answer(False, in_words(reasons.observed, list(why), why))
 
 
 def arcs_of(pairs: Iterable[Pair]) -> Arcs:
@@ -220,7 +244,3 @@ def arcs_of(pairs: Iterable[Pair]) -> Arcs:
 
 def _pairs(arcs: Arcs) -> list[Pair]:
     return [(tail, head) for tail, head in arcs.tolist()]
-
-
-def _rows(arcs: Arcs, keys: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Iterable[tuple[Pair, int]]:
-    return zip(_pairs(arcs), keys.tolist(), strict=True)

@@ -15,9 +15,11 @@ from dvs_model.analysis import STEPS, Analysis
 from dvs_model.anomalies import anomalies, sentence
 from dvs_model.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
 from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCHED_OF, Answers
-from dvs_model.clients.basis import Basis, basis
+from dvs_model.clients.apart import Apart
+from dvs_model.clients.basis import Basis, Defined, InColumns
 from dvs_model.clients.variants import Variants
 from dvs_model.columns.cycles import on_cycles
+from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
@@ -51,7 +53,14 @@ def judge(
 
     Raises HistoryError: two writes of one value to one key, so that no read tells what it has read.
     """
-    return judged(basis(observed), reading, steps=steps, wanted=wanted)
+    return judged(basis_of(observed), reading, steps=steps, wanted=wanted)
+
+
+def basis_of(observed: Observed) -> Basis:
+    """Returns what the verdicts on a history are made from. Raises HistoryError: values are not unique."""
+    if isinstance(observed.transactions, Listed):
+        return Apart(observed)
+    return Defined(observed) if observed.records.stamps or observed.follows else InColumns(observed)
 
 
 def judged(

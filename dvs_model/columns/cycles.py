@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools, Ints, Rows
 from dvs_model.columns.versions import Arcs
 from dvs_model.graph import component_labels
@@ -15,7 +16,7 @@ from dvs_model.observed.time import Windows
 
 def windows(transactions: Sequence[Transaction], taken: Bools, *, timed: bool) -> Windows:
     """Returns the windows of the transactions that count as committed; `timed`: by the times of the file."""
-    if isinstance(transactions, Rows):
+    if isinstance(transactions, Rows | Listed):
         given = transactions.timed if timed else transactions.windows
         found = np.full((len(transactions), 2), np.nan) if given is None else given.copy()
     else:

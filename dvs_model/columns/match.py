@@ -82,10 +82,15 @@ class Matched:
     noted: Recovered
 
 
-def match(observed: Observed) -> Matched:
-    """Matches reads to writes. Raises HistoryError: two writes of one value to one key."""
-    columns = columns_of(observed.transactions)
-    return _Matching(observed, columns).matched()
+def match(observed: Observed, taken: Bools | None = None) -> Matched:
+    """Matches reads to writes. Raises HistoryError: two writes of one value to one key.
+
+    `taken`: transactions of which it is known from elsewhere that they count as committed.
+    """
+    matching = _Matching(observed, columns_of(observed.transactions))
+    if taken is not None:
+        matching.taken |= taken
+    return matching.matched()
 
 
 class _Matching:

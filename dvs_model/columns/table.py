@@ -6,14 +6,14 @@ One element an operation, and the transactions made from them when asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dvs_model.observed.seen import Kind, Op, Status, Transaction
+from dvs_model.observed.seen import Held, Kind, Op, Status, Transaction
 from dvs_model.observed.time import Windows, window_of
 
 Ints = NDArray[np.int64]
@@ -125,7 +125,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows(Sequence[Transaction]):
+class Rows(Held):
     """The transactions of columns that name no writers, each made when it is asked for.
 
     `place`: where a transaction stands in the file. `windows`, `timed`: begin and end by transaction; NaN:
@@ -167,6 +167,12 @@ class Rows(Sequence[Transaction]):
             None if self.windows is None else window_of(self.windows, index),
             None if self.timed is None else window_of(self.timed, index),
         )
+
+    def in_real_time(self, *, by_time: bool) -> Rows:
+        """Returns them with the real time of one order alone, where there are two."""
+        if self.timed is None:
+            return self
+        return replace(self, windows=self.timed if by_time else self.windows, timed=None)
 
     def __iter__(self) -> Iterator[Transaction]:
         return (self[at] for at in range(len(self)))

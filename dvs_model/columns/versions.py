@@ -102,11 +102,13 @@ def edges(matched: Matched, known: Versions) -> Edges:
     next_version, read = spread(first, np.maximum(first, last))
     rw = _arcs(reads.reader[read], known.txn[next_version])
     taken = written & matched.taken[reads.writer]
+    sessions = matched.observed.records.sessions
+    order = neighbours(matched.columns.session, matched.taken) if sessions else NO_ARCS
     return Edges(
         ww,
         _arcs(reads.writer[taken], reads.reader[taken]),
         rw[rw[:, 0] != rw[:, 1]],
-        sessions(matched) if matched.observed.records.sessions else NO_ARCS,
+        order,
         known.key[of],
     )
 
@@ -128,13 +130,13 @@ def _version(known: Versions, installed: Installed, reads: Reads) -> Ints:
     return moved[at] if len(codes) else at
 
 
-def sessions(matched: Matched) -> Arcs:
+def neighbours(session: Ints, taken: Bools) -> Arcs:
     """Returns the pairs of consecutive transactions of one session, of those that count as committed."""
-    taken = np.flatnonzero(matched.taken)
-    taken = taken[np.argsort(matched.columns.session[taken], kind="stable")]
-    of = matched.columns.session[taken]
+    there = np.flatnonzero(taken)
+    there = there[np.argsort(session[there], kind="stable")]
+    of = session[there]
     same = of[1:] == of[:-1]
-    return _arcs(taken[:-1][same], taken[1:][same])
+    return _arcs(there[:-1][same], there[1:][same])
 
 
 def _arcs(tails: Ints, heads: Ints) -> Arcs:

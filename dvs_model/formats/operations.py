@@ -74,7 +74,7 @@ def codes(column: pa.ChunkedArray, values: Values) -> Ints:
     if pa.types.is_null(column.type):
         return np.full(len(column), NOTHING, np.int64)
     if pa.types.is_integer(column.type):
-        found = numpy(pc.fill_null(column.cast(pa.int64()), NOTHING))
+        found = numpy(pc.fill_null(column.cast(pa.int64()), NOTHING)).copy()
         if len(found) and (found.max() >= OTHERS or found[found != NOTHING].min(initial=0) <= -OTHERS):
             return np.fromiter(map(values.code, column.to_pylist()), np.int64, len(found))
         return found

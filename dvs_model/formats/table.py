@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from dvs_model.columns.table import Rows
 from dvs_model.errors import HistoryError
+from dvs_model.formats import spilled
 from dvs_model.formats.operations import cell, value_of
 from dvs_model.formats.parquet_columns import observed_in, suits
 from dvs_model.formats.parquet_written import tables, whole
@@ -144,15 +145,29 @@ def _history(item: Parsed) -> Iterator[Mapping[str, object]]:
         }
 
 
-def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the histories of a Parquet file that `dvs convert` has written."""
+def read(
+    file: BinaryIO,
+    name: str,
+    workload: str | None = None,
+    *,
+    folder: Path | None = None,
+    memory: int | None = None,
+) -> Iterator[Item]:
+    """Yields the histories of a Parquet file: of `dvs convert`, or a table of operations of somebody else.
+
+    `folder`: where operations are put if they need more than `memory` bytes.
+    """
     try:
         table = pq.ParquetFile(file)
         found = (table.metadata.metadata or {}).get(ABOUT.encode())
         about = None if found is None else json.loads(found)
         if suits(table, about):
             label = None if about is None else next(iter(about.values()))
-            yield Viewed(observed_in(table, name if label is None else label["name"], label), 1)
+            called = name if label is None else label["name"]
+            if folder is not None and memory is not None and spilled.need(table) > memory:
+                yield Viewed(spilled.observed_in(table, called, label, folder, memory), 1)
+            else:
+                yield Viewed(observed_in(table, called, label), 1)
             return
         assert about is not None
         rows = (row for batch in table.iter_batches(BATCH, columns=SCHEMA.names) for row in batch.to_pylist())

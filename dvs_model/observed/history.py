@@ -121,7 +121,7 @@ class Part:
                 (place, Read(number, version, plain_value(value)))
                 for place, version, value in self.reads.get(index, ())
             ]
-            last = len(self.found.observed.transactions[index].ops)
+            last = 1 + max((place for place, _ in ops), default=0)
             ops += [
                 (last, Write(number, Version(obj, number, 1), plain_value(value)))
                 for obj, value in self.writes.get(index, {}).items()

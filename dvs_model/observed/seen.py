@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -84,6 +85,14 @@ class Records:
     complete: bool = False
 
 
+class Held(Sequence[Transaction], ABC):
+    """Transactions that are made when they are asked for."""
+
+    @abstractmethod
+    def in_real_time(self, *, by_time: bool) -> Held:
+        """Returns them with the real time of one order alone."""
+
+
 class RealTime(Enum):
     """By what it is decided that one transaction was over before another one began."""
 
@@ -112,13 +121,18 @@ class Observed:
 
     def in_real_time(self, order: RealTime) -> Observed:
         """Returns the history with the real time of one order, where the file has two that differ."""
-        if order is RealTime.BOTH or all(each.timed is None for each in self.transactions):
+        if order is RealTime.BOTH:
             return self
-        by_time = order is RealTime.TIME
-        transactions = [
-            replace(each, window=each.timed if by_time else each.window, timed=None)
-            for each in self.transactions
-        ]
+        by_time, transactions = order is RealTime.TIME, self.transactions
+        if isinstance(transactions, Held):
+            transactions = transactions.in_real_time(by_time=by_time)
+        elif any(each.timed is not None for each in transactions):
+            transactions = [
+                replace(each, window=each.timed if by_time else each.window, timed=None)
+                for each in transactions
+            ]
+        else:
+            return self
         chosen = f"real time is by {order.value}"
         notes = [note.replace(AGREED, chosen) for note in self.notes]
         return replace(self, transactions=transactions, notes=notes)

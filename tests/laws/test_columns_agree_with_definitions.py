@@ -6,19 +6,26 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dvs_model.check import Checked
+from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Defined, InColumns
 from dvs_model.clients.judge import judged
 from dvs_model.columns.forced import forced as by_arrays
-from dvs_model.columns.lookup import pairs
+from dvs_model.columns.lookup import pairs, spread
 from dvs_model.columns.match import match
 from dvs_model.columns.part import whole
+from dvs_model.columns.shares import Listed, Share
+from dvs_model.columns.table import Rows, columns_of
 from dvs_model.errors import HistoryError
 from dvs_model.observed import graph
 from dvs_model.observed.client import Client, decide, forced, problem
@@ -143,7 +150,7 @@ def test_dependencies_and_forced_edges_are_the_same(name: str) -> None:
         for level in (Client.READ_COMMITTED, Client.READ_ATOMIC, Client.CAUSAL):
             edges = forced(wanted, level)
             assert edges is not None
-            arrays = by_arrays(made.matched, made.edges.session, level)
+            arrays = by_arrays(made.world, made.matched.reads, made.matched.installed, level)
             assert arrays is not None
             assert {(a, b) for a, b in arrays.arcs.tolist()} == set(edges), f"{level.value}: {observed}"
             assert made.decide(level).holds is decide(wanted, level).holds, f"{level.value}: {observed}"
@@ -164,6 +171,78 @@ def test_verdicts_are_the_same(name: str) -> None:
         met.update(map(str, _verdicts(due).values()))
     every = {"Holds", "Violated", "Undecided", "Present", "Absent", "Unknown", "holds", "violated"}
     assert met.keys() >= every, met
+
+
+@dataclass(frozen=True)
+class Split:
+    """The operations of a history in shares, each of some keys."""
+
+    rows: Rows
+    count: int
+
+    def each(self, task: Callable[[Share], Any]) -> Iterator[Any]:
+        columns = self.rows.columns
+        for number in range(self.count):
+            ops = np.flatnonzero(columns.key % self.count == number)
+            txns, txn = np.unique(columns.txn[ops], return_inverse=True)
+            starts, items = None, columns.items
+            if columns.starts is not None:
+                place, _ = spread(columns.starts[ops], columns.starts[ops + 1])
+                lengths = columns.starts[ops + 1] - columns.starts[ops]
+                starts, items = np.concatenate(([0], np.cumsum(lengths))), columns.items[place]
+            of = replace(
+                columns,
+                txn=txn,
+                kind=columns.kind[ops],
+                key=columns.key[ops],
+                value=columns.value[ops],
+                starts=starts,
+                items=items,
+                writer=None if columns.writer is None else columns.writer[ops],
+                first=np.searchsorted(txn, np.arange(len(txns) + 1)),
+                number=columns.number[txns],
+                status=columns.status[txns],
+                session=columns.session[txns],
+            )
+            places = [self.rows.place(int(at)) for at in txns]
+            # A task may be sent to another process.
+            yield pickle.loads(pickle.dumps(task))(Share(Rows(of, places.__getitem__), txns, ops))
+
+
+def in_shares(observed: Observed, count: int) -> Observed:
+    """Returns a history whose operations lie in shares."""
+    columns = columns_of(observed.transactions)
+    whole = Rows(columns, lambda at: observed.transactions[at].place)
+    every = np.array(
+        [(np.nan, np.nan) if t.window is None else t.window for t in observed.transactions], float
+    )
+    listed = Listed(
+        columns.number,
+        columns.status,
+        columns.session,
+        columns.sessions,
+        whole.place,
+        every.reshape(-1, 2),
+        np.full((columns.count, 2), np.nan),
+        Split(whole, count),
+    )
+    return replace(observed, transactions=listed)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("name", [name for name in MADE if name != "named writers"])
+def test_verdicts_are_the_same_from_shares_of_keys(name: str, count: int) -> None:
+    for seed in range(COUNT // 5):
+        observed = MADE[name](seed)
+        due, found = judged(Defined(observed)), judged(Apart(in_shares(observed, count)))
+        assert _verdicts(found) == _verdicts(due), observed
+        assert due.seen is not None
+        assert found.seen is not None
+        assert set(found.seen.anomalies) == set(due.seen.anomalies), observed
+        assert found.seen.notes == due.seen.notes
+        for level in (Client.READ_COMMITTED, Client.READ_ATOMIC, Client.CAUSAL):
+            one, other = Defined(observed), Apart(in_shares(observed, count))
+            assert one.decide(level).holds is other.decide(level).holds, f"{level.value}: {observed}"
 
 
 def _verdicts(checked: Checked) -> dict[str, object]:

@@ -16,8 +16,7 @@ import pytest
 
 from dvs_model.check import Holds, Violated, check
 from dvs_model.clients.answers import CHAIN, Order
-from dvs_model.clients.basis import basis
-from dvs_model.clients.judge import ORDERED, judge
+from dvs_model.clients.judge import ORDERED, basis_of, judge
 from dvs_model.clients.variants import VARIANTS, time_pairs
 from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
@@ -219,7 +218,7 @@ def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: Order) ->
         known = orders(found)
         if known.unknown or known.tails or found.findings:
             continue
-        time = time_pairs(basis(observed).windows(timed=False)) if order is Order.REAL_TIME else []
+        time = time_pairs(basis_of(observed).windows(timed=False)) if order is Order.REAL_TIME else []
         made = problem(found, known, sessions=order is not Order.NONE, time=time)
         names = {level: f"strict {level.value}" for level in Client}
         if order is Order.NONE:
@@ -387,7 +386,7 @@ def test_what_lies_on_cycles_decides_as_the_whole_history_does() -> None:
             assert same, f"{phenomenon.value}: {observed}"
             if phenomenon in present:
                 present[phenomenon] += isinstance(verdict, Present)
-        windows = basis(observed).windows(timed=False)
+        windows = basis_of(observed).windows(timed=False)
         timed = check(Part(found, known, set(found.taken)).history("", windows))
         for phenomenon in (Phenomenon.G1C_REALTIME, Phenomenon.G_SINGLE_REALTIME, Phenomenon.G2_REALTIME):
             verdict = judged.phenomena[phenomenon]

@@ -1,0 +1,250 @@
+"""What verdicts are made from where a history is larger than memory: one share of keys after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dvs_model.clients.basis import UNRECORDED, Basis, Reasons, Size, Unordered, verdict
+from dvs_model.clients.lost import lost_updates_of
+from dvs_model.columns.cycles import windows
+from dvs_model.columns.forced import Forced, forced, joined
+from dvs_model.columns.match import Installed, Matched, Reads, match
+from dvs_model.columns.part import part
+from dvs_model.columns.serial import explained_in_order
+from dvs_model.columns.shares import Listed, Share
+from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools, Ints
+from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, neighbours, versions
+from dvs_model.columns.world import ReadFrom, World
+from dvs_model.observed.client import Answer, Client
+from dvs_model.observed.graph import Orders
+from dvs_model.observed.recover import INITIAL, Finding, Recovered
+from dvs_model.observed.seen import Observed
+from dvs_model.observed.time import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the keys of one share tell.
+
+    `arcs`: ww, wr and rw, by index among all transactions. `ww_key`: the key of each ww. `reads`: readers,
+    writers, and the numbers of the operations.
+    """
+
+    arcs: tuple[Arcs, Arcs, Arcs]
+    ww_key: list[str]
+    reads: tuple[Ints, Ints, Ints]
+    findings: list[Finding]
+    missing: int
+    unordered: Unordered | None
+    tails: int
+    in_order: bool
+    lost: list[Finding]
+    operations: int
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """The history that shares are of. `observed`: without its transactions. `taken`: of all of them."""
+
+    observed: Observed
+    taken: Bools
+
+    def matched(self, share: Share) -> Matched:
+        """Returns a share with its reads matched to writes."""
+        return match(replace(self.observed, transactions=share.rows), self.taken[share.txns])
+
+    def versions(self, share: Share) -> tuple[Matched, Versions]:
+        """Returns a share matched, and its version orders."""
+        matched = self.matched(share)
+        return matched, versions(matched)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBy(Looking):
+    """Tells which transactions count as committed because somebody read from them."""
+
+    def __call__(self, share: Share) -> Ints:
+        return share.txns[self.matched(share).taken]
+
+
+@dataclass(frozen=True, slots=True)
+class Telling(Looking):
+    """Tells what the keys of a share tell."""
+
+    def __call__(self, share: Share) -> Told:
+        matched, known = self.versions(share)
+        made = edges(matched, known)
+        unknown = np.flatnonzero(known.unknown)
+        names = matched.columns.keys
+        unordered = None
+        if len(unknown):
+            name = names[int(unknown[0])]
+            unordered = Unordered(len(unknown), name, matched.noted.broken.get(name, UNRECORDED))
+        reads = matched.reads
+        written = reads.writer != INITIAL
+        return Told(
+            tuple(_small(share.txns[each]) for each in (made.ww, made.wr, made.rw)),  # type: ignore[arg-type]
+            [names[key] for key in made.ww_key.tolist()],
+            (
+                share.txns[reads.reader[written]],
+                share.txns[reads.writer[written]],
+                share.ops[reads.op[written]],
+            ),
+            matched.noted.findings,
+            matched.noted.missing,
+            unordered,
+            known.tails,
+            explained_in_order(matched, known),
+            lost_updates_of(matched, known),
+            len(matched.columns.txn),
+            len(np.unique(matched.columns.key)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Forcing(Looking):
+    """Tells what a level forces by the keys of a share, with the names of these keys."""
+
+    world: World
+    level: Client
+
+    def __call__(self, share: Share) -> tuple[Forced, list[str]] | None:
+        matched = self.matched(share)
+        found = forced(self.world, _reads(matched, share), _installed(matched, share), self.level)
+        if found is None:
+            return None
+        codes, key = np.unique(found.key, return_inverse=True)
+        return replace(found, key=key), [matched.columns.keys[code] for code in codes.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Picking(Looking):
+    """Tells what some transactions read, and all versions of the keys of a share that they read or wrote."""
+
+    members: Bools
+
+    def __call__(self, share: Share) -> tuple[Recovered, Orders]:
+        found, orders = part(self.matched(share), self.members[share.txns])
+        index = share.txns.tolist()
+        first = share.rows.columns.first
+        bare = Recovered(replace(self.observed, transactions=()))
+        bare.reads = [
+            replace(
+                read,
+                reader=index[read.reader],
+                writer=read.writer if read.writer == INITIAL else index[read.writer],
+                place=int(share.ops[first[read.reader] + read.place]),
+            )
+            for read in found.reads
+        ]
+        bare.taken = {index[at] for at in found.taken}
+        bare.installed = {
+            key: {index[at]: value for at, value in each.items()} for key, each in found.installed.items()
+        }
+        bare.lists, bare.broken, bare.bad = found.lists, found.broken, found.bad
+        orders.known = {key: [index[at] for at in each] for key, each in orders.known.items()}
+        orders.tails = {key: [index[at] for at in each] for key, each in orders.tails.items()}
+        return bare, orders
+
+
+class Apart(Basis):
+    """By arrays, one share of the keys after the other."""
+
+    def __init__(self, observed: Observed) -> None:
+        assert isinstance(observed.transactions, Listed)
+        self.observed, self.listed = observed, observed.transactions
+        self.bare = replace(observed, transactions=())
+        self.taken = self.listed.status == COMMITTED
+        if (self.listed.status == UNKNOWN).any():
+            for more in self.listed.shares.each(TakenBy(self.bare, self.taken)):
+                self.taken[more] = True
+        told = list(self.listed.shares.each(Telling(self.bare, self.taken)))
+        self.findings = [finding for each in told for finding in each.findings]
+        self.missing = sum(each.missing for each in told)
+        self.tails = sum(each.tails for each in told)
+        self.unordered = _first([each.unordered for each in told if each.unordered is not None])
+        self.explained = all(each.in_order for each in told)
+        self.lost_of = [finding for each in told for finding in each.lost]
+        self.size = Size(
+            int((self.listed.status == COMMITTED).sum()),
+            int(((self.listed.status == UNKNOWN) & ~self.taken).sum()),
+            sum(each.operations for each in told),
+            sum(each.keys for each in told),
+        )
+        ww, wr, rw = (np.concatenate([NO_ARCS, *(each.arcs[at] for each in told)]) for at in range(3))
+        order = neighbours(self.listed.session, self.taken) if observed.records.sessions else NO_ARCS
+        self.edges = Edges(ww, wr, rw, order, np.arange(len(ww)))
+        self.ww_names = [name for each in told for name in each.ww_key]
+        nothing = np.empty(0, np.int64)
+        reader, writer, op = (
+            np.concatenate([nothing, *(each.reads[at] for each in told)]) for at in range(3)
+        )
+        self.world = World(self.listed.session, self.taken, order, ReadFrom(reader, writer, op))
+
+    def part(self, members: Bools) -> tuple[Recovered, Orders]:
+        made, orders = Recovered(self.observed, findings=self.findings, missing=self.missing), Orders()
+        if not members.any():
+            return made, orders
+        for found, known in self.listed.shares.each(Picking(self.bare, self.taken, members)):
+            made.reads += found.reads
+            made.taken |= found.taken
+            for part_of in ("installed", "lists", "broken", "bad"):
+                getattr(made, part_of).update(getattr(found, part_of))
+            for part_of in ("known", "tails", "unknown", "pairs", "rules"):
+                getattr(orders, part_of).update(getattr(known, part_of))
+        made.reads.sort(key=lambda read: (read.reader, read.place))
+        return made, orders
+
+    def whole(self) -> tuple[Recovered, Orders]:
+        found, orders = self.part(np.ones(len(self.taken), np.bool_))
+        found.taken = set(np.flatnonzero(self.taken).tolist())
+        return found, orders
+
+    def lost(self) -> list[Finding]:
+        return self.lost_of
+
+    def decide(self, level: Client) -> Answer:
+        # Made once, before the world is sent to others.
+        _ = self.world.seen() if level is Client.CAUSAL else self.world.read_from()
+        parts, names = list[Forced](), list[str]()
+        for found in self.listed.shares.each(Forcing(self.bare, self.taken, self.world, level)):
+            if found is None:
+                return verdict(self.edges, None, Reasons(self.observed, self.ww_names, names))
+            parts.append(replace(found[0], key=found[0].key + len(names)))
+            names += found[1]
+        return verdict(self.edges, joined(parts), Reasons(self.observed, self.ww_names, names))
+
+    def in_order(self) -> bool:
+        return self.explained
+
+    def windows(self, *, timed: bool) -> Windows:
+        return windows(self.listed, self.taken, timed=timed)
+
+
+def _first(unordered: Sequence[Unordered]) -> Unordered | None:
+    """Returns how many keys have no order in all, with the reason of the first one."""
+    if not unordered:
+        return None
+    first = min(unordered, key=lambda each: each.key)
+    return Unordered(sum(each.count for each in unordered), first.key, first.reason)
+
+
+def _small(arcs: Arcs) -> Arcs:
+    """Returns arcs in half the space."""
+    return arcs.astype(np.int32)
+
+
+def _reads(matched: Matched, share: Share) -> Reads:
+    """Returns the reads of a share by indexes among all transactions and operations."""
+    reads = matched.reads
+    writer = np.where(reads.writer == INITIAL, INITIAL, share.txns[reads.writer])
+    return Reads(share.txns[reads.reader], writer, reads.key, share.ops[reads.op], reads.value)
+
+
+def _installed(matched: Matched, share: Share) -> Installed:
+    installed = matched.installed
+    return Installed(installed.key, share.txns[installed.txn], installed.op, installed.starts)

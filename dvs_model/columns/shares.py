@@ -1,0 +1,91 @@
+"""A history that is larger than memory: its operations in shares of keys, looked at one after the other.
+
+What is held of all is one row a transaction, and later one pair a dependency. Who wrote what was read,
+version orders and dependencies are a matter of one key each, so that a share tells them of its keys alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dvs_model.columns.table import STATUSES, Ints, Rows
+from dvs_model.observed.seen import Held, Transaction
+from dvs_model.observed.time import Windows, window_of
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What transactions did with some keys.
+
+    `rows`: these transactions, with these operations alone. `txns`: by transaction its index among all.
+    `ops`: by operation its number among all.
+    """
+
+    rows: Rows
+    txns: Ints
+    ops: Ints
+
+
+class Shares(Protocol):
+    """The operations of a history, by keys."""
+
+    def each(self, task: Callable[[Share], T]) -> Iterable[T]:
+        """Yields what a task, which can be sent to other processes, returns of each share, in any order."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed(Held):
+    """The transactions of a history whose operations lie in shares; each is made without them.
+
+    `place`: where a transaction stands. `windows`, `timed`: begin and end by transaction; NaN: none.
+    """
+
+    number: Ints
+    status: NDArray[np.int8]
+    session: Ints
+    sessions: Sequence[str]
+    place: Callable[[int], str]
+    windows: Windows
+    timed: Windows
+    shares: Shares
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @overload
+    def __getitem__(self, index: int) -> Transaction: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Transaction]: ...
+
+    def __getitem__(self, index: int | slice) -> Transaction | list[Transaction]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return Transaction(
+            int(self.number[index]),
+            self.sessions[int(self.session[index])],
+            STATUSES[int(self.status[index])],
+            (),
+            self.place(index),
+            window_of(self.windows, index),
+            window_of(self.timed, index),
+        )
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return (self[at] for at in range(len(self)))
+
+    def in_real_time(self, *, by_time: bool) -> Listed:
+        """Returns them with the real time of one order alone, where there are two."""
+        if np.isnan(self.timed).all():
+            return self
+        nothing = np.full_like(self.timed, np.nan)
+        return replace(self, windows=self.timed if by_time else self.windows, timed=nothing)

@@ -1,0 +1,175 @@
+"""Parquet with more operations than fit into memory: put into files by keys, which are read one by one."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dvs_model.columns.names import Numbered
+from dvs_model.columns.shares import Listed, Share
+from dvs_model.columns.table import Ints
+from dvs_model.errors import HistoryError
+from dvs_model.formats.listing import Listing, Transactions, changes
+from dvs_model.formats.operations import WORDS, numpy, operations, text, words
+from dvs_model.formats.parquet_columns import OPERATION, TRANSACTION, Places, records_of, rows_of
+from dvs_model.observed.seen import Observed
+
+T = TypeVar("T")
+
+PER_OPERATION = 250
+"""Bytes of memory that an operation takes while it is judged, at most."""
+
+PER_ELEMENT = 120
+"""Bytes that an element of a list takes."""
+
+BATCH = 1_000_000
+"""Rows that are put into files at once."""
+
+SHARES_OF_MEMORY = 3
+"""What part of the memory one share may take; the dependencies of all need the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """The operations of a history in a folder, a file for each share of keys."""
+
+    files: tuple[Path, ...]
+    transactions: Transactions
+
+    def each(self, task: Callable[[Share], T]) -> Iterator[T]:
+        """Yields what a task returns of each share."""
+        for path in self.files:
+            with pa.memory_map(str(path)) as file:
+                table = pa.ipc.open_file(file).read_all()
+                if len(table):
+                    yield task(share_of(table, self.transactions))
+
+
+def share_of(table: pa.Table, transactions: Transactions) -> Share:
+    """Returns a share of which `txn` is the index of each row's transaction, and `op` its number."""
+    txn, ops = numpy(table["txn"]), numpy(table["op"])
+    first = changes(txn)
+    txns = txn[first]
+    rows = rows_of(operations(table), np.cumsum(first) - 1, transactions.chosen(txns))
+    return Share(rows, txns, ops)
+
+
+def need(parquet: pq.ParquetFile) -> int:
+    """Returns how many bytes of memory a file needs that is judged as a whole, at most."""
+    metadata = parquet.metadata
+    elements = 0
+    for at in range(metadata.num_columns):
+        if metadata.schema.column(at).path.startswith("list."):
+            elements = sum(
+                metadata.row_group(group).column(at).num_values for group in range(metadata.num_row_groups)
+            )
+    # A row without a list has an element of its own there.
+    lists = max(0, elements - metadata.num_rows)
+    return int(metadata.num_rows * PER_OPERATION + lists * PER_ELEMENT)
+
+
+def observed_in(
+    parquet: pq.ParquetFile, name: str, about: Mapping[str, Any] | None, folder: Path, memory: int
+) -> Observed:
+    """Returns the history of a file, with its operations in files of a folder. Raises HistoryError.
+
+    `memory`: bytes that may be used.
+    """
+    columns = parquet.schema_arrow.names
+    count = -(-need(parquet) * SHARES_OF_MEMORY // memory)
+    wanted = [each for each in columns if each in (*OPERATION, *TRANSACTION)]
+    listing, lists = Listing(), False
+    with Files(folder, count) as files:
+        for batch in parquet.iter_batches(BATCH, columns=wanted):
+            table = pa.Table.from_batches([batch])
+            index = listing.add(table)
+            lists = lists or ("list" in columns and table["list"].null_count < len(table))
+            files.add(table, index)
+    transactions = listing.joined()
+    if (apart := transactions.apart()) is not None:
+        number, one, other = apart
+        raise HistoryError(
+            f"the rows of transaction {number} stand apart, from row {one:,} and from row {other:,} on; a "
+            "table that is larger than memory is sorted by transaction"
+        )
+    if not listing.count:
+        raise HistoryError("there is no operation in it")
+    return listed(name, transactions, Spilled(files.paths, transactions), columns, about, lists=lists)
+
+
+def listed(
+    name: str,
+    transactions: Transactions,
+    shares: Any,
+    columns: Sequence[str],
+    about: Mapping[str, Any] | None,
+    *,
+    lists: bool,
+) -> Observed:
+    """Returns a history whose operations lie in shares."""
+    sessions: Sequence[str] = transactions.sessions or Numbered(np.arange(len(transactions.number)))
+    place = Places(transactions.row, transactions.session, sessions)
+    made = Listed(
+        transactions.number,
+        transactions.status,
+        transactions.session,
+        sessions,
+        place,
+        transactions.windows,
+        transactions.timed,
+        shares,
+    )
+    notes = [] if about is None else list(about["notes"])
+    return Observed(name, made, records_of(columns, about, lists), notes)
+
+
+class Files:
+    """Files with the operations of shares of keys, written in batches."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.paths = tuple(folder / f"share-{number}.arrow" for number in range(count))
+        self.writers: list[pa.ipc.RecordBatchFileWriter] = []
+        self.operations = 0
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for writer in self.writers:
+            writer.close()
+
+    def add(self, table: pa.Table, index: Ints) -> None:
+        """Adds operations. `index`: by row its transaction."""
+        ops = table.select([name for name in table.column_names if name in OPERATION])
+        ops = ops.append_column("txn", pa.array(index))
+        ops = ops.append_column("op", pa.array(self.operations + np.arange(len(ops))))
+        self.operations += len(ops)
+        # A transaction without operations has one row without a kind.
+        ops = ops.filter(ops["kind"].is_valid())
+        words(ops["kind"], WORDS, "a kind")
+        share = share_numbers(ops["key"], len(self.paths))
+        order = np.argsort(share, kind="stable")
+        ops, share = ops.take(pa.array(order)), share[order]
+        ends = np.searchsorted(share, np.arange(len(self.paths) + 1)).tolist()
+        if not self.writers:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self.writers = [pa.ipc.new_file(str(path), ops.schema, options=options) for path in self.paths]
+        for writer, begin, end in zip(self.writers, ends[:-1], ends[1:], strict=True):
+            writer.write_table(ops.slice(begin, end - begin))
+
+
+def share_numbers(keys: pa.ChunkedArray, count: int) -> Ints:
+    """Returns by operation the share that its key is of, the same in every process."""
+    coded = text(keys).combine_chunks().dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    share = np.array([zlib.crc32(name.encode()) % count for name in names], np.int64)
+    if coded.indices.null_count:
+        raise HistoryError("an operation has no key")
+    return share[numpy(coded.indices)]

@@ -1,0 +1,200 @@
+"""Parquet with operations: of somebody else, in any order of rows, and larger than memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dvs_model.check import Checked
+from dvs_model.clients.judge import judge
+from dvs_model.columns.shares import Listed
+from dvs_model.columns.table import Rows
+from dvs_model.formats import table
+from dvs_model.formats.elle import read_edn
+from dvs_model.formats.plume import observed_in
+from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.observed.seen import Kind, Observed, Status, Window
+
+LOST_UPDATE: Mapping[str, Sequence[object]] = {
+    "transaction": [5, 5, 7, 7],
+    "kind": ["r", "w", "r", "w"],
+    "key": ["x", "x", "x", "x"],
+    "value": [None, 1, None, 2],
+}
+
+
+def observed(columns: Mapping[str, Sequence[object]], path: Path, memory: int | None = None) -> Observed:
+    """Returns the history in a table."""
+    pq.write_table(pa.table(dict(columns)), path)
+    item = read(path, memory)
+    assert isinstance(item, Viewed), item
+    return item.observed
+
+
+def read(path: Path, memory: int | None = None) -> Item:
+    folder = path.parent / "shares"
+    folder.mkdir(exist_ok=True)
+    with path.open("rb") as file:
+        (item,) = table.read(file, "h", None, folder=folder, memory=memory)
+    return item
+
+
+def anomalies(checked: Checked) -> list[str]:
+    assert checked.seen is not None
+    return [name for name, _, _ in checked.seen.anomalies]
+
+
+def test_four_columns_are_enough(tmp_path: Path) -> None:
+    found = observed(LOST_UPDATE, tmp_path / "h.parquet")
+    assert [each.number for each in found.transactions] == [5, 7]
+    assert found.transactions[1].place == "session 1, row 3"
+    assert not found.records.sessions
+    assert not found.records.real_time
+    assert anomalies(judge(found))[0] == "lost update"
+
+
+def test_other_columns_say_more(tmp_path: Path) -> None:
+    more: dict[str, Sequence[object]] = {
+        "session": ["a", "a", "b", "b"],
+        "status": ["committed", "committed", "aborted", "aborted"],
+        "began": [1.0, 1.0, 2.0, 2.0],
+        "ended": [4.0, 4.0, None, None],
+    }
+    found = observed({**LOST_UPDATE, **more}, tmp_path / "h.parquet")
+    assert [(t.session, t.status) for t in found.transactions] == [
+        ("a", Status.COMMITTED),
+        ("b", Status.ABORTED),
+    ]
+    assert [t.window for t in found.transactions] == [Window(1, 4), Window(2, float("inf"))]
+    assert found.records.aborts
+    assert found.records.real_time
+    assert anomalies(judge(found)) == []
+
+
+def test_lists_are_read_with_their_elements(tmp_path: Path) -> None:
+    columns: dict[str, Sequence[object]] = {
+        "transaction": [1, 2, 3],
+        "kind": ["append", "append", "r"],
+        "key": [7, 7, 7],
+        "value": [1, 2, None],
+        "list": [None, None, [2, 1]],
+    }
+    found = observed(columns, tmp_path / "h.parquet")
+    assert found.records.lists
+    assert [op.kind for op in found.transactions[2].ops] == [Kind.READ_LIST]
+    assert found.transactions[2].ops[0].value == (2, 1)
+    assert found.transactions[2].ops[0].key == "7"
+
+
+def test_rows_of_a_transaction_may_stand_apart(tmp_path: Path) -> None:
+    mixed = {name: [values[at] for at in (0, 2, 1, 3)] for name, values in LOST_UPDATE.items()}
+    found = observed(mixed, tmp_path / "h.parquet")
+    assert list(found.transactions) == list(found.transactions)
+    assert [[op.value for op in each.ops] for each in found.transactions] == [[None, 1], [None, 2]]
+    item = read(tmp_path / "h.parquet", memory=1)
+    assert isinstance(item, Refused)
+    assert "the rows of transaction 5 stand apart, from row 1 and from row 3 on" in item.error.fact
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "fact"),
+    [
+        ("kind", ["r", "w", "read", "w"], "'read' is not a kind; it is one of w, append, r, r list"),
+        ("kind", ["r", "w", "r", "?"], "'?' is not a kind"),
+        ("key", ["x", None, "x", "x"], "an operation has no key"),
+        ("transaction", [5, None, 7, 7], "a transaction is a whole number in each row"),
+        ("transaction", ["5", "5", "7", "7"], "a transaction is a whole number in each row"),
+        ("status", ["committed", "ok", "ok", "ok"], "'ok' is not a status; it is one of committed"),
+    ],
+)
+@pytest.mark.parametrize("memory", [None, 1])
+def test_cells_that_are_none_are_refused(
+    column: str, values: Sequence[object], fact: str, memory: int | None, tmp_path: Path
+) -> None:
+    columns = {**LOST_UPDATE, column: values}
+    if column == "status":
+        columns["transaction"] = [1, 2, 3, 4]
+    pq.write_table(pa.table(columns), tmp_path / "h.parquet")
+    item = read(tmp_path / "h.parquet", memory)
+    assert isinstance(item, Refused)
+    assert fact in item.error.fact
+
+
+def test_a_table_without_a_needed_column_is_refused(tmp_path: Path) -> None:
+    columns = {name: values for name, values in LOST_UPDATE.items() if name != "key"}
+    pq.write_table(pa.table(columns), tmp_path / "h.parquet")
+    item = read(tmp_path / "h.parquet")
+    assert isinstance(item, Refused)
+    assert item.error.fact == (
+        "no table of operations: it has no column key; its columns are transaction, kind, value"
+    )
+
+
+def plume(seed: int) -> Observed:
+    random, state, lines = Random(seed), dict[int, int](), list[str]()
+    for txn in range(1, 60):
+        stale = dict(state) if random.random() < 0.9 else {}
+        for at, key in enumerate(random.sample(range(12), random.randint(1, 4))):
+            if random.random() < 0.5:
+                state[key] = txn * 10 + at
+                lines.append(f"w({key},{state[key]},{txn % 5},{txn})")
+            else:
+                lines.append(f"r({key},{stale.get(key, 0)},{txn % 5},{txn})")
+    return observed_in("\n".join(lines).encode(), "h", 0)
+
+
+def appends(seed: int) -> Observed:
+    random, state, lines = Random(seed), dict[int, list[int]](), list[str]()
+    for number in range(50):
+        asked, done = [], []
+        for key in random.sample(range(6), random.randint(1, 3)):
+            held = state.setdefault(key, [])
+            if random.random() < 0.5:
+                held.append(number)
+                asked.append(f"[:append {key} {number}]")
+                done.append(asked[-1])
+            else:
+                shown = held[: len(held) - (random.random() < 0.2)]
+                asked.append(f"[:r {key} nil]")
+                done.append(f"[:r {key} [{' '.join(map(str, shown))}]]")
+        for kind, ops in (("invoke", asked), (random.choice(["ok", "ok", "ok", "info"]), done)):
+            lines.append(f"{{:type :{kind}, :process {number}, :value [{' '.join(ops)}]}}")
+    (item,) = read_edn(io.BytesIO("\n".join(lines).encode()), "h")
+    assert isinstance(item, Viewed)
+    return item.observed
+
+
+@pytest.mark.parametrize("made", [plume, appends])
+def test_what_is_larger_than_memory_is_judged_the_same(made: object, tmp_path: Path) -> None:
+    assert callable(made)
+    violated = 0
+    for seed in range(12):
+        due = made(seed)
+        path = tmp_path / "h.parquet"
+        table.write_parquet(path, [Viewed(due, 1)])
+        found = read(path, memory=20_000)
+        assert isinstance(found, Viewed)
+        assert isinstance(found.observed.transactions, Listed)
+        at_once = read(path)
+        assert isinstance(at_once, Viewed)
+        assert isinstance(at_once.observed.transactions, Rows)
+        verdicts = [_plain(judge(each)) for each in (due, at_once.observed, found.observed)]
+        assert verdicts[0] == verdicts[1] == verdicts[2]
+        violated += "violated" in verdicts[0].values()
+    assert violated > 3
+
+
+def _plain(checked: Checked) -> dict[str, object]:
+    """Returns what is said of a history beside places, and beside which of several keys is named."""
+    assert checked.seen is not None
+    kinds = {p.value: type(verdict).__name__ for p, verdict in checked.phenomena.items()}
+    levels = {level.value: type(verdict).__name__ for level, verdict in checked.levels.items()}
+    clients = {name: verdict for name, (verdict, _) in checked.seen.client.items()}
+    named = sorted((name, txns) for name, txns, _ in checked.seen.anomalies)
+    return {**kinds, **levels, **clients, "anomalies": named, "notes": checked.seen.notes}
