@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from campaign.cli.history_files import histories
+from campaign.cli.history_files import histories, on_cluster
 from campaign.cli.smallest import SUFFIXES, require_suffix, write_smallest
 from campaign.cli.wanted import Wanted, wanted_of
 from campaign.errors import CampaignError
@@ -197,6 +197,12 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     help="Memory for a history in Parquet; one that needs more is judged one share of its keys after the "
     "other.  [half of the machine's]",
 )
+@click.option(
+    "--master",
+    default="",
+    help="Judge a history in Parquet on a Spark cluster, given as spark://host:7077. The file has one name "
+    "on all machines.",
+)
 @click.option("--explain", is_flag=True, help="Show every phenomenon and level with its reason.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with pictures.")
 @click.option("--sarif", "sarif_out", type=click.Path(path_type=Path), help="Write SARIF.")
@@ -223,6 +229,7 @@ def command(
     derived_writes: str,
     smallest_out: Path | None,
     memory: float | None,
+    master: str,
     explain: bool,
     html: Path | None,
     sarif_out: Path | None,
@@ -245,7 +252,8 @@ def command(
     require_suffix(smallest_out)
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
-    for source, item in uncollected(histories(files, format_, workload, memory_of(memory))):
+    items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
+    for source, item in uncollected(items):
         judged = _judged(wanted, reports, source, item)
         if judged is None:
             continue

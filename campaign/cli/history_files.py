@@ -49,6 +49,18 @@ def histories(
                 yield name, item
 
 
+def on_cluster(files: Sequence[Path], master: str) -> Iterator[tuple[str, Item]]:
+    """Yields the histories of Parquet, read by a Spark cluster. Raises CampaignError: it cannot be."""
+    # Imported here, because they load pyspark.
+    from campaign.histories.on_cluster import LOST, on_cluster
+    from campaign.runs.cluster import Cluster
+    from dynamic_tables.session import Settings
+
+    cluster = Cluster.join(master, Settings.SIZED, LOST)
+    for path in files:
+        yield str(path), on_cluster(path, cluster)
+
+
 def _is_delta(path: Path, format_: str) -> bool:
     return format_ == "delta" or (format_ == "auto" and (path / "_delta_log").is_dir())
 

@@ -24,7 +24,9 @@ from campaign.errors import CampaignError
 from dynamic_tables.session import Settings, open_session
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark import SparkContext
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 Result = TypeVar("Result")
 
@@ -50,16 +52,28 @@ MAX_FAILED_PROBES = 3
 """After so many failed connections in a row the cluster counts as lost."""
 
 
+RESUME = "the scenarios judged so far are kept: start the cluster and continue with --resume"
+
+
 @dataclass(slots=True)
 class Cluster:
-    """A connection to a cluster, used by several threads. `lost`: set once the cluster no longer answers."""
+    """A connection to a cluster, used by several threads. `lost`: set once the cluster no longer answers.
 
-    context: SparkContext
+    `advice`: what a user can do then.
+    """
+
+    session: SparkSession
     master: str
+    advice: str = RESUME
     lost: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def context(self) -> SparkContext:
+        """The context of the session."""
+        return self.session.sparkContext
+
     @staticmethod
-    def join(master: str) -> Cluster:
+    def join(master: str, settings: Settings = Settings.TUNED, advice: str = RESUME) -> Cluster:
         """A connection to a master. Raises CampaignError where no master answers, SessionError where Spark
         does not start here."""
         if not answers(master):
@@ -67,12 +81,12 @@ class Cluster:
                 f"no Spark master answers at {master}; start it, or run on this machine: without --master, "
                 "or with --master '' where you resume a run"
             )
-        context = open_session(app_name="dvs", settings=Settings.TUNED, master=master).sparkContext
+        session = open_session(app_name="dvs", settings=settings, master=master)
         # Executors may fetch the file as long as this process lives.
         folder = Path(tempfile.mkdtemp(prefix="dvs-cluster-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        context.addPyFile(str(packed(folder)))
-        return Cluster(context, master)
+        session.sparkContext.addPyFile(str(packed(folder)))
+        return Cluster(session, master, advice)
 
     def call(self, work: Callable[..., Result], *args: object) -> Result:
         """The result of a function that runs as one Spark task; the function must be importable there.
@@ -84,6 +98,16 @@ class Cluster:
                 self.context.parallelize([args], 1).map(lambda each: work(*each)).collect()
             )
         return results[0]
+
+    def collect(self, asked: DataFrame) -> list[Row]:
+        """The rows of a query. Raises CampaignError as `call` does."""
+        with self._watched():
+            return asked.collect()
+
+    def table(self, asked: DataFrame) -> pa.Table:
+        """The rows of a query as a table of Arrow. Raises CampaignError as `call` does."""
+        with self._watched():
+            return asked.toArrow()
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
@@ -108,8 +132,7 @@ class Cluster:
             if self.lost.is_set() or not answers(self.master):
                 self.lost.set()
                 raise CampaignError(
-                    f"the cluster at {self.master} does not answer any more; the scenarios judged so far are "
-                    "kept: start the cluster and continue with --resume"
+                    f"the cluster at {self.master} does not answer any more; {self.advice}"
                 ) from error
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             message = next(

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -131,6 +133,7 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     here = in_process(*fuzz(tmp_path / "here", "--scenarios", "3")[1:])
     assert timeless(json.loads(here.stdout)) == timeless(summary)
     assert summary["outcomes"]["passed"] == 3
+    judges_histories_as_this_machine_does(cluster, tmp_path)
 
     # It goes away in the middle: one line says so, and what was judged is there.
     out = tmp_path / "gone"
@@ -146,6 +149,50 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     judged = entries(out)
     again = in_process(*fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1))[1:])
     assert json.loads(again.stdout)["scenarios"] >= judged
+
+
+def judges_histories_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:
+    """Checks a history in two files, and one with a damaged cell."""
+    lines = [
+        "w(1,10,0,1)",
+        "w(2,11,0,1)",
+        "r(1,10,1,2)",
+        "r(2,0,1,2)",
+        "r(3,0,2,3)",
+        "w(3,12,2,3)",
+        "w(3,13,1,4)",
+    ]
+    text, path = tmp_path / "h.txt", tmp_path / "h.parquet"
+    text.write_text("\n".join(lines))
+    in_process("convert", "--to", "parquet", "--out", str(path), str(text))
+    here = in_process("check", "--json", str(path))
+    there = subprocess.run(
+        [str(DVS), "check", "--json", "--master", cluster.master, str(path)], capture_output=True, text=True
+    )
+    assert there.returncode == here.exit_code == 1, there.stderr
+    mine, its = json.loads(here.stdout), json.loads(there.stdout)
+    for part in ("phenomena", "levels", "client_levels", "anomalies"):
+        assert verdicts(its[part]) == verdicts(mine[part])
+    assert its["anomalies"]
+
+    # A folder of files that somebody else has written, with a cell that is no kind of operation.
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, kinds in enumerate((["w", "r"], ["r", "?"])):
+        columns = {"transaction": [number, number], "kind": kinds, "key": ["x", "x"], "value": [number, None]}
+        pq.write_table(pa.table(columns), folder / f"part-{number}.parquet")
+    refused = subprocess.run(
+        [str(DVS), "check", "--master", cluster.master, str(folder)], capture_output=True, text=True
+    )
+    assert refused.returncode == 2
+    assert f"error: {folder}: '?' is not a kind; it is one of w, append, r, r list" in refused.stderr
+
+
+def verdicts(found: Any) -> Any:
+    """Returns what is said, without places and reasons."""
+    if isinstance(found, list):
+        return [(each["name"], each["transactions"]) for each in found]
+    return {name: row["verdict"] for name, row in found.items()}
 
 
 def entries(out: Path) -> int:

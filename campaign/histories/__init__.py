@@ -1,0 +1,1 @@
+"""Histories that are judged by many machines."""
