@@ -90,8 +90,8 @@ class Telling(Looking):
             tuple(_small(share.txns[each]) for each in (made.ww, made.wr, made.rw)),  # type: ignore[arg-type]
             [names[key] for key in made.ww_key.tolist()],
             (
-                share.txns[reads.reader[written]],
-                share.txns[reads.writer[written]],
+                share.txns[reads.reader[written]].astype(np.int32),
+                share.txns[reads.writer[written]].astype(np.int32),
                 share.ops[reads.op[written]],
             ),
             matched.noted.findings,
@@ -175,15 +175,23 @@ class Apart(Basis):
             sum(each.operations for each in told),
             sum(each.keys for each in told),
         )
-        ww, wr, rw = (np.concatenate([NO_ARCS, *(each.arcs[at] for each in told)]) for at in range(3))
+        ww, wr, rw = (np.concatenate([NO_SMALL, *(each.arcs[at] for each in told)]) for at in range(3))
         order = neighbours(self.listed.session, self.taken) if observed.records.sessions else NO_ARCS
-        self.edges = Edges(ww, wr, rw, order, np.arange(len(ww)))
+        self.edges = Edges(ww, wr, rw, _small(order), np.empty(0, np.int64))
         self.ww_names = [name for each in told for name in each.ww_key]
-        nothing = np.empty(0, np.int64)
-        reader, writer, op = (
-            np.concatenate([nothing, *(each.reads[at] for each in told)]) for at in range(3)
-        )
-        self.world = World(self.listed.session, self.taken, order, ReadFrom(reader, writer, op))
+        self.reads = [each.reads for each in told]
+        self.world: World | None = None
+
+    def everything(self) -> World:
+        """Returns what keys need to know of all transactions."""
+        if self.world is None:
+            reader, writer, op = (
+                np.concatenate([np.empty(0, np.int64), *(each[at] for each in self.reads)]) for at in range(3)
+            )
+            self.reads = []
+            order = self.edges.session.astype(np.int64)
+            self.world = World(self.listed.session, self.taken, order, ReadFrom(reader, writer, op))
+        return self.world
 
     def part(self, members: Bools) -> tuple[Recovered, Orders]:
         made, orders = Recovered(self.observed, findings=self.findings, missing=self.missing), Orders()
@@ -209,9 +217,10 @@ class Apart(Basis):
 
     def decide(self, level: Client) -> Answer:
         # Made once, before the world is sent to others.
-        _ = self.world.seen() if level is Client.CAUSAL else self.world.read_from()
+        world = self.everything()
+        _ = world.seen() if level is Client.CAUSAL else world.read_from()
         parts, names = list[Forced](), list[str]()
-        for found in self.listed.shares.each(Forcing(self.bare, self.taken, self.world, level)):
+        for found in self.listed.shares.each(Forcing(self.bare, self.taken, world, level)):
             if found is None:
                 return verdict(self.edges, None, Reasons(self.observed, self.ww_names, names))
             parts.append(replace(found[0], key=found[0].key + len(names)))
@@ -231,6 +240,9 @@ def _first(unordered: Sequence[Unordered]) -> Unordered | None:
         return None
     first = min(unordered, key=lambda each: each.key)
     return Unordered(sum(each.count for each in unordered), first.key, first.reason)
+
+
+NO_SMALL = NO_ARCS.astype(np.int32)
 
 
 def _small(arcs: Arcs) -> Arcs:

@@ -43,8 +43,10 @@ def on_cycles(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> 
 
 def labels_of(arcs: Sequence[Arcs], vertices: int) -> Ints:
     """Returns for each vertex the number of its strongly connected component."""
-    tails = np.concatenate([each[:, 0] for each in arcs] or [np.empty(0, np.int64)])
-    heads = np.concatenate([each[:, 1] for each in arcs] or [np.empty(0, np.int64)])
+    # In the numbers that the search takes, because there may be hundreds of millions.
+    nothing = np.empty(0, np.int32)
+    tails = np.concatenate([nothing, *(each[:, 0].astype(np.int32, copy=False) for each in arcs)])
+    heads = np.concatenate([nothing, *(each[:, 1].astype(np.int32, copy=False) for each in arcs)])
     return component_labels(tails, heads, vertices)
 
 

@@ -52,8 +52,8 @@ class Listed(Held):
     session: Ints
     sessions: Sequence[str]
     place: Callable[[int], str]
-    windows: Windows
-    timed: Windows
+    windows: Windows | None
+    timed: Windows | None
     shares: Shares
 
     def __len__(self) -> int:
@@ -76,8 +76,8 @@ class Listed(Held):
             STATUSES[int(self.status[index])],
             (),
             self.place(index),
-            window_of(self.windows, index),
-            window_of(self.timed, index),
+            None if self.windows is None else window_of(self.windows, index),
+            None if self.timed is None else window_of(self.timed, index),
         )
 
     def __iter__(self) -> Iterator[Transaction]:
@@ -85,7 +85,6 @@ class Listed(Held):
 
     def in_real_time(self, *, by_time: bool) -> Listed:
         """Returns them with the real time of one order alone, where there are two."""
-        if np.isnan(self.timed).all():
+        if self.timed is None:
             return self
-        nothing = np.full_like(self.timed, np.nan)
-        return replace(self, windows=self.timed if by_time else self.windows, timed=nothing)
+        return replace(self, windows=self.timed if by_time else self.windows, timed=None)

@@ -85,7 +85,10 @@ class Listing:
 
 @dataclass(slots=True)
 class Transactions:
-    """What is known of transactions beside their operations; see `Listing`."""
+    """What is known of transactions beside their operations; see `Listing`.
+
+    `windows`, `timed`: without rows where the table does not say when transactions began and ended.
+    """
 
     number: Ints
     status: NDArray[np.int8]
@@ -111,8 +114,8 @@ class Transactions:
             self.status[which],
             self.session[which],
             self.row[which],
-            self.windows[which],
-            self.timed[which],
+            self.windows[which] if len(self.windows) else self.windows,
+            self.timed[which] if len(self.timed) else self.timed,
             self.sessions,
         )
 
@@ -132,11 +135,13 @@ def changes(numbers: Ints) -> Bools:
 
 
 def _window(chosen: pa.Table, begin: str, end: str) -> NDArray[np.float64]:
+    """Returns the windows of transactions; no rows where the table has no such columns."""
+    if begin not in chosen.column_names or end not in chosen.column_names:
+        return np.empty((0, 2))
     found = np.full((len(chosen), 2), np.nan)
-    if begin in chosen.column_names and end in chosen.column_names:
-        for at, name in enumerate((begin, end)):
-            column = chosen[name].cast(pa.float64())
-            found[:, at] = numpy(pc.fill_null(column, float("nan")))
+    for at, name in enumerate((begin, end)):
+        column = chosen[name].cast(pa.float64())
+        found[:, at] = numpy(pc.fill_null(column, float("nan")))
     # Who has no end got no answer.
     found[~np.isnan(found[:, 0]) & np.isnan(found[:, 1]), 1] = np.inf
     return found

@@ -141,6 +141,7 @@ def rows_of(
         values=found.values,
     )
     place = Places(transactions.row, transactions.session, sessions, places)
-    timed = transactions.timed if not np.isnan(transactions.timed).all() else None
-    windows = transactions.windows if not np.isnan(transactions.windows).all() else None
+    # Nothing at all is not a number, too.
+    timed = None if np.isnan(transactions.timed).all() else transactions.timed
+    windows = None if np.isnan(transactions.windows).all() else transactions.windows
     return Rows(columns, place, windows, timed)

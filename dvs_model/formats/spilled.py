@@ -122,8 +122,8 @@ def listed(
         transactions.session,
         sessions,
         place,
-        transactions.windows,
-        transactions.timed,
+        None if np.isnan(transactions.windows).all() else transactions.windows,
+        None if np.isnan(transactions.timed).all() else transactions.timed,
         shares,
     )
     notes = [] if about is None else list(about["notes"])

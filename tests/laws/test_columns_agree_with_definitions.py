@@ -223,7 +223,7 @@ def in_shares(observed: Observed, count: int) -> Observed:
         columns.sessions,
         whole.place,
         every.reshape(-1, 2),
-        np.full((columns.count, 2), np.nan),
+        None,
         Split(whole, count),
     )
     return replace(observed, transactions=listed)
