@@ -100,3 +100,14 @@ def numbered(txn: Ints) -> tuple[Ints, Ints, Ints]:
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return different[order], heads[first[order]], rank[inverse][np.cumsum(change) - 1]
+
+
+def coded(numbers: Ints) -> tuple[Ints, Ints]:
+    """Returns the places of numbers from 0 up among the different ones, and these."""
+    most = int(numbers.max(initial=0))
+    if most > 4 * len(numbers) + 1000:
+        different, code = np.unique(numbers, return_inverse=True)
+        return code, different
+    there = np.zeros(most + 1, np.bool_)
+    there[numbers] = True
+    return (np.cumsum(there) - 1)[numbers], np.flatnonzero(there)

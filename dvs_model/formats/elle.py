@@ -16,6 +16,7 @@ from typing import BinaryIO
 from dvs_model.errors import HistoryError
 from dvs_model.formats.closed_predicate import closed_predicate, is_closed_predicate
 from dvs_model.formats.edn import Members, Pairs, Symbol, Tagged, Text, shown
+from dvs_model.formats.edn_columns import quick
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
 from dvs_model.formats.reader import Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status, Transaction, Window
@@ -31,6 +32,9 @@ OF_PREDICATES = ("init", "insert", "delete", "rp")
 
 OTHER = {":transfer", ":add", ":cas", ":acquire", ":release", ":enqueue", ":dequeue", ":inc", ":dec"}
 """Operations of other workloads of Jepsen."""
+
+LARGE = 1 << 20
+"""Bytes of a file from which on its lines are read by their shapes."""
 
 BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
 
@@ -53,19 +57,28 @@ class Reading:
 
 def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of an EDN file, or those of its independent keys."""
-    yield from _read(file, name, workload, edn_operations)
+    data = file.read()
+    observed = quick(data, name, workload) if len(data) >= LARGE and _plain(data, workload) else None
+    if observed is not None:
+        yield Viewed(observed, 1)
+        return
+    yield from _read(data, name, workload, edn_operations)
+
+
+def _plain(data: bytes, workload: str | None) -> bool:
+    """Tells whether no operation of the third workload can be in a file."""
+    return workload in WORKLOADS[:2] or not any(word.encode() in data for word in OF_PREDICATES)
 
 
 def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a file of elle-cli: one JSON array of operations."""
-    yield from _read(file, name, workload, json_operations)
+    yield from _read(file.read(), name, workload, json_operations)
 
 
 def _read(
-    file: BinaryIO, name: str, workload: str | None, parse: Callable[[str], list[Operation]]
+    data: bytes, name: str, workload: str | None, parse: Callable[[str], list[Operation]]
 ) -> Iterator[Item]:
     try:
-        data = file.read()
         if data.startswith(BINARY[0]) or (data[:1] in BINARY[1:] and not _is_text(data[:64])):
             raise HistoryError("a binary file of Jepsen; check the history.edn beside it", 1, 1)
         text = decoded(data)

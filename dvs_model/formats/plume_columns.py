@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dvs_model.columns.lookup import numbered, pairs
+from dvs_model.columns.lookup import coded, numbered, pairs
 from dvs_model.columns.names import Numbered
 from dvs_model.columns.table import (
     ABORTED,
@@ -108,8 +108,8 @@ def _observed(lines: Lines, name: str) -> Observed | None:
     # T0 is what was there before the run.
     again = np.flatnonzero(number <= 0)
     number[again] = int(txns.max()) + 1 + np.arange(len(again))
-    key, keys = _coded(lines.key[row])
-    session, sessions = _coded(lines.session[begin])
+    key, keys = coded(lines.key[row])
+    session, sessions = coded(lines.session[begin])
     value = lines.value[row]
     status = np.full(len(number), COMMITTED, np.int8)
     status[count:] = ABORTED
@@ -179,14 +179,3 @@ class _Made:
             values=Values(),
         )
         return Rows(columns, self.place)
-
-
-def _coded(numbers: Ints) -> tuple[Ints, Ints]:
-    """Returns the places of numbers from 0 up among the different ones, and these."""
-    most = int(numbers.max(initial=0))
-    if most > 4 * len(numbers) + 1000:
-        different, code = np.unique(numbers, return_inverse=True)
-        return code, different
-    there = np.zeros(most + 1, np.bool_)
-    there[numbers] = True
-    return (np.cumsum(there) - 1)[numbers], np.flatnonzero(there)
