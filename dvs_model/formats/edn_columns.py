@@ -36,11 +36,15 @@ NO_RUN = -1
 
 @dataclass(frozen=True, slots=True)
 class MicroOp:
-    """A micro-operation of a shape. `key`: the run that begins with its key. `items`: that of a list."""
+    """A micro-operation of a shape. `key`: the run that begins with its key. `items`: that of a list.
+
+    `alone`: the key is a run of its own.
+    """
 
     kind: int
     key: int
     items: int = NO_RUN
+    alone: bool = False
 
 
 @dataclass(slots=True)
@@ -86,6 +90,10 @@ def _shape(form: Pairs) -> Shape | None:
             case _:
                 pass
         run += _runs(key) + _runs(value)
+    value = form.find(":value")
+    if type(value) is list and shape.ops is None and shape.process != NO_RUN:
+        # A transaction that is written in another way, or none at all.
+        return None
     twice = len({key for key, _ in form if isinstance(key, str)}) < len(form)
     return shape if shape.type != -2 and process and not twice else None
 
@@ -109,16 +117,21 @@ def _op(part: object, run: int) -> MicroOp | None:
     if type(part) is not list or len(part) not in (2, 3) or type(part[1]) is not int:
         return None
     f, shown = part[0], part[2:]
+    if type(f) is not str:
+        return None
     if f in WRITES:
         return MicroOp(WRITES[f], run) if not shown else None
     if f not in READS:
         return None
-    if shown in ([], [None]):
+    if not shown:
+        # One number: the key, without what was read. Two: a value as well.
         return MicroOp(READ, run)
+    if shown == [None]:
+        return MicroOp(READ, run, alone=True)
     items = shown[0]
     if type(items) is not list or any(type(item) is not int for item in items) or len(items) > 1:
         return None
-    return MicroOp(READ_LIST, run, run + 1 if items else NO_RUN)
+    return MicroOp(READ_LIST, run, run + 1 if items else NO_RUN, alone=True)
 
 
 def _runs(form: object) -> int:
@@ -198,7 +211,7 @@ class _Reading:
             kind = np.full(len(of), op.kind, np.int64)
             value = np.full(len(of), NOTHING, np.int64)
             begin = end = np.zeros(len(of), np.int64)
-            if op.kind == READ_LIST:
+            if op.alone:
                 self.usual &= bool((length == 1).all())
                 if op.items != NO_RUN:
                     items = lines.run[of] + op.items

@@ -18,6 +18,9 @@ from dvs_model.formats.edn import Pairs, forms
 MOST_DIGITS = 18
 """Digits of a number that is read here."""
 
+OTHER_ENDS = (b"\r", b"\v", b"\f", b"\x1c", b"\x1d", b"\x1e")
+"""What ends a line for the reader of single operations as well."""
+
 FEW = 2000
 """Shapes that a file may have; or one for so many lines:"""
 LINES_OF_A_SHAPE = 20
@@ -64,7 +67,10 @@ def shaped(data: bytes) -> Shaped | None:
     # A sign is no part of a run.
     if b"-0" in skeleton or not skeleton.isascii():
         return None
-    lines = skeleton.replace(b"\r\n", b"\n").split(b"\n")
+    skeleton = skeleton.replace(b"\r\n", b"\n")
+    if any(other in skeleton for other in OTHER_ENDS):
+        return None
+    lines = skeleton.split(b"\n")
     known: dict[bytes, int] = {}
     shape = np.fromiter((known.setdefault(line, len(known)) for line in lines), np.int64, len(lines))
     if len(known) > max(FEW, len(lines) // LINES_OF_A_SHAPE):
