@@ -273,7 +273,11 @@ def simple_lines(lines: list[str]) -> list[dict[str, object]] | None:
         return None
     if len(found) != len(lines) or any(type(item) is not list or len(item) % 2 for item in found):
         return None
-    return [dict(zip(item[::2], item[1::2], strict=True)) for item in found]
+    try:
+        return [dict(zip(item[::2], item[1::2], strict=True)) for item in found]
+    except TypeError:
+        # A key is a collection.
+        return None
 
 
 def _has_long_number(data: bytes) -> bool:

@@ -147,3 +147,10 @@ def test_a_large_file_is_read_by_its_shapes() -> None:
     assert isinstance(item, Viewed)
     assert isinstance(item.observed.transactions, Rows)
     assert item.observed.transactions[2].place == "process 2, line 6"
+
+
+def test_a_map_whose_key_is_a_vector_is_an_operation_like_others() -> None:
+    lines = "{:type :invoke, :process 0, :value [], [1] 2}\n{:type :ok, :process 0, :value [], [1] 2}"
+    (item,) = elle.read_edn(io.BytesIO(lines.encode()), "h")
+    assert isinstance(item, Viewed)
+    assert len(item.observed.transactions) == 1
