@@ -236,12 +236,13 @@ def _add(reading: Reading, number: int, begin: Operation | None, end: Operation,
 
 def _unknown_value(source: Operation, status: Status) -> bool:
     """Whether an operation without a value took no effect that could be seen."""
-    return status is not Status.COMMITTED and source.value is None and source.f not in OTHER
+    return status is not Status.COMMITTED and source.value is None and str(source.f) not in OTHER
 
 
 def _is_transaction(value: object) -> bool:
     return type(value) is list and all(
-        type(part) is list and len(part) in (2, 3) and part[0] in _MICRO for part in value
+        type(part) is list and len(part) in (2, 3) and type(part[0]) is str and part[0] in _MICRO
+        for part in value
     )
 
 

@@ -85,7 +85,7 @@ def _operation(form: object, line: int) -> Operation:
         )
     known = form if isinstance(form, dict) else {n: value for n, value in form if isinstance(n, str)}
     kind = known.get(":type")
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         raise HistoryError(f":type is :invoke, :ok, :fail or :info, not {shown(kind)}", line, 1)
     at = known.get(":index")
     number = at if isinstance(at, int) and not isinstance(at, bool) else -1
@@ -107,7 +107,7 @@ def _tabbed(line: str, number: int) -> Operation:
         if len(inner) != 1:
             raise HistoryError(f"{text[:60]!r} is not one value", number, 1)
         parsed.append(inner[0])
-    if parsed[1] not in TYPES:
+    if not isinstance(parsed[1], str) or parsed[1] not in TYPES:
         raise HistoryError(f"a type is :invoke, :ok, :fail or :info, not {shown(parsed[1])}", number, 1)
     return Operation(str(parsed[1]), parsed[0], parsed[2], parsed[3], None, number, number - 1)
 
