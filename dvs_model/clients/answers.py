@@ -138,6 +138,16 @@ class Answers:
         if order is Order.SESSIONS and unordered and self.basis.in_order():
             return dict.fromkeys(Client, Answer(True))
         made = Asked(self.basis, order, time)
+        causal = made.decide(Client.CAUSAL)
+        if causal.holds is False:
+            # So is every stronger level, and none of them needs to be searched for.
+            atomic = made.decide(Client.READ_ATOMIC)
+            committed = made.decide(Client.READ_COMMITTED) if atomic.holds is False else Answer(True)
+            if committed.holds is False:
+                atomic = committed
+            low = {Client.READ_COMMITTED: committed, Client.READ_ATOMIC: atomic}
+            causal = atomic if atomic.holds is False else causal
+            return {level: low.get(level, causal) for level in Client}
         serial = self.searched(made, Client.SERIALIZABLE)
         if serial.holds:
             return dict.fromkeys(Client, Answer(True))
@@ -147,7 +157,8 @@ class Answers:
         for level in (Client.CAUSAL, Client.READ_ATOMIC, Client.READ_COMMITTED):
             # Each level holds where the next stronger one does.
             stronger = answers[CHAIN[CHAIN.index(level) + 1]]
-            answers[level] = stronger if stronger.holds else made.decide(level)
+            decided = causal if level is Client.CAUSAL else made.decide(level)
+            answers[level] = stronger if stronger.holds else decided
         for level, other in pairwise(CHAIN):
             # Snapshot isolation and serializability are apart: neither is below the other one.
             if answers[level].holds is False and level is not Client.SNAPSHOT:

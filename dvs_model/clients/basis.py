@@ -217,7 +217,7 @@ def verdict(edges: Edges, found: Forced | None, reasons: Reasons) -> Answer:
     early = np.flatnonzero(found.arcs[:, 1] == INITIAL)
     if len(early):
         tail, key = int(found.arcs[early[0], 0]), reasons.forced[int(found.key[early[0]])]
-        seen = f"one that had seen T{reasons.observed.transactions[tail].number}'s write of it"
+        seen = f"one that had seen T{reasons.observed.number(tail)}'s write of it"
         return Answer(False, f"key {key} was read as it was before the run by {seen}")
     ordered = (edges.ww, edges.session, edges.wr, found.arcs)
     labels = labels_of(ordered, len(reasons.observed.transactions))

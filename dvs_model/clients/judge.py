@@ -210,8 +210,8 @@ class _Judgement:
 
     def agreed(self, present: Present, on: Bools, timed: Windows) -> PhenomenonVerdict:
         """Returns Unknown unless the times agree with every edge of time of the cycle that was found."""
-        transactions = self.basis.observed.transactions
-        at = {transactions[index].number: window_of(timed, index) for index in np.flatnonzero(on).tolist()}
+        observed = self.basis.observed
+        at = {observed.number(index): window_of(timed, index) for index in np.flatnonzero(on).tolist()}
         item = present.evidence[0]
         cycle = item.cycle if isinstance(item, _Timed) else item
         if isinstance(cycle, Cycle) and all(_in_time(edge, at) for edge in cycle.edges):

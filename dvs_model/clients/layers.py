@@ -39,7 +39,7 @@ def layered_cycle(observed: Observed, edges: Edges, level: Client, order: Mappin
         if not best or len(way) < len(best):
             best = way
     steps = list(zip(best, [*best[1:], best[0]], strict=True))
-    numbers = {at: observed.transactions[at % count].number for at in best}
+    numbers = {at: observed.number(at % count) for at in best}
     return shortened([f"T{numbers[a]} {graph.edges[a, b]['kind']} T{numbers[b]}" for a, b in steps])
 
 

@@ -83,6 +83,14 @@ class Listed(Held):
     def __iter__(self) -> Iterator[Transaction]:
         return (self[at] for at in range(len(self)))
 
+    def number_of(self, index: int) -> int:
+        """Returns the number of one."""
+        return int(self.number[index])
+
+    def session_of(self, index: int) -> str:
+        """Returns the session of one."""
+        return self.sessions[int(self.session[index])]
+
     def in_real_time(self, *, by_time: bool) -> Listed:
         """Returns them with the real time of one order alone, where there are two."""
         if self.timed is None:

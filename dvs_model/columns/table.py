@@ -168,6 +168,14 @@ class Rows(Held):
             None if self.timed is None else window_of(self.timed, index),
         )
 
+    def number_of(self, index: int) -> int:
+        """Returns the number of one."""
+        return int(self.columns.number[index])
+
+    def session_of(self, index: int) -> str:
+        """Returns the session of one."""
+        return self.columns.sessions[int(self.columns.session[index])]
+
     def in_real_time(self, *, by_time: bool) -> Rows:
         """Returns them with the real time of one order alone, where there are two."""
         if self.timed is None:

@@ -95,7 +95,7 @@ def problem(found: Recovered, orders: Orders, *, sessions: bool, time: Sequence[
     _add_orders(made, orders)
     place: dict[str, int] = {}
     for index in sorted(found.taken):
-        name = found.observed.transactions[index].session if sessions else str(index)
+        name = found.observed.session(index) if sessions else str(index)
         at = place.setdefault(name, len(made.chains))
         if at == len(made.chains):
             made.chains.append([])
@@ -260,7 +260,7 @@ def in_words(observed: Observed, inside: Sequence[Pair], reasons: Mapping[Pair, 
     words = []
     for tail, head in zip(best, [*best[1:], best[0]], strict=True):
         rule, key = reasons[tail, head]
-        a, b = (f"T{observed.transactions[index].number}" for index in (tail, head))
+        a, b = (f"T{observed.number(index)}" for index in (tail, head))
         if rule == "reads from":
             words.append(f"{b} reads from {a}")
         elif rule == "version order":

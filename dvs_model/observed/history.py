@@ -141,8 +141,8 @@ class Part:
             return {}
         sessions: dict[str, list[int]] = {}
         for index in txns:
-            transaction = self.found.observed.transactions[index]
-            sessions.setdefault(transaction.session, []).append(transaction.number)
+            observed = self.found.observed
+            sessions.setdefault(observed.session(index), []).append(observed.number(index))
         several = {name: numbers for name, numbers in sessions.items() if len(numbers) > 1}
         return {session_name(name): tuple(numbers) for name, numbers in several.items()}
 

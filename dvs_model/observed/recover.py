@@ -63,7 +63,7 @@ class Recovered:
 
     def number(self, index: int) -> int:
         """Returns the number of a transaction."""
-        return self.observed.transactions[index].number
+        return self.observed.number(index)
 
 
 Writers = Mapping[tuple[str, object], tuple[int, int]]

@@ -89,6 +89,14 @@ class Held(Sequence[Transaction], ABC):
     """Transactions that are made when they are asked for."""
 
     @abstractmethod
+    def number_of(self, index: int) -> int:
+        """Returns the number of one, which is not made for it."""
+
+    @abstractmethod
+    def session_of(self, index: int) -> str:
+        """Returns the session of one."""
+
+    @abstractmethod
     def in_real_time(self, *, by_time: bool) -> Held:
         """Returns them with the real time of one order alone."""
 
@@ -136,6 +144,16 @@ class Observed:
         chosen = f"real time is by {order.value}"
         notes = [note.replace(AGREED, chosen) for note in self.notes]
         return replace(self, transactions=transactions, notes=notes)
+
+    def number(self, index: int) -> int:
+        """Returns the number of a transaction."""
+        held = self.transactions
+        return held.number_of(index) if isinstance(held, Held) else held[index].number
+
+    def session(self, index: int) -> str:
+        """Returns the session of a transaction."""
+        held = self.transactions
+        return held.session_of(index) if isinstance(held, Held) else held[index].session
 
     def by_session(self) -> Mapping[str, list[Transaction]]:
         """Returns the transactions of each session, in its order."""
