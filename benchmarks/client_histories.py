@@ -4,6 +4,7 @@
     python -m benchmarks.client_histories registers --transactions 100000 --operations 10
     python -m benchmarks.client_histories derivations --count 100000 --depth 50
     python -m benchmarks.client_histories ring --transactions 10000
+    python -m benchmarks.client_histories parquet --transactions 10000000 --memory 2
 
 Prints seconds from start to end of the process, and its peak memory. Figures of other checkers for such
 files are in docs/results.md.
@@ -21,6 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+
+from benchmarks.registers import write_registers
 
 
 @click.group()
@@ -88,6 +91,20 @@ def registers(transactions: int, operations: int) -> None:
 
 
 @main.command()
+@click.option("--transactions", default=1_000_000, show_default=True)
+@click.option("--operations", default=10, show_default=True)
+@click.option("--memory", default=0.5, show_default=True, help="As for `dvs check`, in GB.")
+def parquet(transactions: int, operations: int, memory: float) -> None:
+    """Registers as in `registers`, in a table of somebody else, with less memory than the table needs."""
+    what = f"{transactions:,} transactions of {operations} operations in Parquet, --memory {memory:g}"
+
+    def write(path: Path) -> None:
+        write_registers(path, transactions, operations)
+
+    _measure(what, "history.parquet", write, "--memory", f"{memory:g}")
+
+
+@main.command()
 @click.option("--count", default=100_000, show_default=True)
 @click.option("--depth", default=50, show_default=True)
 def derivations(count: int, depth: int) -> None:
@@ -138,11 +155,11 @@ def ring(transactions: int) -> None:
     _measure(f"one component of {transactions:,} transactions", "history.edn", write)
 
 
-def _measure(what: str, name: str, write: Callable[[Path], None]) -> None:
+def _measure(what: str, name: str, write: Callable[[Path], None], *options: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         write(path)
-        command = [sys.executable, "-m", "dvs", "check", "--json", str(path)]
+        command = [sys.executable, "-m", "dvs", "check", "--json", *options, str(path)]
         start = time.perf_counter()
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
         seconds = time.perf_counter() - start

@@ -89,7 +89,7 @@ ROOMS = (
     {"failures"},
     {"runs"},
     {"compare"},
-    {"verify", "soak", "protocols", "audit"},
+    {"verify", "soak", "protocols", "audit", "histories"},
     {"mutants"},
     {"gate"},
     {"cli", "pytest_plugin"},
