@@ -9,7 +9,7 @@ the history with the twin is judged. The writes of the aborted one stay aborted:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dvs_model.check import Checked, Executing, Undecided, Violated, check
@@ -23,12 +23,17 @@ OWN = (
 )
 
 
-def executing(checked: Checked, levels: Sequence[Level]) -> tuple[Executing, ...]:
-    """Returns the verdicts on every aborted transaction of a history that has read something."""
+def executing(
+    checked: Checked, levels: Sequence[Level], recorded: Callable[[Checked], Checked] = lambda plain: plain
+) -> tuple[Executing, ...]:
+    """Returns the verdicts on every aborted transaction of a history that has read something.
+
+    `recorded`: returns verdicts as far as the file of the history allows them.
+    """
     history = checked.history
     aborted = [event.txn for event in history.events if isinstance(event, Abort)]
     twins = ((txn, with_twin(history, txn)) for txn in aborted)
-    return tuple(_judged(checked, txn, twin, levels) for txn, twin in twins if twin is not None)
+    return tuple(_judged(checked, txn, twin, levels, recorded) for txn, twin in twins if twin is not None)
 
 
 def with_twin(history: History, txn: int) -> History | None:
@@ -80,11 +85,17 @@ def _of_twin(event: Event, txn: int, twin: int) -> list[Event]:
             return []
 
 
-def _judged(checked: Checked, txn: int, history: History, levels: Sequence[Level]) -> Executing:
+def _judged(
+    checked: Checked,
+    txn: int,
+    history: History,
+    levels: Sequence[Level],
+    recorded: Callable[[Checked], Checked],
+) -> Executing:
     reads = [e for e in checked.history.events if isinstance(e, PredicateRead) and e.txn == txn]
     if any(version.txn == txn for event in reads for version in event.versions):
         return Executing(txn, {level: Undecided(Phenomenon.G2, OWN) for level in levels}, {})
-    judged = check(history, checked.reading)
+    judged = recorded(check(history, checked.reading))
     sentences = Sentences(judged.analysis)
     twin = 1 + max(event.txn for event in checked.history.events)
     words = {}

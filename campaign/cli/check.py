@@ -137,6 +137,12 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     help="Every committed write is in the file: other values were never committed.",
 )
 @click.option(
+    "--converted",
+    is_flag=True,
+    help="Another program has made the file from one of another format, and the order of operations inside a "
+    "transaction is lost.",
+)
+@click.option(
     "--order",
     type=click.Choice([order.value for order in RealTime]),
     default=RealTime.BOTH.value,
@@ -218,6 +224,7 @@ def command(
     initial: int | None,
     initial_state: Path | None,
     complete: bool,
+    converted: bool,
     order: str,
     names: tuple[str, ...],
     clients: tuple[str, ...],
@@ -246,6 +253,7 @@ def command(
     wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
+    wanted.converted = converted
     wanted.initial_state, wanted.order = initial_state, RealTime(order)
     requested = wanted.requested
     _require_different(html, sarif_out, junit, smallest_out)

@@ -33,11 +33,11 @@ KNOWN = ", ".join(level.value for level in MIXED)
 class Wanted:
     """What is wanted of histories.
 
-    `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels by
-    transaction, if they have their own; `others`: that of all others. `executing`: levels by which
-    reads of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
-    `complete`: every committed write is in the file. `initial_state`: a file with what there was before.
-    `order`: what tells who was over before whom began.
+    `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels
+    by transaction, if they have their own; `others`: that of all others. `executing`: levels by which reads
+    of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
+    `complete`: every committed write is in the file. `converted`: the order inside a transaction is lost.
+    `initial_state`: a file with what there was before. `order`: what tells who was over before whom began.
     """
 
     requested: tuple[Level, ...]
@@ -50,6 +50,7 @@ class Wanted:
     steps: int = STEPS
     initial: int | None = None
     complete: bool = False
+    converted: bool = False
     initial_state: Path | None = None
     order: RealTime = RealTime.BOTH
 
@@ -62,7 +63,9 @@ class Wanted:
         checked = self._observed(item) if isinstance(item, Viewed) else self._stated(item)
         checked = replace(checked, forbidden=self.forbidden)
         if self.executing and checked.seen is None:
-            checked = replace(checked, executing=executing(checked, self.executing))
+            assert isinstance(item, Parsed)
+            asked = executing(checked, self.executing, lambda plain: _as_recorded(plain, item))
+            checked = replace(checked, executing=asked)
         if self.mixed is None:
             return checked
         left_open = item.left_open if isinstance(item, Parsed) else ""
@@ -101,7 +104,9 @@ class Wanted:
         records = item.observed.records
         more = frozenset() if self.initial is None else frozenset({self.initial})
         item = replace(item, observed=item.observed.in_real_time(self.order))
-        item.observed.records = replace(records, initial=records.initial | more, complete=self.complete)
+        item.observed.records = replace(
+            records, initial=records.initial | more, complete=self.complete, converted=self.converted
+        )
         return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
 
     def _stated(self, item: Parsed) -> Checked:
@@ -112,14 +117,18 @@ class Wanted:
                 "predicates; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
             )
         checked = check(item.history, self.reading, steps=self.steps)
-        checked = replace(checked, places=item.places)
-        if item.windows:
-            checked = with_windows(checked)
-        if item.unselected is not None:
-            checked = with_unselected(checked, item.unselected)
-        if item.unexplained:
-            checked = with_unread(checked, item.unexplained, frozenset())
-        return with_unread(checked, item.unread) if item.unread else checked
+        return _as_recorded(replace(checked, places=item.places), item)
+
+
+def _as_recorded(checked: Checked, item: Parsed) -> Checked:
+    """Returns the verdicts on a history as far as what the file leaves open allows them."""
+    if item.windows:
+        checked = with_windows(checked)
+    if item.unselected is not None:
+        checked = with_unselected(checked, item.unselected)
+    if item.unexplained:
+        checked = with_unread(checked, item.unexplained, frozenset())
+    return with_unread(checked, item.unread) if item.unread else checked
 
 
 def _shown(checked: Checked) -> list[int]:

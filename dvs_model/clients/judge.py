@@ -39,6 +39,14 @@ SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
 REALTIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME, P.G2_REALTIME)
 STARTS = (P.G_SIA, P.G_SIB, P.G_MSRA, P.G_MSRB)
 PREDICATES = (P.G1_PREDA, P.G1_PREDB)
+IN_ORDER = (P.G1B, P.G_MONOTONIC, P.G_CURSOR, P.G_MSRB)
+"""The phenomena that need the order of operations inside a transaction."""
+
+OWN_READS = ("internal", "future read", "non-repeatable read")
+"""Findings that are none if operations of one transaction stand in another order than they were done."""
+
+CONVERTED = "the file was converted, and the order of operations inside a transaction is lost"
+
 NAMED_OF = 400
 """Transactions on cycles up to which anomalies are looked for by name."""
 
@@ -72,16 +80,21 @@ def judged(
 
 @dataclass(slots=True)
 class _Judgement:
-    """A history that is judged. `phenomena`: the verdicts so far."""
+    """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: reads that are excused."""
 
     basis: Basis
     reading: Reading
     steps: int
     wanted: tuple[str, ...]
     phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
+    contradictions: int = 0
     answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.basis.observed.records.converted:
+            every = self.basis.findings
+            self.basis.findings = [each for each in every if each.name not in OWN_READS]
+            self.contradictions = len(every) - len(self.basis.findings)
         asked = any(level.value in name for level in BY_SEARCH for name in self.wanted)
         self.answers = Answers(self.basis, asked or len(self.basis.taken) <= SEARCHED_OF)
 
@@ -108,6 +121,8 @@ class _Judgement:
                 for p in PREDICATES
             }
         )
+        if records.converted:
+            self.phenomena |= {p: Unknown(CONVERTED) for p in IN_ORDER if self.phenomena[p] == ABSENT}
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
         present = {p for p, verdict in ordered.items() if isinstance(verdict, Present)}
         client = self.answers.client(present, acyclic=acyclic)
@@ -115,6 +130,11 @@ class _Judgement:
         asked = {level.value: answer for level, answer in client.items()}
         asked |= {name: variants.answer(name) for name in self.wanted}
         levels = {level: self.level(level, ordered) for level in Level}
+        if records.converted:
+            asked = {
+                name: answer if answer.holds is False else Answer(None, CONVERTED)
+                for name, answer in asked.items()
+            }
         named = [(each.name, each.txns, each.text) for each in (*self.basis.findings, *self.answers.lost)]
         if len(part.members) <= NAMED_OF:
             named += [(name, txns, sentence(name, txns)) for name, txns in anomalies(history).items()]
@@ -289,6 +309,10 @@ class _Judgement:
 
     def notes(self) -> list[str]:
         notes = list(self.basis.observed.notes)
+        if self.contradictions:
+            notes.append(
+                f"{self.contradictions} reads contradict their own transaction, which the conversion explains"
+            )
         if self.basis.tails:
             notes.append(
                 f"{self.basis.tails} keys end in several appends that no read shows; their order is taken "

@@ -73,7 +73,9 @@ class Records:
     `aborts`: aborted transactions; `sessions`, `real_time`: the order of transactions for one client, for
     all. `lists`: reads show whole lists, and with them the order of versions; `stamps`: commit timestamps do.
     `initial`: the values that mean "before the run" where nobody wrote them. `complete`: every committed
-    write is in the file, so a value that nobody wrote there was never committed.
+    write is in the file, so a value that nobody wrote there was never committed. `converted`: a program has
+    written the file from another one and kept, of each transaction and key, the first read and the last
+    write, so that the order inside a transaction is lost.
     """
 
     aborts: bool
@@ -83,6 +85,7 @@ class Records:
     stamps: bool = False
     initial: frozenset[object] = frozenset({None})
     complete: bool = False
+    converted: bool = False
 
 
 class Held(Sequence[Transaction], ABC):

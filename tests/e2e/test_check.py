@@ -311,6 +311,27 @@ def test_a_store_that_was_loaded_with_a_value(tmp_path: Path) -> None:
     assert dvs("--initial-value", "0", str(file)).exit_code == 0
 
 
+def test_of_a_converted_file_what_needs_the_order_in_a_transaction_is_unknown(tmp_path: Path) -> None:
+    file = tmp_path / "h.txt"
+    file.write_text("w(1,5,0,1)\nr(1,4,1,2)\nw(1,6,1,2)\nr(1,7,2,3)\nw(1,7,2,3)\nw(1,4,3,4)\n")
+    plain = json.loads(dvs("--json", str(file)).stdout)
+    assert "future read" in [each["name"] for each in plain["anomalies"]]
+    found = json.loads(dvs("--json", "--converted", "--client-level", "read committed", str(file)).stdout)
+    assert "future read" not in [each["name"] for each in found["anomalies"]]
+    assert found["notes"] == ["1 reads contradict their own transaction, which the conversion explains"]
+    assert found["phenomena"]["G1b"]["verdict"] == "unknown"
+    assert "the order of operations inside a transaction is lost" in found["phenomena"]["G1b"]["reason"]
+    assert (
+        found["levels"]["PL-2"]["verdict"] == found["client_levels"]["read committed"]["verdict"] == "unknown"
+    )
+    assert found["levels"]["PL-1"]["verdict"] != "violated"
+
+    # An aborted read is one in any order.
+    file.write_text("w(1,5,0,-1)\nr(1,5,1,2)\n")
+    result = dvs("--converted", "--level", "PL-2", str(file))
+    assert (result.exit_code, "aborted read" in result.stdout) == (1, True)
+
+
 def test_a_value_that_nobody_wrote_was_never_committed_in_a_complete_file(tmp_path: Path) -> None:
     file = tmp_path / "h.edn"
     file.write_text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dvs_model.check import Holds, Undecided, Violated, check
+from dvs_model.check import Checked, Holds, Undecided, Violated, check, with_unread
 from dvs_model.executing import executing, with_twin
 from dvs_model.history import Abort, Commit
 from dvs_model.names import Level
@@ -63,3 +63,14 @@ def test_the_words_name_the_transaction_that_aborted() -> None:
     assert found.txn == 1
     assert any("T1 read x" in text for text in found.words[Level.PL_3])
     assert not any("T3" in text for text in found.words[Level.PL_3])
+
+
+def test_what_a_file_leaves_open_stays_open_for_aborted_transactions() -> None:
+    checked = check(parse("r1(x0) r1(y0) w2(x2) w2(y2) c2 a1"))
+    plain, left_open = (executing(checked, [Level.PL_3], recorded) for recorded in (lambda c: c, _open))
+    assert isinstance(plain[0].levels[Level.PL_3], Holds)
+    assert isinstance(left_open[0].levels[Level.PL_3], Undecided)
+
+
+def _open(checked: Checked) -> Checked:
+    return with_unread(checked, "reads are missing in the file", frozenset())
