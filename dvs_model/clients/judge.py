@@ -17,6 +17,7 @@ from dvs_model.check import Checked, Holds, Seen, Undecided, Violated, check, le
 from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCHED_OF, Answers
 from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Basis, Defined, InColumns
+from dvs_model.clients.large import shown
 from dvs_model.clients.variants import Variants
 from dvs_model.columns.cycles import on_cycles
 from dvs_model.columns.shares import Listed
@@ -50,6 +51,11 @@ CONVERTED = "the file was converted, and the order of operations inside a transa
 NAMED_OF = 400
 """Transactions on cycles up to which anomalies are looked for by name."""
 
+MOST = 100_000
+"""Transactions on cycles that the definitions are given at a time."""
+
+TOO_LARGE = f"more than {MOST:,} transactions are in cycles with each other, too many to look at all cycles"
+
 WITH_LOST_UPDATES = (Level.PL_1, Level.PL_2, Level.PL_2L, Level.PL_MSR)
 """The levels that allow lost updates."""
 
@@ -72,22 +78,32 @@ def basis_of(observed: Observed) -> Basis:
 
 
 def judged(
-    given: Basis, reading: Reading = DEFAULT, *, steps: int = STEPS, wanted: Sequence[str] = ()
+    given: Basis,
+    reading: Reading = DEFAULT,
+    *,
+    steps: int = STEPS,
+    wanted: Sequence[str] = (),
+    most: int = MOST,
 ) -> Checked:
-    """Returns the verdicts on a history of which it is known who wrote what was read."""
-    return _Judgement(given, reading, steps, tuple(wanted)).checked()
+    """Returns the verdicts on a history of which it is known who wrote what was read.
+
+    `most`: transactions on cycles that the definitions are given at a time.
+    """
+    return _Judgement(given, reading, steps, tuple(wanted), most).checked()
 
 
 @dataclass(slots=True)
 class _Judgement:
-    """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: reads that are excused."""
+    """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: excused reads."""
 
     basis: Basis
     reading: Reading
     steps: int
     wanted: tuple[str, ...]
+    most: int
     phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
     contradictions: int = 0
+    left_open: frozenset[Phenomenon] = frozenset()
     answers: Answers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,6 +124,9 @@ class _Judgement:
         acyclic = not on.any() or not on_cycles(count, pairs).any()
         if records.stamps:
             on |= on_cycles(count, pairs, self.stamps())
+        if on.sum() > self.most:
+            kept = shown(self.basis, self.reading, self.steps, (*ORDERED, *SESSIONS), self.most)
+            on, self.left_open = kept.members, frozenset({*kept.open, *REALTIME, P.G_SIB})
         part = self.part(on)
         history = part.history(observed.name, None)
         plain = check(history, self.reading, steps=self.steps)
@@ -177,7 +196,11 @@ class _Judgement:
                 verdict = Unknown("the file does not say which transactions are of one session")
             elif phenomenon in SESSIONS and isinstance(verdict, Unknown) and not plain.history.sessions:
                 verdict = ABSENT
-            self.phenomena[phenomenon] = self.opened(verdict)
+            self.phenomena[phenomenon] = self.whole(phenomenon, self.opened(verdict))
+
+    def whole(self, phenomenon: Phenomenon, verdict: PhenomenonVerdict) -> PhenomenonVerdict:
+        """Returns Unknown instead of Absent where the transactions at hand do not tell."""
+        return Unknown(TOO_LARGE) if phenomenon in self.left_open and verdict == ABSENT else verdict
 
     def opened(self, verdict: PhenomenonVerdict) -> PhenomenonVerdict:
         """Returns Unknown instead of Absent where a version order is not known."""
@@ -206,7 +229,7 @@ class _Judgement:
                 elif not isinstance(second, Present):
                     verdicts[phenomenon] = second if isinstance(first, Present) else first
         for phenomenon in REALTIME:
-            self.phenomena[phenomenon] = self.opened(verdicts[phenomenon])
+            self.phenomena[phenomenon] = self.whole(phenomenon, self.opened(verdicts[phenomenon]))
 
     def in_time(self, on: Bools, of: Windows) -> dict[Phenomenon, PhenomenonVerdict]:
         if not on.any():
@@ -251,7 +274,8 @@ class _Judgement:
         stamps = self.stamps()
         history = self.part(on).history("", stamps)
         analysis = Analysis(history, self.reading, steps=self.steps)
-        self.phenomena[P.G_SIB] = self.opened(self.told(analysis, P.G_SIB) if on.any() else ABSENT)
+        told = self.told(analysis, P.G_SIB) if on.any() else ABSENT
+        self.phenomena[P.G_SIB] = self.whole(P.G_SIB, self.opened(told))
 
     def interference(self) -> PhenomenonVerdict:
         """Judges G-SIa by timestamps: a dependency on a transaction that commits after the other's start."""

@@ -27,10 +27,12 @@ from dvs_model.columns.part import whole
 from dvs_model.columns.shares import Listed, Share
 from dvs_model.columns.table import Rows, columns_of
 from dvs_model.errors import HistoryError
+from dvs_model.names import Phenomenon
 from dvs_model.observed import graph
 from dvs_model.observed.client import Client, decide, forced, problem
 from dvs_model.observed.recover import recover
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.verdict import Present, Unknown
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
 
@@ -243,6 +245,33 @@ def test_verdicts_are_the_same_from_shares_of_keys(name: str, count: int) -> Non
         for level in (Client.READ_COMMITTED, Client.READ_ATOMIC, Client.CAUSAL):
             one, other = Defined(observed), Apart(in_shares(observed, count))
             assert one.decide(level).holds is other.decide(level).holds, f"{level.value}: {observed}"
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+@pytest.mark.parametrize("name", ["lists", "registers"])
+def test_components_apart_show_what_all_together_show(name: str, most: int) -> None:
+    shown, left_open = Counter[Phenomenon](), Counter[Phenomenon]()
+    for seed in range(COUNT // 2):
+        observed = MADE[name](seed)
+        due = judged(InColumns(observed))
+        found = judged(InColumns(observed), most=most)
+        for phenomenon, verdict in due.phenomena.items():
+            other = found.phenomena[phenomenon]
+            # What is there may be open; what is not there is never shown.
+            undecided = isinstance(other, Unknown) and phenomenon not in BY_KINDS
+            assert undecided or type(other) is type(verdict), f"{phenomenon.value}: {observed}"
+            shown[phenomenon] += isinstance(other, Present)
+            left_open[phenomenon] += isinstance(other, Unknown) and not isinstance(verdict, Unknown)
+    expected = BY_KINDS if name == "lists" else (Phenomenon.G2_ITEM, Phenomenon.G2_SESSION)
+    assert all(shown[phenomenon] for phenomenon in (*expected, Phenomenon.G_SINGLE_SESSION)), shown
+    assert left_open.total() > 3 or name == "registers"
+
+
+BY_KINDS = (
+    Phenomenon.G0, Phenomenon.G1C, Phenomenon.G2_ITEM, Phenomenon.G2, Phenomenon.G1C_SESSION,
+    Phenomenon.G2_SESSION,
+)  # fmt: skip
+"""The phenomena that the kinds of edges of a component decide."""
 
 
 def _verdicts(checked: Checked) -> dict[str, object]:

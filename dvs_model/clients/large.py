@@ -1,0 +1,139 @@
+"""The few transactions that show what is wrong with a large history, one component after the other.
+
+The readable definitions look at a component of dependencies as a whole. Where many transactions lie on
+cycles, they are given some components at a time, and of each only what shows a phenomenon is kept. Of a
+component that is too large for them arrays tell which phenomena are there; what they do not tell is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import breadth_first_order
+
+from dvs_model.check import check
+from dvs_model.clients.basis import Basis
+from dvs_model.columns.cycles import labels_of
+from dvs_model.columns.table import Bools, Ints
+from dvs_model.columns.versions import NO_ARCS, Arcs
+from dvs_model.names import Phenomenon
+from dvs_model.observed.history import Part
+from dvs_model.reading import Reading
+from dvs_model.verdict import ABSENT, Cycle, Present
+
+P = Phenomenon
+
+OF_SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
+
+TRIES = 5
+"""Dependencies of a component from which a short cycle is looked for."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """What is kept. `members`.
+
+    By transaction whether it is. `open`: phenomena that may be there beside those shown.
+    """
+
+    members: Bools
+    open: set[Phenomenon] = field(default_factory=set)
+
+
+def shown(basis: Basis, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], most: int) -> Shown:
+    """Returns transactions that show each of some phenomena that is there, where that can be told.
+
+    `most`: transactions that the definitions are given at a time.
+    """
+    made = Shown(np.zeros(len(basis.taken), np.bool_))
+    edges = basis.edges
+    labels = labels_of((edges.ww, edges.wr, edges.rw, edges.session), len(basis.taken))
+    for members in _batches(labels, most):
+        if members.sum() > most:
+            _by_arrays(basis, members, phenomena, made)
+        else:
+            _by_definition(basis, members, reading, steps, phenomena, made)
+    return made
+
+
+def _batches(labels: Ints, most: int) -> Iterator[Bools]:
+    """Yields transactions on cycles, some components at a time."""
+    sizes = np.bincount(labels)
+    components = np.flatnonzero(sizes > 1)
+    components = components[np.argsort(sizes[components], kind="stable")]
+    begin = 0
+    while begin < len(components):
+        total = np.cumsum(sizes[components[begin:]])
+        end = begin + max(1, int(np.searchsorted(total, most, "right")))
+        wanted = np.zeros(len(sizes), np.bool_)
+        wanted[components[begin:end]] = True
+        yield wanted[labels]
+        begin = end
+
+
+def _by_definition(
+    basis: Basis, members: Bools, reading: Reading, steps: int, phenomena: Sequence[Phenomenon], made: Shown
+) -> None:
+    indexes: list[int] = np.flatnonzero(members).tolist()
+    part = Part(*basis.part(members), set(indexes))
+    history = part.history("", None)
+    checked = check(history, reading, steps=steps)
+    # Without two transactions of one session there is nothing between sessions to be seen.
+    nothing = () if history.sessions else OF_SESSIONS
+    at = {basis.observed.number(index): index for index in indexes}
+    for phenomenon in phenomena:
+        verdict = checked.phenomena[phenomenon]
+        if isinstance(verdict, Present):
+            made.members[[at[txn] for txn in _txns(verdict) if txn in at]] = True
+        elif verdict != ABSENT and phenomenon not in nothing:
+            made.open.add(phenomenon)
+
+
+def _txns(verdict: Present) -> set[int]:
+    """Returns the transactions of the cycle that is shown."""
+    item = verdict.evidence[0]
+    edges = item.edges if isinstance(item, Cycle) else ()
+    return {end for edge in edges for end in (edge.source, edge.target)}
+
+
+def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], made: Shown) -> None:
+    """Keeps a cycle of each kind of edges that the component has; what needs more than kinds is open."""
+    edges = basis.edges
+    ww, wr, rw, so = (
+        each[members[each[:, 0]] & members[each[:, 1]]]
+        for each in (edges.ww, edges.wr, edges.rw, edges.session)
+    )
+    kinds: Mapping[Phenomenon, tuple[Sequence[Arcs], Arcs]] = {
+        P.G0: ((ww,), ww),
+        P.G1C: ((ww, wr), np.concatenate((NO_ARCS, ww, wr))),
+        P.G2_ITEM: ((ww, wr, rw), rw),
+        P.G1C_SESSION: ((ww, wr, so), np.concatenate((NO_ARCS, ww, wr))),
+        P.G2_SESSION: ((ww, wr, rw, so), rw),
+    }
+    for arcs, needed in kinds.values():
+        made.members[_cycle(arcs, needed, len(members))] = True
+    made.open |= {each for each in phenomena if each not in kinds and each is not P.G2}
+
+
+def _cycle(arcs: Sequence[Arcs], needed: Arcs, count: int) -> list[int]:
+    """Returns the transactions of a short cycle with one of some arcs; none: there is no such cycle."""
+    labels = labels_of(arcs, count)
+    inside = needed[labels[needed[:, 0]] == labels[needed[:, 1]]]
+    if not len(inside):
+        return []
+    every = np.concatenate([NO_ARCS, *arcs])
+    every = every[labels[every[:, 0]] == labels[every[:, 1]]]
+    graph = csr_matrix((np.ones(len(every), np.int8), (every[:, 0], every[:, 1])), shape=(count, count))
+    best: list[int] = []
+    for tail, head in inside[:: max(1, len(inside) // TRIES)][:TRIES].tolist():
+        _, before = breadth_first_order(graph, head, return_predecessors=True)
+        way, at = [tail], tail
+        while at != head:
+            at = int(before[at])
+            way.append(at)
+        if not best or len(way) < len(best):
+            best = way
+    return best
