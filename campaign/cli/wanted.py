@@ -72,14 +72,21 @@ class Wanted:
         return _with_mixed(checked, self.mixed, self.others, left_open)
 
     def begun(self, item: Parsed | Viewed) -> Parsed | Viewed:
-        """Returns a history with what there was before, where a file says it.
+        """Returns a history with what the options say of it, and what there was before, where a file says it.
 
         Raises HistoryError: the file is no such state. Raises CampaignError: it cannot be read.
         """
-        if self.initial_state is None or not isinstance(item, Viewed):
+        if not isinstance(item, Viewed):
             return item
-        with opened(self.initial_state) as file:
-            return replace(item, observed=with_initial(item.observed, file.read(), str(self.initial_state)))
+        observed = item.observed
+        if self.initial_state is not None:
+            with opened(self.initial_state) as file:
+                observed = with_initial(observed, file.read(), str(self.initial_state))
+        observed = observed.in_real_time(self.order)
+        more = frozenset() if self.initial is None else frozenset({self.initial})
+        initial = observed.records.initial | more
+        records = replace(observed.records, initial=initial, complete=self.complete, converted=self.converted)
+        return replace(item, observed=replace(observed, records=records))
 
     def smallest(self, observed: Observed, checked: Checked) -> Observed:
         """Returns the smallest part found that violates the first level that a history violates."""
@@ -101,12 +108,6 @@ class Wanted:
 
     def _observed(self, item: Viewed) -> Checked:
         """Returns the verdicts on a history that clients recorded."""
-        records = item.observed.records
-        more = frozenset() if self.initial is None else frozenset({self.initial})
-        item = replace(item, observed=item.observed.in_real_time(self.order))
-        item.observed.records = replace(
-            records, initial=records.initial | more, complete=self.complete, converted=self.converted
-        )
         return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
 
     def _stated(self, item: Parsed) -> Checked:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from campaign.errors import CampaignError
 from campaign.runs.cluster import Cluster
 from dvs_model.columns.shares import Share
+from dvs_model.columns.table import Ints
 from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions
 from dvs_model.formats.operations import NEEDED
@@ -45,8 +46,9 @@ class Numbers:
     """The transactions of a history, found by their numbers. `order`: by sorted number the index."""
 
     transactions: Transactions
-    sorted: np.ndarray[tuple[int], np.dtype[np.int64]]
-    order: np.ndarray[tuple[int], np.dtype[np.int64]]
+    escaped: bool
+    sorted: Ints
+    order: Ints
 
     def share(self, table: pa.Table) -> Share:
         """Returns the share of rows in any order."""
@@ -54,7 +56,7 @@ class Numbers:
         txn, op = self.order[np.searchsorted(self.sorted, numbers)], table["op"].to_numpy()
         order = np.lexsort((op, txn))
         table = table.append_column("txn", pa.array(txn)).take(pa.array(order))
-        return share_of(table, self.transactions)
+        return share_of(table, self.transactions, escaped=self.escaped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +100,11 @@ def on_cluster(path: Path, cluster: Cluster) -> Item:
         columns = [name for name in rows.columns if name != "op"]
         _require_plain(path, rows, cluster)
         kept = rows.select("op", *(name for name in columns if name in (*OPERATION, "transaction")))
-        transactions = _transactions(rows, columns, cluster)
-        sorted_by = np.argsort(transactions.number)
-        numbers = Numbers(transactions, transactions.number[sorted_by], sorted_by)
+        transactions, raw = _transactions(rows, columns, cluster)
+        sorted_by = np.argsort(raw)
+        numbers = Numbers(transactions, about is not None, raw[sorted_by], sorted_by)
         shares = OnCluster(cluster, _in_shares(kept, cluster), cluster.context.broadcast(numbers))
-        observed = listed(str(path), transactions, shares, columns, about, lists=_has(rows, "list", cluster))
+        observed = listed(str(path), transactions, shares, columns, about, lists=_lists(rows, cluster))
         return Viewed(observed, 1)
     except HistoryError as error:
         return Refused(str(path), error)
@@ -119,7 +121,7 @@ def _about(path: Path) -> Mapping[str, Any] | None:
     found = (parquet.metadata.metadata or {}).get(ABOUT.encode())
     about = None if found is None else json.loads(found)
     if not suits(parquet, about):
-        raise HistoryError("several histories, or one of the notation; --master takes one history of clients")
+        raise HistoryError("--master takes one history of clients, without version orders that it states")
     return None if about is None else next(iter(about.values()))
 
 
@@ -167,14 +169,40 @@ def _has(rows: DataFrame, name: str, cluster: Cluster) -> bool:
 
 
 def _require_plain(path: Path, rows: DataFrame, cluster: Cluster) -> None:
-    """Raises CampaignError for what is judged on one machine alone."""
+    """Raises CampaignError for what is judged on one machine alone, HistoryError for rows that are none."""
+    from pyspark.sql import functions
+
     for name in BY_DEFINITION:
         if _has(rows, name, cluster):
             raise CampaignError(f"{path} has values in the column {name}; check it without --master")
+    col = functions.col
+    filled = [col(name).isNotNull() for name in ("key", "value", "list") if name in rows.columns]
+    without = rows.where(col("kind").isNull() & functions.greatest(*filled))
+    if cluster.collect(without.limit(1)):
+        raise HistoryError("a row has a key or a value and no kind")
+    for name in ("session", "status"):
+        if name in rows.columns:
+            least, most = functions.min(name).alias("least"), functions.max(name).alias("most")
+            none = functions.max(col(name).isNull()).alias("none")
+            apart = rows.groupBy("transaction").agg(least, most, none)
+            for found in cluster.collect(apart.where((col("least") != col("most")) | col("none")).limit(1)):
+                what = f"without a {name}, or with different ones"
+                raise HistoryError(f"transaction {found[0]} has rows {what}")
 
 
-def _transactions(rows: DataFrame, columns: list[str], cluster: Cluster) -> Transactions:
-    """Returns the transactions in the order of their first rows."""
+def _lists(rows: DataFrame, cluster: Cluster) -> bool:
+    """Tells whether lists are appended to or read."""
+    from pyspark.sql import functions
+
+    kind = functions.col("kind")
+    there = kind.isin("append", "r list")
+    if "list" in rows.columns:
+        there |= (kind == "r") & functions.col("list").isNotNull()
+    return bool(cluster.collect(rows.where(there).limit(1)))
+
+
+def _transactions(rows: DataFrame, columns: list[str], cluster: Cluster) -> tuple[Transactions, Ints]:
+    """Returns the transactions in the order of their first rows, and their numbers in the file."""
     from pyspark.sql import functions
 
     firsts = [functions.min_by(name, "op").alias(name) for name in columns if name in TRANSACTION[1:]]
@@ -184,7 +212,7 @@ def _transactions(rows: DataFrame, columns: list[str], cluster: Cluster) -> Tran
     listing.add(table)
     found = listing.joined()
     found.row = table["op"].to_numpy() + 1
-    return found
+    return found, table["transaction"].to_numpy()
 
 
 def _in_shares(rows: DataFrame, cluster: Cluster) -> DataFrame:

@@ -74,7 +74,13 @@ def basis_of(observed: Observed) -> Basis:
     """Returns what the verdicts on a history are made from. Raises HistoryError: values are not unique."""
     if isinstance(observed.transactions, Listed):
         return Apart(observed)
-    return Defined(observed) if observed.records.stamps or observed.follows else InColumns(observed)
+    if observed.records.stamps or observed.follows:
+        return Defined(observed)
+    try:
+        return InColumns(observed)
+    except OverflowError:
+        # The number of a transaction, or of a writer, has more than 64 bits.
+        return Defined(observed)
 
 
 def judged(

@@ -18,7 +18,7 @@ from dvs_model.columns.versions import Arcs
 from dvs_model.columns.world import World, within_session
 from dvs_model.observed.client import Client
 
-MOST_CLOCKS = 500_000_000
+MOST_CLOCKS = 400_000_000
 """Transactions times sessions up to which causal consistency is decided.
 
 Two bytes and a half of memory each.

@@ -248,12 +248,16 @@ class _Matching:
             both = lists & again & (columns.kind[previous] == READ_LIST)
             same |= both & (length[reading] == length[previous])
         starts = np.array([columns.values.code(each) for each in self.observed.records.initial], np.int64)
-        initial = (value == NOTHING) | (~lists & (wrote < 0) & np.isin(value, starts))
+        nothing = value == NOTHING
+        if columns.starts is not None:
+            # A list is empty, or its last element may be nil.
+            nothing &= ~lists | (columns.starts[reading + 1] == columns.starts[reading])
+        initial = nothing | (~lists & (wrote < 0) & np.isin(value, starts))
         writer = columns.txn[wrote]
         good = (wrote >= 0) & (writer != reader) & final[wrote] & (columns.status[writer] != ABORTED)
         if columns.writer is not None:
             named = columns.writer[reading]
-            good &= (named < 0) | (columns.number[writer] == named)
+            good &= (named == NOTHING) | (columns.number[writer] == named)
         self.odd[reader[np.where(again, ~same, ~(initial | good))]] = True
         kept = ~again & ~self.odd[reader]
         return Reads(
@@ -315,7 +319,7 @@ class _Lookup(Mapping[tuple[str, object], tuple[int, int]]):
     def __init__(self, matching: _Matching, odd: Ints) -> None:
         self.matching = matching
         self.codes = {name: code for code, name in enumerate(matching.columns.keys)}
-        self.known = dict(self.of(odd))
+        self.known: dict[tuple[str, object], tuple[int, int] | None] = dict(self.of(odd))
 
     def of(self, odd: Ints) -> Iterator[tuple[tuple[str, object], tuple[int, int]]]:
         """Yields what some transactions are likely to have read."""
@@ -337,16 +341,22 @@ class _Lookup(Mapping[tuple[str, object], tuple[int, int]]):
             yield (columns.keys[code], columns.values.value(shown)), place_of
 
     def __getitem__(self, wanted: tuple[str, object]) -> tuple[int, int]:
-        if wanted in self.known:
-            return self.known[wanted]
-        key, value = wanted
-        columns = self.matching.columns
-        op = -1
-        if key in self.codes:
-            code = columns.values.code(value)
-            op = int(self.matching.wrote(np.array([self.codes[key]]), np.array([code]))[0])
-        if op < 0:
+        if wanted not in self.known:
+            self.known[wanted] = self.found(*wanted)
+        place = self.known[wanted]
+        if place is None:
             raise KeyError(wanted)
+        return place
+
+    def found(self, key: str, value: object) -> tuple[int, int] | None:
+        """Returns the transaction that wrote a value, and the place of the write; None: none did."""
+        if key not in self.codes:
+            return None
+        columns = self.matching.columns
+        code = columns.values.code(value)
+        op = int(self.matching.wrote(np.array([self.codes[key]]), np.array([code]))[0])
+        if op < 0:
+            return None
         txn = int(columns.txn[op])
         return txn, op - int(columns.first[txn])
 

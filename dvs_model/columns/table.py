@@ -77,7 +77,8 @@ class Columns:
     By operation: `txn`: the index of its transaction. `kind`: WRITE, APPEND, READ or READ_LIST. `key`: a
     place in `keys`. `value`: a code; of a list that was read, of its last element. `starts`, with one more
     at the end: where the elements of the operation begin in `items`; None: no list was read. `writer`: the
-    number of the transaction that the file names as the writer of what was read, or -1; None: it names none.
+    number of the transaction that the file names as the writer of what was read, or NOTHING; None: it names
+    none.
 
     By transaction: `first`, with one more at the end: its first operation. `number`, `status`. `session`: a
     place in `sessions`.
@@ -208,7 +209,7 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         value = values.array([op[2] for op in ops])
     named = None
     if any(op[3] is not None for op in ops):
-        named = np.fromiter((-1 if op[3] is None else op[3][0] for op in ops), np.int64, len(ops))
+        named = np.fromiter((NOTHING if op[3] is None else op[3][0] for op in ops), np.int64, len(ops))
     return Columns(
         txn=np.repeat(np.arange(len(transactions)), counts),
         kind=kind,

@@ -42,6 +42,15 @@ def _history(folder: Path, name: str) -> Observed:
             transactions.append(transaction)
     if not transactions:
         raise HistoryError("there is no transaction in its *.log files")
+    if 0 in owner:
+        # T0 is what was there before the run.
+        other = max(owner) + 1
+        for transaction in transactions:
+            transaction.number = transaction.number or other
+            transaction.ops = [
+                op if op.writer is None or op.writer[0] else op._replace(writer=(other, op.writer[1]))
+                for op in transaction.ops
+            ]
     return Observed(name, transactions, Records(aborts=False))
 
 

@@ -49,13 +49,17 @@ class MicroOp:
 
 @dataclass(slots=True)
 class Shape:
-    """What lines of a shape say. `process`, `index`, `time`: runs, or NO_RUN. `ops`: None: no transaction."""
+    """What lines of a shape say. `process`, `index`, `time`: runs, or NO_RUN. `ops`: None: no transaction.
+
+    `single`: runs outside of `:value`.
+    """
 
     type: int
     process: int = NO_RUN
     index: int = NO_RUN
     time: int = NO_RUN
     ops: list[MicroOp] | None = None
+    single: list[int] = field(default_factory=list)
 
 
 def quick(data: bytes, name: str, workload: str | None) -> Observed | None:
@@ -89,7 +93,11 @@ def _shape(form: Pairs) -> Shape | None:
                 return None
             case _:
                 pass
-        run += _runs(key) + _runs(value)
+        mine = _runs(key) + _runs(value)
+        if key != ":value" or type(value) is int:
+            # One number each: of two the second one would be a key.
+            shape.single += range(run, run + mine)
+        run += mine
     value = form.find(":value")
     if type(value) is list and shape.ops is None and shape.process != NO_RUN:
         # A transaction that is written in another way, or none at all.
@@ -188,6 +196,8 @@ class _Reading:
         for number, shape in enumerate(self.shapes):
             of = by_shape[ends[number] : ends[number + 1]]
             self.type[of] = shape.type
+            for run in shape.single:
+                self.single(of, run)
             for run, column in (
                 (shape.process, self.process),
                 (shape.index, self.index),

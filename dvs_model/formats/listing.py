@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dvs_model.columns.names import Numbered
 from dvs_model.columns.table import STATUSES, Bools, Ints
 from dvs_model.errors import HistoryError
 from dvs_model.formats.operations import numpy, text, words
@@ -21,7 +23,8 @@ class Listing:
     """Transactions in the order of a table, added in batches.
 
     `rows`: how many rows there were. `session`: places in `sessions`. `row`: the first row of each, from 1.
-    `windows`, `timed`: begin and end; NaN: none.
+    `windows`, `timed`: begin and end; NaN: none. `last_of`: the session and the status of the last row.
+    `origin`: by column the first moment, if moments are whole numbers.
     """
 
     rows: int = 0
@@ -34,6 +37,8 @@ class Listing:
     timed: list[NDArray[np.float64]] = field(default_factory=list)
     sessions: dict[str, int] = field(default_factory=dict)
     count: int = 0
+    last_of: dict[str, int] = field(default_factory=lambda: {"session": -1, "status": -1})
+    origin: dict[str, int] = field(default_factory=dict)
 
     def add(self, table: pa.Table) -> Ints:
         """Adds rows, and returns of each the index of its transaction. Raises HistoryError."""
@@ -43,43 +48,96 @@ class Listing:
             first[0] = int(numbers[0]) != self.last
         index = self.count - 1 + np.cumsum(first)
         heads = np.flatnonzero(first)
+        status, session = self._status(table), self._session(table)
+        if session is not None:
+            self._require_one(numbers, index, heads, session, "session", list(self.sessions))
+            self.session.append(session[heads])
+            self.last_of["session"] = int(session[-1]) if len(session) else self.last_of["session"]
+        self._require_one(numbers, index, heads, status, "status", list(STATUS))
+        self.last_of["status"] = int(status[-1]) if len(status) else self.last_of["status"]
         chosen = table.take(pa.array(heads))
         self.number.append(numbers[heads])
         self.row.append(self.rows + heads + 1)
-        self.status.append(self._status(chosen))
-        self.session.append(self._session(chosen))
-        self.windows.append(_window(chosen, "began", "ended"))
-        self.timed.append(_window(chosen, "began_by_clock", "ended_by_clock"))
+        self.status.append(status[heads])
+        self.windows.append(self._window(chosen, "began", "ended"))
+        self.timed.append(self._window(chosen, "began_by_clock", "ended_by_clock"))
         self.rows += len(numbers)
         self.count += len(heads)
         if len(numbers):
             self.last = int(numbers[-1])
         return index
 
-    def _status(self, chosen: pa.Table) -> Ints:
-        if "status" not in chosen.column_names:
-            return np.zeros(len(chosen), np.int64)
-        return words(chosen["status"], STATUS, "a status")
+    def _require_one(
+        self, numbers: Ints, index: Ints, heads: Ints, codes: Ints, what: str, names: list[str]
+    ) -> None:
+        """Raises HistoryError for a transaction whose rows differ in their session or status."""
+        of = index - self.count
+        due = np.where(of >= 0, codes[heads[of]] if len(heads) else -1, self.last_of[what])
+        other = np.flatnonzero(codes != due)
+        if len(other):
+            at = int(other[0])
+            here, first = names[int(codes[at])], names[int(due[at])]
+            raise HistoryError(
+                f"row {self.rows + at + 1:,}: transaction {numbers[at]} has the {what} {here} here, and "
+                f"{first} in the row before"
+            )
 
-    def _session(self, chosen: pa.Table) -> Ints:
-        if "session" not in chosen.column_names:
-            return np.arange(self.count, self.count + len(chosen))
-        coded = pc.fill_null(text(chosen["session"]), "").combine_chunks().dictionary_encode()
+    def _status(self, table: pa.Table) -> Ints:
+        if "status" not in table.column_names:
+            return np.zeros(len(table), np.int64)
+        return words(table["status"], STATUS, "a status")
+
+    def _session(self, table: pa.Table) -> Ints | None:
+        if "session" not in table.column_names:
+            return None
+        if table["session"].null_count:
+            raise HistoryError("a row has no session; leave the column out if sessions are not known")
+        coded = text(table["session"]).combine_chunks().dictionary_encode()
         places = [self.sessions.setdefault(name, len(self.sessions)) for name in coded.dictionary.to_pylist()]
         return np.array(places, np.int64)[numpy(coded.indices)]
+
+    def _window(self, chosen: pa.Table, begin: str, end: str) -> NDArray[np.float64]:
+        """Returns the windows of transactions; no rows where the table has no such columns."""
+        if begin not in chosen.column_names or end not in chosen.column_names:
+            return np.empty((0, 2))
+        found = np.full((len(chosen), 2), np.nan)
+        for at, name in enumerate((begin, end)):
+            found[:, at] = self._moments(chosen[name], begin)
+        # Who has no end got no answer.
+        found[~np.isnan(found[:, 0]) & np.isnan(found[:, 1]), 1] = np.inf
+        return found
+
+    def _moments(self, column: pa.ChunkedArray, name: str) -> NDArray[np.float64]:
+        """Returns moments; whole numbers and times by their distance from the first one, which is small."""
+        if pa.types.is_temporal(column.type):
+            column = column.cast(pa.int64())
+        if not pa.types.is_integer(column.type):
+            return np.asarray(numpy(pc.fill_null(column.cast(pa.float64()), float("nan"))), np.float64)
+        there = column.drop_null()
+        if len(there):
+            self.origin.setdefault(name, int(there[0].as_py()))
+        whole = numpy(pc.fill_null(column.cast(pa.int64()), 0)) - self.origin.get(name, 0)
+        return np.where(numpy(column.is_null()).astype(np.bool_), np.nan, whole.astype(np.float64))
 
     def joined(self) -> Transactions:
         """Returns all transactions."""
         nothing = np.empty(0, np.int64)
         one = np.empty((0, 2))
+        number = np.concatenate([nothing, *self.number])
+        sessions: Sequence[str] = list(self.sessions)
+        session = np.concatenate([nothing, *self.session])
+        if not self.session:
+            # Each one is of a session of its own.
+            session, sessions = np.arange(len(number)), Numbered(np.arange(len(number)))
         return Transactions(
-            np.concatenate([nothing, *self.number]),
+            # T0 is what was there before the run.
+            np.where(number == 0, number.max(initial=0) + 1, number),
             np.concatenate([nothing, *self.status]).astype(np.int8),
-            np.concatenate([nothing, *self.session]),
+            session,
             np.concatenate([nothing, *self.row]),
             np.concatenate([one, *self.windows]),
             np.concatenate([one, *self.timed]),
-            list(self.sessions),
+            sessions,
         )
 
 
@@ -96,7 +154,7 @@ class Transactions:
     row: Ints
     windows: NDArray[np.float64]
     timed: NDArray[np.float64]
-    sessions: list[str]
+    sessions: Sequence[str]
 
     def apart(self) -> tuple[int, int, int] | None:
         """Returns a transaction whose rows stand apart, with two of its rows; None: there is none."""
@@ -132,16 +190,3 @@ def changes(numbers: Ints) -> Bools:
     first = np.ones(len(numbers), np.bool_)
     first[1:] = numbers[1:] != numbers[:-1]
     return first
-
-
-def _window(chosen: pa.Table, begin: str, end: str) -> NDArray[np.float64]:
-    """Returns the windows of transactions; no rows where the table has no such columns."""
-    if begin not in chosen.column_names or end not in chosen.column_names:
-        return np.empty((0, 2))
-    found = np.full((len(chosen), 2), np.nan)
-    for at, name in enumerate((begin, end)):
-        column = chosen[name].cast(pa.float64())
-        found[:, at] = numpy(pc.fill_null(column, float("nan")))
-    # Who has no end got no answer.
-    found[~np.isnan(found[:, 0]) & np.isnan(found[:, 1]), 1] = np.inf
-    return found

@@ -29,7 +29,7 @@ from dvs_model.formats.edn import Text
 NEEDED = ("transaction", "kind", "key", "value")
 """The columns that every table has."""
 
-PLAIN = r"^-?(0|[1-9][0-9]{0,17})$"
+PLAIN = r"^(0|-?[1-9][0-9]{0,17})$"
 """Integers that are their own codes."""
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -49,35 +49,66 @@ class Operations:
     values: Values
 
 
-def operations(table: pa.Table) -> Operations:
-    """Returns the operations of a table, a row each. Raises HistoryError: a cell that is none."""
+def with_operation(table: pa.Table) -> Ints:
+    """Returns the rows that hold an operation: one without a kind stands for a transaction that has none.
+
+    Raises HistoryError: a row has a key or a value, and no kind.
+    """
+    none = numpy(table["kind"].is_null()).astype(np.bool_)
+    if not none.any():
+        return np.arange(len(table))
+    for name in ("key", "value", "list"):
+        if name in table.column_names and (none & ~numpy(table[name].is_null()).astype(np.bool_)).any():
+            raise HistoryError(f"a row has a {name} and no kind; a kind is one of {', '.join(WORDS)}")
+    return np.flatnonzero(~none)
+
+
+def operations(table: pa.Table, *, escaped: bool) -> Operations:
+    """Returns the operations of a table, a row each. Raises HistoryError: a cell that is none.
+
+    `escaped`: texts are those that `cell` has written.
+    """
+    try:
+        return _operations(table, escaped=escaped)
+    except HistoryError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise HistoryError(
+            f"a cell that is no key and no value: {str(error).splitlines()[0][:200]}"
+        ) from None
+
+
+def _operations(table: pa.Table, *, escaped: bool) -> Operations:
     values = Values()
     kind = words(table["kind"], WORDS, "a kind").astype(np.int8)
     key = text(table["key"]).combine_chunks().dictionary_encode()
-    value = codes(table["value"], values)
+    value = codes(table["value"], values, escaped=escaped)
     starts, items = None, np.empty(0, np.int64)
     if "list" in table.column_names and (lists := table["list"].combine_chunks()).null_count < len(lists):
         kind = np.where((kind == READ) & ~numpy(lists.is_null()), READ_LIST, kind).astype(np.int8)
         lengths = numpy(pc.fill_null(pc.list_value_length(lists), 0)).astype(np.int64)
         starts = np.concatenate(([0], np.cumsum(lengths)))
-        items = codes(pa.chunked_array([lists.flatten()]), values)
-        full = np.flatnonzero(lengths > 0)
+        items = codes(pa.chunked_array([lists.flatten()]), values, escaped=escaped)
+        full = np.flatnonzero((lengths > 0) & (kind == READ_LIST))
         value[full] = items[starts[full + 1] - 1]
+    if starts is None and (kind == READ_LIST).any():
+        # Lists that show nothing.
+        starts = np.zeros(len(kind) + 1, np.int64)
     if key.indices.null_count:
         raise HistoryError("an operation has no key")
     place = numpy(key.indices).astype(np.int64)
     return Operations(kind, place, value, starts, items, key.dictionary.to_pylist(), values)
 
 
-def codes(column: pa.ChunkedArray, values: Values) -> Ints:
-    """Returns the codes of values, which are integers or texts as `cell` writes them."""
+def codes(column: pa.ChunkedArray, values: Values, *, escaped: bool) -> Ints:
+    """Returns the codes of values, which are integers or texts; `escaped`: as `cell` writes them."""
     if pa.types.is_null(column.type):
         return np.full(len(column), NOTHING, np.int64)
     if pa.types.is_integer(column.type):
-        found = numpy(pc.fill_null(column.cast(pa.int64()), NOTHING)).copy()
-        if len(found) and (found.max() >= OTHERS or found[found != NOTHING].min(initial=0) <= -OTHERS):
-            return np.fromiter(map(values.code, column.to_pylist()), np.int64, len(found))
-        return found
+        most = pc.min_max(column).as_py()
+        if most["max"] is not None and (most["max"] >= OTHERS or most["min"] <= -OTHERS):
+            return np.fromiter(map(values.code, column.to_pylist()), np.int64, len(column))
+        return numpy(pc.fill_null(column.cast(pa.int64()), NOTHING)).copy()
     array = text(column).combine_chunks()
     plain = pc.fill_null(pc.match_substring_regex(array, PLAIN), False)
     found = np.full(len(array), NOTHING, np.int64)
@@ -85,7 +116,7 @@ def codes(column: pa.ChunkedArray, values: Values) -> Ints:
     found[mask] = numpy(array.filter(plain).cast(pa.int64()))
     rest = np.flatnonzero(~mask & ~numpy(array.is_null()))
     for at, shown in zip(rest.tolist(), array.take(pa.array(rest)).to_pylist(), strict=True):
-        found[at] = values.code(value_of(shown))
+        found[at] = values.code(value_of(shown) if escaped else _plain(shown))
     return found
 
 
@@ -121,6 +152,12 @@ def value_of(shown: str | None) -> object:
             return shown[1:]
         case _:
             return int(shown) if NUMBER.fullmatch(shown) else shown
+
+
+def _plain(shown: str) -> object:
+    """Returns the value that somebody else has written as a text."""
+    whole = NUMBER.fullmatch(shown) is not None and shown != "-0"
+    return int(shown) if whole else shown
 
 
 def words(column: pa.ChunkedArray, known: dict[str, int], what: str) -> Ints:

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 
 from dvs_model.columns.lookup import numbered
 from dvs_model.columns.names import Numbered
-from dvs_model.columns.table import READ_LIST, Columns, Ints, Rows
+from dvs_model.columns.table import APPEND, READ_LIST, Columns, Ints, Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions
-from dvs_model.formats.operations import NEEDED, Operations, operations
+from dvs_model.formats.operations import NEEDED, Operations, operations, with_operation
 from dvs_model.observed.seen import Observed, Records
 
 OPERATION = ("kind", "key", "value", "list")
@@ -53,7 +53,8 @@ def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
                 f"no table of operations: it has no column {missing[0]}; its columns are {', '.join(columns)}"
             )
         return True
-    if len(about) != 1 or "records" not in next(iter(about.values())):
+    only = next(iter(about.values())) if len(about) == 1 else {}
+    if "records" not in only or only["follows"]:
         return False
     there = [name for name in BY_DEFINITION if name in columns]
     return all(_empty(parquet, name) for name in there)
@@ -89,17 +90,17 @@ def observed_in(parquet: pq.ParquetFile, name: str, about: Mapping[str, Any] | N
     index = listing.add(parquet.read([each for each in TRANSACTION if each in columns]))
     transactions = listing.joined()
     ops = parquet.read([each for each in OPERATION if each in columns])
-    # A transaction without operations has one row without a kind.
-    there = np.flatnonzero(~np.asarray(ops["kind"].is_null().to_numpy()))
+    there = with_operation(ops)
     if len(there) < len(ops):
         ops = ops.take(pa.array(there))
     index = index[there]
     if transactions.apart() is not None:
         index, transactions, order = _together(index, transactions)
         ops = ops.take(pa.array(order))
-    found = operations(ops)
+    found = operations(ops, escaped=about is not None)
     del ops
-    records = records_of(columns, about, bool((found.kind == READ_LIST).any()))
+    lists = bool(((found.kind == READ_LIST) | (found.kind == APPEND)).any())
+    records = records_of(columns, about, lists)
     places = parquet.read(["place"])["place"] if "place" in columns else None
     rows = rows_of(found, index, transactions, places)
     if not rows.columns.count:
@@ -111,10 +112,14 @@ def observed_in(parquet: pq.ParquetFile, name: str, about: Mapping[str, Any] | N
 
 def _together(index: Ints, transactions: Transactions) -> tuple[Ints, Transactions, Ints]:
     """Returns rows by transaction where those of one stand apart, the transactions, and the order of rows."""
-    different, first, inverse = numbered(transactions.number)
+    _, first, inverse = numbered(transactions.number)
+    for what, codes in (("session", transactions.session), ("status", transactions.status)):
+        other = np.flatnonzero(codes != codes[first][inverse])
+        if len(other) and (what == "status" or not isinstance(transactions.sessions, Numbered)):
+            number, row = transactions.number[other[0]], transactions.row[other[0]]
+            raise HistoryError(f"row {row:,}: transaction {number} has another {what} here than before")
     moved = inverse[index]
     order = np.argsort(moved, kind="stable")
-    assert len(different) == len(first)
     return moved[order], transactions.chosen(first), order
 
 
@@ -123,7 +128,7 @@ def rows_of(
 ) -> Rows:
     """Returns transactions with their operations. `index`: of each operation its transaction."""
     count = len(transactions.number)
-    sessions: Sequence[str] = transactions.sessions or Numbered(np.arange(count))
+    sessions = transactions.sessions
     columns = Columns(
         txn=index,
         kind=found.kind,

@@ -13,6 +13,7 @@ from dvs_model.columns.table import (
     ABORTED,
     COMMITTED,
     NOTHING,
+    OTHERS,
     READ,
     WRITE,
     Bools,
@@ -74,6 +75,9 @@ def _lines(data: bytes) -> Lines | None:
     # Written again they are as long: no sign, zero or blank stands there that the numbers do not have.
     same = rows * AROUND + digits == len(data) + (not data.endswith(b"\n"))
     if not same or min(least[:3]) < 0 or least[3] < -1:
+        return None
+    if int(numbers[1].max()) >= OTHERS or int(numbers[3].max()) >= OTHERS:
+        # These need more than the codes of small numbers.
         return None
     write = np.asarray(table["op"].to_numpy() == "w")
     return Lines(write, *numbers)

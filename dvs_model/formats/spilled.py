@@ -10,14 +10,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dvs_model.columns.names import Numbered
 from dvs_model.columns.shares import Listed, Share
 from dvs_model.columns.table import Ints
 from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions, changes
-from dvs_model.formats.operations import WORDS, numpy, operations, text, words
+from dvs_model.formats.operations import WORDS, numpy, operations, text, with_operation, words
 from dvs_model.formats.parquet_columns import OPERATION, TRANSACTION, Places, records_of, rows_of
 from dvs_model.observed.seen import Observed
 
@@ -32,6 +32,9 @@ PER_ELEMENT = 120
 BATCH = 1_000_000
 """Rows that are put into files at once."""
 
+MOST_SHARES = 250
+"""Files that are open at once, at most."""
+
 SHARES_OF_MEMORY = 3
 """What part of the memory one share may take; the dependencies of all need the rest."""
 
@@ -42,6 +45,7 @@ class Spilled:
 
     files: tuple[Path, ...]
     transactions: Transactions
+    escaped: bool
 
     def each(self, task: Callable[[Share], T]) -> Iterator[T]:
         """Yields what a task returns of each share."""
@@ -49,15 +53,18 @@ class Spilled:
             with pa.memory_map(str(path)) as file:
                 table = pa.ipc.open_file(file).read_all()
                 if len(table):
-                    yield task(share_of(table, self.transactions))
+                    yield task(share_of(table, self.transactions, escaped=self.escaped))
 
 
-def share_of(table: pa.Table, transactions: Transactions) -> Share:
-    """Returns a share of which `txn` is the index of each row's transaction, and `op` its number."""
+def share_of(table: pa.Table, transactions: Transactions, *, escaped: bool) -> Share:
+    """Returns a share of which `txn` is the index of each row's transaction, and `op` its number.
+
+    `escaped`: as in `operations`. Raises HistoryError: a cell is none.
+    """
     txn, ops = numpy(table["txn"]), numpy(table["op"])
     first = changes(txn)
     txns = txn[first]
-    rows = rows_of(operations(table), np.cumsum(first) - 1, transactions.chosen(txns))
+    rows = rows_of(operations(table, escaped=escaped), np.cumsum(first) - 1, transactions.chosen(txns))
     return Share(rows, txns, ops)
 
 
@@ -83,14 +90,14 @@ def observed_in(
     `memory`: bytes that may be used.
     """
     columns = parquet.schema_arrow.names
-    count = -(-need(parquet) * SHARES_OF_MEMORY // memory)
+    count = min(MOST_SHARES, -(-need(parquet) * SHARES_OF_MEMORY // max(memory, 1)))
     wanted = [each for each in columns if each in (*OPERATION, *TRANSACTION)]
     listing, lists = Listing(), False
     with Files(folder, count) as files:
         for batch in parquet.iter_batches(BATCH, columns=wanted):
             table = pa.Table.from_batches([batch])
             index = listing.add(table)
-            lists = lists or ("list" in columns and table["list"].null_count < len(table))
+            lists = lists or has_lists(table)
             files.add(table, index)
     transactions = listing.joined()
     if (apart := transactions.apart()) is not None:
@@ -101,7 +108,9 @@ def observed_in(
         )
     if not listing.count:
         raise HistoryError("there is no operation in it")
-    return listed(name, transactions, Spilled(files.paths, transactions), columns, about, lists=lists)
+    return listed(
+        name, transactions, Spilled(files.paths, transactions, about is not None), columns, about, lists=lists
+    )
 
 
 def listed(
@@ -114,13 +123,12 @@ def listed(
     lists: bool,
 ) -> Observed:
     """Returns a history whose operations lie in shares."""
-    sessions: Sequence[str] = transactions.sessions or Numbered(np.arange(len(transactions.number)))
-    place = Places(transactions.row, transactions.session, sessions)
+    place = Places(transactions.row, transactions.session, transactions.sessions)
     made = Listed(
         transactions.number,
         transactions.status,
         transactions.session,
-        sessions,
+        transactions.sessions,
         place,
         None if np.isnan(transactions.windows).all() else transactions.windows,
         None if np.isnan(transactions.timed).all() else transactions.timed,
@@ -147,12 +155,15 @@ class Files:
 
     def add(self, table: pa.Table, index: Ints) -> None:
         """Adds operations. `index`: by row its transaction."""
-        ops = table.select([name for name in table.column_names if name in OPERATION])
+        names = [name for name in table.column_names if name in OPERATION]
+        # Of texts that only refer to their characters nothing can be taken.
+        views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+        columns = [table[name].cast(views.get(table[name].type, table[name].type)) for name in names]
+        ops = pa.table(columns, names)
         ops = ops.append_column("txn", pa.array(index))
         ops = ops.append_column("op", pa.array(self.operations + np.arange(len(ops))))
         self.operations += len(ops)
-        # A transaction without operations has one row without a kind.
-        ops = ops.filter(ops["kind"].is_valid())
+        ops = ops.take(pa.array(with_operation(ops)))
         words(ops["kind"], WORDS, "a kind")
         share = share_numbers(ops["key"], len(self.paths))
         order = np.argsort(share, kind="stable")
@@ -163,6 +174,16 @@ class Files:
             self.writers = [pa.ipc.new_file(str(path), ops.schema, options=options) for path in self.paths]
         for writer, begin, end in zip(self.writers, ends[:-1], ends[1:], strict=True):
             writer.write_table(ops.slice(begin, end - begin))
+
+
+def has_lists(table: pa.Table) -> bool:
+    """Tells whether lists are appended to or read."""
+    kinds = text(table["kind"])
+    if pc.any(pc.is_in(kinds, pa.array(["append", "r list"], pa.large_string()))).as_py():
+        return True
+    if "list" not in table.column_names:
+        return False
+    return bool(pc.any(pc.and_(pc.fill_null(pc.equal(kinds, "r"), False), table["list"].is_valid())).as_py())
 
 
 def share_numbers(keys: pa.ChunkedArray, count: int) -> Ints:

@@ -143,7 +143,8 @@ def _longest(found: Recovered, observed: Observed) -> None:
 
 def twice(found: Recovered, key: str, value: tuple[object, ...], index: int) -> None:
     """Notes that a transaction read a list with an element that it holds twice."""
-    item = next(item for place, item in enumerate(value) if item in value[:place])
+    before = set[object]()
+    item = next(item for item in value if item in before or before.add(item))  # type: ignore[func-returns-value]
     text = f"a read of key {key} shows {value_text(item)} twice: {value_text(value)}"
     found.findings.append(Finding("duplicate elements", (found.number(index),), text))
     found.broken[key] = "a read shows an element twice"

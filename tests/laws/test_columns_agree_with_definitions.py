@@ -69,6 +69,8 @@ def _op(random: Random, lists: str, here: Held, ever: dict[str, list[list[object
     key = random.choice("xxy")
     if random.random() < 0.5:
         value: object = random.choice([number, number, number, f"v{number}", 10**20 + number])
+        # Once: nil in a list is an element like others.
+        value = None if key in lists and number == 20 else value
         here[key] = [*here[key], value]
         return Op(Kind.APPEND if key in lists else Kind.WRITE, key, value)
     shown = here[key] if random.random() < 0.7 else random.choice(ever[key])
@@ -85,7 +87,7 @@ def read_twice(found: Observed) -> Observed:
     random = Random(len(found.transactions))
     for each in found.transactions:
         each.ops = [
-            op._replace(writer=(random.randint(1, 7), 1))
+            op._replace(writer=(random.randint(-2, 7), 1))
             if op.kind is Kind.READ and random.random() < 0.2
             else op
             for op in each.ops

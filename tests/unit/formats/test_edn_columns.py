@@ -137,6 +137,11 @@ def test_a_value_of_another_form_is_not_read_by_its_shape(value: str) -> None:
     assert quick("\n".join(lines).encode(), "h", None) is None
 
 
+def test_two_numbers_where_one_belongs_are_no_map() -> None:
+    lines = [f"{{:type :{kind}, :process 0, :value [], :wall 1 2}}" for kind in ("invoke", "ok")]
+    assert quick("\n".join(lines).encode(), "h", None) is None
+
+
 def test_a_large_file_is_read_by_its_shapes() -> None:
     lines = [
         f"{{:type :{kind}, :process {n % 7}, :value [[:append {n} {n}] [:r {n} {shown}]]}}"

@@ -7,10 +7,13 @@ from random import Random
 
 import pytest
 
+from dvs_model.check import Violated
+from dvs_model.clients.judge import judge
 from dvs_model.columns.table import Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats.plume import LARGE, observed_in
 from dvs_model.formats.plume_columns import quick
+from dvs_model.names import Level
 
 COUNT = 400
 
@@ -80,6 +83,18 @@ def test_what_is_wrong_is_said_as_line_by_line() -> None:
 def test_a_line_of_another_form_is_not_read_at_once(line: str) -> None:
     assert quick(f"w(1,5,3,7)\n{line}\n".encode(), "h") is None
     assert quick(f"{line}\nw(1,5,3,7)".encode(), "h") is None
+
+
+@pytest.mark.parametrize("value", [2**61, 2**63 - 1])
+def test_values_and_numbers_of_any_size_are_judged(value: int) -> None:
+    lines = [f"w(1,{value},1,1)", "w(2,5,1,1)", f"r(1,{value},2,2)", "r(2,0,2,2)"]
+    for large in (0, 1000):
+        checked = judge(observed_in("\n".join(lines).encode(), "h", large))
+        assert isinstance(checked.levels[Level.PL_2_PLUS], Violated)
+    numbers = [f"w(1,5,1,{value})", "w(1,6,1,-1)", "r(1,6,2,2)", f"w(1,7,3,{10**19 - 1})"]
+    for large in (0, 1000):
+        checked = judge(observed_in("\n".join(numbers).encode(), "h", large))
+        assert isinstance(checked.levels[Level.PL_2], Violated)
 
 
 def test_a_large_file_is_read_at_once() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dvs_model.check import Checked
+from dvs_model.check import Checked, Holds, Violated
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Rows
@@ -19,6 +19,7 @@ from dvs_model.formats import table
 from dvs_model.formats.elle import read_edn
 from dvs_model.formats.plume import observed_in
 from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.names import Level
 from dvs_model.observed.seen import Kind, Observed, Status, Window
 
 LOST_UPDATE: Mapping[str, Sequence[object]] = {
@@ -198,3 +199,127 @@ def _plain(checked: Checked) -> dict[str, object]:
     clients = {name: verdict for name, (verdict, _) in checked.seen.client.items()}
     named = sorted((name, txns) for name, txns, _ in checked.seen.anomalies)
     return {**kinds, **levels, **clients, "anomalies": named, "notes": checked.seen.notes}
+
+
+SKEW: Mapping[str, Sequence[object]] = {
+    "transaction": [1, 1, 2, 2],
+    "session": ["a", "a", "b", "b"],
+    "kind": ["w", "w", "r", "r"],
+    "key": ["x", "y", "x", "y"],
+    "value": [1, 2, 1, None],
+}
+"""T2 reads one of T1's two writes."""
+
+WAYS = (None, 1)
+"""As a whole, and in shares."""
+
+
+@pytest.mark.parametrize("memory", WAYS)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {**SKEW, "transaction": [0, 0, 1, 1]},
+        {**SKEW, "transaction": [1, 1, 0, 0]},
+        {**SKEW, "transaction": [-1, -1, -2, -2]},
+        {**SKEW, "value": [-(2**62), 2, -(2**62), None]},
+        {**SKEW, "value": [-(2**63), 2**63 - 1, -(2**63), None]},
+        {**SKEW, "value": ["'a", "a", "'a", None]},
+        {**SKEW, "list": [[7], None, None, None]},
+        {name: values for name, values in SKEW.items() if name != "session"},
+    ],
+)
+def test_read_skew_is_seen_in_numbers_of_any_kind(
+    columns: Mapping[str, Sequence[object]], memory: int | None, tmp_path: Path
+) -> None:
+    checked = judge(observed(columns, tmp_path / "h.parquet", memory))
+    assert "read skew" in anomalies(checked)
+    assert isinstance(checked.levels[Level.PL_3], Violated)
+
+
+@pytest.mark.parametrize("memory", WAYS)
+@pytest.mark.parametrize(
+    ("columns", "fact"),
+    [
+        ({**SKEW, "session": [None, None, "b", "b"]}, "a row has no session; leave the column out"),
+        ({**SKEW, "session": ["a", "b", "b", "b"]}, "transaction 1 has the session b here, and a"),
+        (
+            {**SKEW, "status": ["committed", "aborted", "committed", "committed"]},
+            "has the status aborted here",
+        ),
+        ({**SKEW, "kind": ["w", None, "r", "r"]}, "a row has a key and no kind"),
+    ],
+)
+def test_rows_that_contradict_each_other_are_refused(
+    columns: Mapping[str, Sequence[object]], fact: str, memory: int | None, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table(dict(columns)), tmp_path / "h.parquet")
+    item = read(tmp_path / "h.parquet", memory)
+    assert isinstance(item, Refused)
+    assert fact in item.error.fact
+
+
+@pytest.mark.parametrize("memory", WAYS)
+def test_texts_of_others_are_what_they_are(memory: int | None, tmp_path: Path) -> None:
+    values = ["a", "'a", '"a', "true", "-0", "0"]
+    columns: dict[str, Sequence[object]] = {
+        "transaction": [1] * 6,
+        "kind": ["w"] * 6,
+        "key": ["x"] * 6,
+        "value": values,
+    }
+    checked = judge(observed(columns, tmp_path / "h.parquet", memory))
+    assert checked.seen is not None
+    assert checked.seen.size["events"] == 6
+
+
+@pytest.mark.parametrize("memory", WAYS)
+def test_a_table_without_sessions_whose_rows_need_more_than_a_look(
+    memory: int | None, tmp_path: Path
+) -> None:
+    columns: dict[str, Sequence[object]] = {
+        "transaction": [1, 2, 3, 3],
+        "kind": ["w", "w", "r", "r"],
+        "key": ["a", "b", "y", "y"],
+        "value": [1, 1, 9, 8],
+    }
+    assert "non-repeatable read" in anomalies(judge(observed(columns, tmp_path / "h.parquet", memory)))
+    if memory is None:
+        apart = {name: [values[at] for at in (2, 0, 1, 3)] for name, values in columns.items()}
+        found = observed(apart, tmp_path / "h.parquet")
+        assert [(each.number, each.session) for each in found.transactions] == [(3, "0"), (1, "1"), (2, "2")]
+        assert "non-repeatable read" in anomalies(judge(found))
+
+
+@pytest.mark.parametrize("memory", WAYS)
+@pytest.mark.parametrize("unit", [10**18, 1])
+def test_moments_may_be_nanoseconds(unit: int, memory: int | None, tmp_path: Path) -> None:
+    at = [17 * unit // 10 + 1, 17 * unit // 10 + 1, 17 * unit // 10 + 3, 17 * unit // 10 + 3]
+    moments = {"began": pa.array(at), "ended": pa.array([each + 1 for each in at])}
+    if unit > 1:
+        moments = {name: column.cast(pa.timestamp("ns")) for name, column in moments.items()}
+    pq.write_table(pa.table({**SKEW, **moments}), tmp_path / "h.parquet")
+    item = read(tmp_path / "h.parquet", memory)
+    assert isinstance(item, Viewed)
+    assert [each.window for each in item.observed.transactions] == [Window(0, 1), Window(2, 3)]
+
+
+@pytest.mark.parametrize("memory", WAYS)
+def test_a_list_that_is_missing_shows_nothing(memory: int | None, tmp_path: Path) -> None:
+    columns: dict[str, Sequence[object]] = {
+        "transaction": [1, 2, 2],
+        "kind": ["append", "r list", "r list"],
+        "key": ["x", "x", "y"],
+        "value": [1, None, None],
+    }
+    assert isinstance(judge(observed(columns, tmp_path / "h.parquet", memory)).levels[Level.PL_3], Holds)
+
+
+def test_orders_that_a_file_states_are_kept_however_large_it_is(tmp_path: Path) -> None:
+    text = b"w(1,1,1,1)\nw(1,2,1,2)\n"
+    stated = observed_in(text, "h", 0)
+    stated.follows = [(2, 1)]
+    table.write_parquet(tmp_path / "h.parquet", [Viewed(stated, 1)])
+    for memory in WAYS:
+        item = read(tmp_path / "h.parquet", memory)
+        assert isinstance(item, Viewed)
+        assert item.observed.follows == [(2, 1)]
