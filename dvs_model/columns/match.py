@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -341,12 +342,19 @@ class _Lookup(Mapping[tuple[str, object], tuple[int, int]]):
             yield (columns.keys[code], columns.values.value(shown)), place_of
 
     def __getitem__(self, wanted: tuple[str, object]) -> tuple[int, int]:
-        if wanted not in self.known:
-            self.known[wanted] = self.found(*wanted)
-        place = self.known[wanted]
+        place: tuple[int, int] | None = self.get(wanted)
         if place is None:
             raise KeyError(wanted)
         return place
+
+    # Of lists that contradict each other every element of every read is looked up.
+    def get(self, wanted: tuple[str, object], default: Any = None) -> Any:
+        """Returns the transaction and the place; `default`: nobody wrote it."""
+        try:
+            place = self.known[wanted]
+        except KeyError:
+            place = self.known[wanted] = self.found(*wanted)
+        return default if place is None else place
 
     def found(self, key: str, value: object) -> tuple[int, int] | None:
         """Returns the transaction that wrote a value, and the place of the write; None: none did."""

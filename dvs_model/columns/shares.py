@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dvs_model.columns.table import STATUSES, Ints, Rows
-from dvs_model.observed.seen import Held, Transaction
+from dvs_model.observed.seen import Held, Status, Transaction
 from dvs_model.observed.time import Windows, window_of
 
 T = TypeVar("T")
@@ -86,6 +86,10 @@ class Listed(Held):
     def number_of(self, index: int) -> int:
         """Returns the number of one."""
         return int(self.number[index])
+
+    def status_of(self, index: int) -> Status:
+        """Returns how one ended."""
+        return STATUSES[int(self.status[index])]
 
     def session_of(self, index: int) -> str:
         """Returns the session of one."""

@@ -173,6 +173,10 @@ class Rows(Held):
         """Returns the number of one."""
         return int(self.columns.number[index])
 
+    def status_of(self, index: int) -> Status:
+        """Returns how one ended."""
+        return STATUSES[int(self.columns.status[index])]
+
     def session_of(self, index: int) -> str:
         """Returns the session of one."""
         return self.columns.sessions[int(self.columns.session[index])]

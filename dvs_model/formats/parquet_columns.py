@@ -52,6 +52,8 @@ def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
             raise HistoryError(
                 f"no table of operations: it has no column {missing[0]}; its columns are {', '.join(columns)}"
             )
+        if "history" in columns and len(parquet.read(["history"])["history"].unique()) > 1:
+            raise HistoryError("a table of somebody else holds one history, and `history` names several")
         return True
     only = next(iter(about.values())) if len(about) == 1 else {}
     if "records" not in only or only["follows"]:

@@ -288,9 +288,9 @@ class Explained:
         yield Observation(self.index, index, op.key, value, place)
 
     def aborted(self, op: Op, value: object, index: int) -> bool:
-        other = self.found.observed.transactions[index]
-        if other.status is not Status.ABORTED:
+        if self.found.observed.status(index) is not Status.ABORTED:
             return False
+        other = self.found.observed.transactions[index]
         wrote = f"which T{other.number} ({other.place}) wrote and aborted"
         text = f"read {value_text(value)} of key {op.key}, {wrote}"
         self.add("aborted read", text, other.number)

@@ -96,6 +96,10 @@ class Held(Sequence[Transaction], ABC):
         """Returns the number of one, which is not made for it."""
 
     @abstractmethod
+    def status_of(self, index: int) -> Status:
+        """Returns how one ended."""
+
+    @abstractmethod
     def session_of(self, index: int) -> str:
         """Returns the session of one."""
 
@@ -152,6 +156,11 @@ class Observed:
         """Returns the number of a transaction."""
         held = self.transactions
         return held.number_of(index) if isinstance(held, Held) else held[index].number
+
+    def status(self, index: int) -> Status:
+        """Returns how a transaction ended."""
+        held = self.transactions
+        return held.status_of(index) if isinstance(held, Held) else held[index].status
 
     def session(self, index: int) -> str:
         """Returns the session of a transaction."""
