@@ -206,6 +206,8 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 @click.option(
     "--master",
     default="",
+    show_default=False,
+    metavar="ADDRESS",
     help="Judge a history in Parquet on a Spark cluster, given as spark://host:7077. The file has one name "
     "on all machines.",
 )
