@@ -29,7 +29,7 @@ from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.seen import RealTime
+from dvs_model.observed.seen import Assumption, RealTime
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
 from reports.history.page import DRAWN, history_page
@@ -143,6 +143,15 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     "transaction is lost.",
 )
 @click.option(
+    "--assume",
+    "assumed",
+    multiple=True,
+    type=click.Choice([each.value for each in Assumption]),
+    help="For registers, whose order of versions is not recorded: who reads a key and then writes it has "
+    "written a later version; the writes of a session are in its order; or those in real time. May be "
+    "repeated.",
+)
+@click.option(
     "--order",
     type=click.Choice([order.value for order in RealTime]),
     default=RealTime.BOTH.value,
@@ -227,6 +236,7 @@ def command(
     initial_state: Path | None,
     complete: bool,
     converted: bool,
+    assumed: tuple[str, ...],
     order: str,
     names: tuple[str, ...],
     clients: tuple[str, ...],
@@ -255,7 +265,7 @@ def command(
     wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
-    wanted.converted = converted
+    wanted.converted, wanted.assumed = converted, assumed
     wanted.initial_state, wanted.order = initial_state, RealTime(order)
     requested = wanted.requested
     _require_different(html, sarif_out, junit, smallest_out)

@@ -37,7 +37,8 @@ class Wanted:
     by transaction, if they have their own; `others`: that of all others. `executing`: levels by which reads
     of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
     `complete`: every committed write is in the file. `converted`: the order inside a transaction is lost.
-    `initial_state`: a file with what there was before. `order`: what tells who was over before whom began.
+    `assumed`: what is assumed of versions. `initial_state`: a file with what there was before. `order`:
+    what tells who was over before whom began.
     """
 
     requested: tuple[Level, ...]
@@ -51,6 +52,7 @@ class Wanted:
     initial: int | None = None
     complete: bool = False
     converted: bool = False
+    assumed: tuple[str, ...] = ()
     initial_state: Path | None = None
     order: RealTime = RealTime.BOTH
 
@@ -85,7 +87,13 @@ class Wanted:
         observed = observed.in_real_time(self.order)
         more = frozenset() if self.initial is None else frozenset({self.initial})
         initial = observed.records.initial | more
-        records = replace(observed.records, initial=initial, complete=self.complete, converted=self.converted)
+        records = replace(
+            observed.records,
+            initial=initial,
+            complete=self.complete,
+            converted=self.converted,
+            assumed=self.assumed,
+        )
         return replace(item, observed=replace(observed, records=records))
 
     def smallest(self, observed: Observed, checked: Checked) -> Observed:

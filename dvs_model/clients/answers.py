@@ -52,7 +52,8 @@ CYCLES: Mapping[Order, Sequence[Phenomenon]] = {
 }
 """What parallel snapshot isolation with an order excludes: cycles with one anti-dependency at most."""
 
-EVERY_LEVEL = ("incompatible orders",)
+CYCLIC = "cyclic versions"
+EVERY_LEVEL = ("incompatible orders", CYCLIC)
 FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
 """Findings that no level from PL-2 up allows; of the first, not even PL-1."""
 
@@ -119,7 +120,9 @@ class Answers:
         """
         if self.basis.missing:
             return Answer(None, self.missing())
-        wrong = [f for f in self.basis.findings if f.name in (*EVERY_LEVEL, *FROM_PL_2)]
+        # What the user assumes of versions is no matter of levels that are defined without their order.
+        excluding = (*EVERY_LEVEL, *FROM_PL_2)
+        wrong = [f for f in self.basis.findings if f.name in excluding and f.name != CYCLIC]
         dirty = [f for f in self.basis.findings if f.name in ("aborted read", "intermediate read")]
         if wrong or dirty:
             return Answer(False, (wrong or dirty)[0].text)

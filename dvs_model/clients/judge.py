@@ -74,7 +74,7 @@ def basis_of(observed: Observed) -> Basis:
     """Returns what the verdicts on a history are made from. Raises HistoryError: values are not unique."""
     if isinstance(observed.transactions, Listed):
         return Apart(observed)
-    if observed.records.stamps or observed.follows:
+    if observed.records.stamps or observed.follows or observed.records.assumed:
         return Defined(observed)
     try:
         return InColumns(observed)
@@ -150,8 +150,10 @@ class _Judgement:
             self.phenomena |= {p: Unknown(CONVERTED) for p in IN_ORDER if self.phenomena[p] == ABSENT}
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
         present = {p for p, verdict in ordered.items() if isinstance(verdict, Present)}
-        client = self.answers.client(present, acyclic=acyclic)
-        variants = Variants(self.answers, client, present, serial)
+        # Levels of clients do not know what is assumed of versions.
+        certain = frozenset() if records.assumed else present
+        client = self.answers.client(certain, acyclic=acyclic)
+        variants = Variants(self.answers, client, certain, serial)
         asked = {level.value: answer for level, answer in client.items()}
         asked |= {name: variants.answer(name) for name in self.wanted}
         levels = {level: self.level(level, ordered) for level in Level}

@@ -6,20 +6,14 @@ began comes before it, and is visible to it. *Without sessions* it keeps neither
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
-
-import numpy as np
 
 from dvs_model.clients.answers import Answers, Order
 from dvs_model.names import Phenomenon
 from dvs_model.observed.client import Answer, Client, problem
-from dvs_model.observed.graph import Pair
 from dvs_model.observed.guarantees import Guarantee, decide_guarantee
-from dvs_model.observed.seen import Window
-from dvs_model.observed.time import Windows
+from dvs_model.observed.time import time_pairs
 
 DIRTY = ("aborted read", "intermediate read")
 
@@ -126,21 +120,3 @@ class Variants:
             return Answer(None, "there are too many transactions for it")
         made = problem(*self.answers.basis.whole(), sessions=True)
         return decide_guarantee(made, guarantee)
-
-
-def time_pairs(of: Windows) -> list[Pair]:
-    """Returns pairs of which the first one ended before the second one began; they imply all others."""
-    known = np.flatnonzero(~np.isnan(of[:, 0]))
-    timed = [(Window(*of[index].tolist()), index) for index in known.tolist()]
-    by_end = sorted((window.end, window.begin, index) for window, index in timed)
-    ends = [end for end, _, _ in by_end]
-    # The latest beginning among the transactions up to each end.
-    latest = list(accumulate((begin for _, begin, _ in by_end), max))
-    pairs = []
-    for window, index in timed:
-        count = bisect_left(ends, window.begin)
-        if count:
-            # Who ended before one of these began is before it already.
-            first = bisect_left(ends, latest[count - 1], 0, count)
-            pairs += [(by_end[at][2], index) for at in range(first, count)]
-    return pairs

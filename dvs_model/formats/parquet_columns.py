@@ -76,7 +76,7 @@ def records_of(columns: Sequence[str], about: Mapping[str, Any] | None, lists: b
     """Returns what a file records: as it says, else by its columns."""
     if about is not None:
         of = about["records"]
-        return Records(**{**of, "initial": frozenset(of["initial"])})
+        return Records(**{**of, "initial": frozenset(of["initial"]), "assumed": tuple(of.get("assumed", ()))})
     return Records(
         aborts="status" in columns,
         sessions="session" in columns,

@@ -194,7 +194,12 @@ def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
             )
         except HistoryError as error:
             return Refused(about["name"], error)
-    records = {**about["records"], "initial": frozenset(about["records"]["initial"])}
+    known = about["records"]
+    records = {
+        **known,
+        "initial": frozenset(known["initial"]),
+        "assumed": tuple(known.get("assumed", ())),
+    }
     transactions = [
         _transaction(list(ops))
         for _, ops in groupby(rows, key=lambda row: (row["transaction"], row["place"]))

@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from dvs_model.observed.recover import INITIAL, Recovered
+import networkx as nx
+import numpy as np
+
+from dvs_model.observed.recover import INITIAL, Finding, Recovered
+from dvs_model.observed.seen import Assumption
+from dvs_model.observed.time import time_pairs
 
 Pair = tuple[int, int]
 
@@ -20,7 +25,8 @@ class Orders:
 
     `known`: by key the writers in order. `tails`: by key the writers after them, in an order that nobody
     saw. `unknown`: by key why nothing is known of the order, but for `pairs`: neighbours that a file states.
-    `rules`: by key what gave its order, or the part of it that is known.
+    `later`: pairs of which the second one is later, as the user assumes. `rules`: by key what gave its order,
+    or the part of it that is known.
     """
 
     known: dict[str, list[int]] = field(default_factory=dict)
@@ -28,6 +34,11 @@ class Orders:
     unknown: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, list[Pair]] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
+    later: dict[str, list[Pair]] = field(default_factory=dict)
+
+    def stated(self, key: str) -> list[Pair]:
+        """Returns pairs of versions of a key whose order is known although that of all is not."""
+        return [*dict.fromkeys((*self.pairs.get(key, ()), *self.later.get(key, ())))]
 
 
 BY_LISTS = "the lists that were read"
@@ -63,6 +74,8 @@ def orders(found: Recovered) -> Orders:
             made.unknown[key] = "the order of its versions is not recorded"
     if found.observed.follows:
         _stated(found, made)
+    if records.assumed:
+        assume(found, made)
     return made
 
 
@@ -95,6 +108,64 @@ def _stated(found: Recovered, made: Orders) -> None:
             made.rules[key] = BY_FILE
 
 
+def assume(found: Recovered, made: Orders) -> None:
+    """Adds what the user assumes of the versions of keys whose order is not recorded.
+
+    Each assumption gives pairs of versions of which one is earlier, not neighbours. Pairs in a circle are no
+    order: the finding "cyclic versions".
+    """
+    records = found.observed.records
+    stated: dict[str, dict[Pair, str]] = {}
+    if records.assumes(Assumption.WRITES_FOLLOW_READS):
+        for read in found.reads:
+            there = read.key in made.unknown and read.reader in found.installed[read.key]
+            if there and read.writer in found.installed[read.key]:
+                stated.setdefault(read.key, {})[read.writer, read.reader] = "writes follow reads"
+    for key in made.unknown:
+        pairs = stated.setdefault(key, {})
+        if records.assumes(Assumption.SESSIONS) and records.sessions:
+            for pair in _in_sessions(found, key):
+                pairs.setdefault(pair, "the order of sessions")
+        if records.assumes(Assumption.REAL_TIME) and records.real_time:
+            for pair in _in_time(found, key):
+                pairs.setdefault(pair, "real time")
+    for key, pairs in stated.items():
+        if pairs:
+            made.later[key] = list(pairs)
+            rules = ", ".join(sorted(set(pairs.values())))
+            made.rules[key] = f"as assumed: {rules}"
+            _refuse_circles(found, key, pairs)
+
+
+def _in_sessions(found: Recovered, key: str) -> Iterator[Pair]:
+    by_session: dict[str, list[int]] = {}
+    for index in sorted(found.installed[key]):
+        by_session.setdefault(found.observed.session(index), []).append(index)
+    for writers in by_session.values():
+        yield from pairwise(writers)
+
+
+def _in_time(found: Recovered, key: str) -> Iterator[Pair]:
+    writers = sorted(found.installed[key])
+    windows = [found.observed.transactions[index].window for index in writers]
+    times = np.array([(np.nan, np.nan) if each is None else each for each in windows], np.float64)
+    for before, after in time_pairs(times.reshape(-1, 2)):
+        yield writers[before], writers[after]
+
+
+def _refuse_circles(found: Recovered, key: str, pairs: Mapping[Pair, str]) -> None:
+    try:
+        circle = nx.find_cycle(nx.DiGraph(list(pairs)))
+    except nx.NetworkXNoCycle:
+        return
+    number = found.observed.number
+    steps = (f"T{number(a)}'s version before T{number(b)}'s ({pairs[a, b]})" for a, b in circle)
+    txns = tuple(number(a) for a, _ in circle)
+    finding = Finding("cyclic versions", txns, f"key {key}: {'; '.join(steps)}")
+    if finding not in found.findings:
+        found.findings.append(finding)
+
+
 @dataclass(slots=True)
 class Edges:
     """Certain dependencies between transactions, by index, and the order of sessions."""
@@ -121,9 +192,9 @@ def edges(found: Recovered, made: Orders) -> Edges:
             following[key, order[-1]] = tail
     for key in made.unknown:
         following[key, INITIAL] = list(found.installed[key])
-        for before, after in made.pairs.get(key, ()):
+        for before, after in made.stated(key):
             result.ww.append((before, after))
-            following[key, before] = [after]
+            following.setdefault((key, before), []).append(after)
     for read in found.reads:
         if read.writer != INITIAL and read.writer in found.taken:
             result.wr.append((read.writer, read.reader))

@@ -93,7 +93,7 @@ class Part:
             for index in sorted(wanted):
                 obj = self.names.of(key, self.found.number(index))
                 self.chain(obj, key, [index], reads, [INITIAL, index])
-            for before, after in self.orders.pairs.get(key, ()):
+            for before, after in self.orders.stated(key):
                 if {before, after} <= wanted:
                     obj = self.names.of(key, self.found.number(before), self.found.number(after))
                     self.chain(obj, key, [before, after], reads, [before])

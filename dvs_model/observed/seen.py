@@ -75,7 +75,7 @@ class Records:
     `initial`: the values that mean "before the run" where nobody wrote them. `complete`: every committed
     write is in the file, so a value that nobody wrote there was never committed. `converted`: a program has
     written the file from another one and kept, of each transaction and key, the first read and the last
-    write, so that the order inside a transaction is lost.
+    write, so that the order inside a transaction is lost. `assumed`: what the user assumes of versions.
     """
 
     aborts: bool
@@ -86,6 +86,11 @@ class Records:
     initial: frozenset[object] = frozenset({None})
     complete: bool = False
     converted: bool = False
+    assumed: tuple[str, ...] = ()
+
+    def assumes(self, assumption: Assumption) -> bool:
+        """Tells whether something is assumed of the versions of one key."""
+        return assumption.value in self.assumed
 
 
 class Held(Sequence[Transaction], ABC):
@@ -106,6 +111,19 @@ class Held(Sequence[Transaction], ABC):
     @abstractmethod
     def in_real_time(self, *, by_time: bool) -> Held:
         """Returns them with the real time of one order alone."""
+
+
+class Assumption(Enum):
+    """What a user says of versions of one key, because nothing in a file of registers tells their order.
+
+    WRITES_FOLLOW_READS: who reads a version and then writes the key has written a later one. SESSIONS: of
+    two writes of one session the second one is later. REAL_TIME: a write that was over before another one
+    began is earlier.
+    """
+
+    WRITES_FOLLOW_READS = "writes-follow-reads"
+    SESSIONS = "sessions"
+    REAL_TIME = "real-time"
 
 
 class RealTime(Enum):

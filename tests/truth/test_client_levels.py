@@ -17,7 +17,7 @@ import pytest
 from dvs_model.check import Holds, Violated, check
 from dvs_model.clients.answers import CHAIN, Order
 from dvs_model.clients.judge import ORDERED, basis_of, judge
-from dvs_model.clients.variants import VARIANTS, time_pairs
+from dvs_model.clients.variants import VARIANTS
 from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.client import Client, decide, problem
@@ -27,6 +27,7 @@ from dvs_model.observed.history import Part
 from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.observed.time import time_pairs
 from dvs_model.verdict import Absent, Present, Unknown
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
