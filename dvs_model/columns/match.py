@@ -6,9 +6,8 @@ matched here. A transaction with any other read is matched by `observed.recover`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from dvs_model.columns.table import (
     Ints,
     columns_of,
 )
+from dvs_model.columns.written import Written
 from dvs_model.observed.recover import (
     INITIAL,
     Explained,
@@ -275,7 +275,7 @@ class _Matching:
         odd = np.flatnonzero(self.odd & (columns.status == COMMITTED))
         if not len(odd):
             return reads
-        writers = _Lookup(self, odd)
+        writers = Written(columns, self.wrote, odd)
         last = self.last(odd, final)
         codes = {name: code for code, name in enumerate(columns.keys)}
         rows = [
@@ -308,73 +308,6 @@ class _Matching:
         ):
             found.setdefault(columns.keys[key], {})[txn] = columns.values.value(int(columns.value[op]))
         return found
-
-
-LAST_ITEMS = 5
-"""Elements at the end of a list whose writers are looked up in advance."""
-
-
-class _Lookup(Mapping[tuple[str, object], tuple[int, int]]):
-    """By key and value the transaction that wrote it, and the place of the write."""
-
-    def __init__(self, matching: _Matching, odd: Ints) -> None:
-        self.matching = matching
-        self.codes = {name: code for code, name in enumerate(matching.columns.keys)}
-        self.known: dict[tuple[str, object], tuple[int, int] | None] = dict(self.of(odd))
-
-    def of(self, odd: Ints) -> Iterator[tuple[tuple[str, object], tuple[int, int]]]:
-        """Yields what some transactions are likely to have read."""
-        columns = self.matching.columns
-        ops, _ = spread(columns.first[odd], columns.first[odd + 1])
-        ops = ops[columns.kind[ops] >= READ]
-        key, value = columns.key[ops], columns.value[ops]
-        if columns.starts is not None:
-            end = columns.starts[ops + 1]
-            place, of = spread(np.maximum(columns.starts[ops], end - LAST_ITEMS), end)
-            key, value = np.concatenate((key, key[of])), np.concatenate((value, columns.items[place]))
-        wrote = self.matching.wrote(key, value)
-        there = np.flatnonzero(wrote >= 0)
-        ops = wrote[there]
-        txn = columns.txn[ops]
-        places = zip(txn.tolist(), (ops - columns.first[txn]).tolist(), strict=True)
-        names = zip(key[there].tolist(), value[there].tolist(), strict=True)
-        for (code, shown), place_of in zip(names, places, strict=True):
-            yield (columns.keys[code], columns.values.value(shown)), place_of
-
-    def __getitem__(self, wanted: tuple[str, object]) -> tuple[int, int]:
-        place: tuple[int, int] | None = self.get(wanted)
-        if place is None:
-            raise KeyError(wanted)
-        return place
-
-    # Of lists that contradict each other every element of every read is looked up.
-    def get(self, wanted: tuple[str, object], default: Any = None) -> Any:
-        """Returns the transaction and the place; `default`: nobody wrote it."""
-        try:
-            place = self.known[wanted]
-        except KeyError:
-            place = self.known[wanted] = self.found(*wanted)
-        return default if place is None else place
-
-    def found(self, key: str, value: object) -> tuple[int, int] | None:
-        """Returns the transaction that wrote a value, and the place of the write; None: none did."""
-        if key not in self.codes:
-            return None
-        columns = self.matching.columns
-        code = columns.values.code(value)
-        op = int(self.matching.wrote(np.array([self.codes[key]]), np.array([code]))[0])
-        if op < 0:
-            return None
-        txn = int(columns.txn[op])
-        return txn, op - int(columns.first[txn])
-
-    def __iter__(self) -> Iterator[tuple[str, object]]:
-        columns = self.matching.columns
-        for op in self.matching.writes.tolist():
-            yield columns.keys[int(columns.key[op])], columns.values.value(int(columns.value[op]))
-
-    def __len__(self) -> int:
-        return len(self.matching.writes)
 
 
 def _by(key: Ints) -> Ints:
