@@ -39,8 +39,10 @@ class Places:
         row = int(self.row[index])
         if self.column is not None and (place := self.column[row - 1].as_py()) is not None:
             return str(place)
-        named = self.sessions[int(self.session[index])]
-        return f"session {named}, row {row:,}"
+        if isinstance(self.sessions, Numbered):
+            # Sessions are not known: each is one of its own.
+            return f"row {row:,}"
+        return f"session {self.sessions[int(self.session[index])]}, row {row:,}"
 
 
 def suits(parquet: pq.ParquetFile, about: Mapping[str, Any] | None) -> bool:
