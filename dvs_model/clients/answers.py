@@ -106,12 +106,21 @@ class Answers:
         `present`: the phenomena that are. `acyclic`: whether sessions and dependencies close no cycle.
         """
         excluded = self.excluded()
+        if excluded is not None and excluded.holds is None and self.excluded(sessions=False) is None:
+            return self.without_sessions(present, excluded)
         if excluded is not None:
             return dict.fromkeys(Client, excluded)
         if acyclic and self.basis.unordered is None:
             # A serial order that keeps sessions and version orders: every weaker level holds too.
             return dict.fromkeys(Client, Answer(True))
         return self.with_order(Order.SESSIONS, present, ())
+
+    def without_sessions(self, present: Collection[Phenomenon], unknown: Answer) -> dict[Client, Answer]:
+        """Returns the verdicts where sessions are not known: what is violated without them is with them."""
+        if len(self.basis.taken) > SEARCHED_OF:
+            return dict.fromkeys(Client, unknown)
+        found = self.with_order(Order.NONE, present, ())
+        return {level: each if each.holds is False else unknown for level, each in found.items()}
 
     def excluded(self, *, sessions: bool = True) -> Answer | None:
         """Returns the verdict that all levels share; None if nothing decides or hides all of them.

@@ -57,7 +57,12 @@ def test_four_columns_are_enough(tmp_path: Path) -> None:
     assert found.transactions[1].place == "row 3"
     assert not found.records.sessions
     assert not found.records.real_time
-    assert anomalies(judge(found)) == ["lost update"]
+    checked = judge(found)
+    assert anomalies(checked) == ["lost update"]
+    # Without sessions it cannot be said to hold, but what is violated without them is with them.
+    assert checked.seen is not None
+    assert checked.seen.client["serializable"][0] == "violated"
+    assert checked.seen.client["causal"][0] == "unknown"
 
 
 def test_other_columns_say_more(tmp_path: Path) -> None:
