@@ -65,6 +65,8 @@ def _lines(data: bytes) -> Lines | None:
     except (pa.ArrowException, ValueError):
         return None
     rows = table.num_rows
+    if not rows:
+        return None
     opened = data.count(b"\nr(") + data.count(b"\nw(") + data.startswith((b"r(", b"w("))
     closed = data.count(b")\n") + data.endswith(b")")
     if not rows == opened == closed == data.count(b"(") == data.count(b")"):

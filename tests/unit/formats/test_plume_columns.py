@@ -97,6 +97,11 @@ def test_values_and_numbers_of_any_size_are_judged(value: int) -> None:
         assert isinstance(checked.levels[Level.PL_2], Violated)
 
 
+def test_a_large_file_of_blank_lines_has_no_operation() -> None:
+    with pytest.raises(HistoryError, match="there is no operation in it"):
+        observed_in(b"\n" * LARGE, "h")
+
+
 def test_a_large_file_is_read_at_once() -> None:
     lines = [f"w({n},{n + 1},0,{n + 1})" for n in range(LARGE // 12)]
     found = observed_in("\n".join(lines).encode(), "h")
