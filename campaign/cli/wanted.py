@@ -12,6 +12,7 @@ from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_unread, with_unselected, with_windows
 from dvs_model.clients.judge import judge
+from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
 from dvs_model.executing import executing
 from dvs_model.explain import Status, requested_with
@@ -84,6 +85,11 @@ class Wanted:
         if self.initial_state is not None:
             with opened(self.initial_state) as file:
                 observed = with_initial(observed, file.read(), str(self.initial_state))
+        if self.assumed and isinstance(observed.transactions, Listed):
+            raise CampaignError(
+                f"--assume: {observed.name} is larger than --memory, or on a cluster; assumptions need the "
+                "whole history in the memory of one machine"
+            )
         observed = observed.in_real_time(self.order)
         more = frozenset() if self.initial is None else frozenset({self.initial})
         initial = observed.records.initial | more

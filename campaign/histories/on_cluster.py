@@ -175,6 +175,8 @@ def _require_plain(path: Path, rows: DataFrame, cluster: Cluster) -> None:
     for name in BY_DEFINITION:
         if _has(rows, name, cluster):
             raise CampaignError(f"{path} has values in the column {name}; check it without --master")
+    if "history" in rows.columns and len(cluster.collect(rows.select("history").distinct().limit(2))) > 1:
+        raise HistoryError("--master takes one history, and the column history names several")
     col = functions.col
     filled = [col(name).isNotNull() for name in ("key", "value", "list") if name in rows.columns]
     without = rows.where(col("kind").isNull() & functions.greatest(*filled))

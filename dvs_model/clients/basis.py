@@ -67,10 +67,7 @@ class Basis(Protocol):
     size: Size
 
     def part(self, members: Bools) -> tuple[Recovered, graph.Orders]:
-        """Returns what is about some transactions.
-
-        Their reads, and the versions of what they read or wrote.
-        """
+        """Returns the reads of some transactions, and all versions of the keys that they read or wrote."""
 
     def whole(self) -> tuple[Recovered, graph.Orders]:
         """Returns all reads and versions."""

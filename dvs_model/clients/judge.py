@@ -40,10 +40,10 @@ SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION, P.G2_SESSION)
 REALTIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME, P.G2_REALTIME)
 STARTS = (P.G_SIA, P.G_SIB, P.G_MSRA, P.G_MSRB)
 PREDICATES = (P.G1_PREDA, P.G1_PREDB)
-IN_ORDER = (P.G1B, P.G_MONOTONIC, P.G_CURSOR, P.G_MSRB)
+IN_ORDER = (P.G1B, P.G_MONOTONIC, P.G_MSRB)
 """The phenomena that need the order of operations inside a transaction."""
 
-OWN_READS = ("internal", "future read", "non-repeatable read")
+OUT_OF_ORDER = ("internal", "future read", "non-repeatable read", "intermediate read")
 """Findings that are none if operations of one transaction stand in another order than they were done."""
 
 CONVERTED = "the file was converted, and the order of operations inside a transaction is lost"
@@ -115,7 +115,7 @@ class _Judgement:
     def __post_init__(self) -> None:
         if self.basis.observed.records.converted:
             every = self.basis.findings
-            self.basis.findings = [each for each in every if each.name not in OWN_READS]
+            self.basis.findings = [each for each in every if each.name not in OUT_OF_ORDER]
             self.contradictions = len(every) - len(self.basis.findings)
         asked = any(level.value in name for level in BY_SEARCH for name in self.wanted)
         self.answers = Answers(self.basis, asked or len(self.basis.taken) <= SEARCHED_OF)
@@ -147,7 +147,7 @@ class _Judgement:
             }
         )
         if records.converted:
-            self.phenomena |= {p: Unknown(CONVERTED) for p in IN_ORDER if self.phenomena[p] == ABSENT}
+            self.phenomena |= dict.fromkeys(IN_ORDER, Unknown(CONVERTED))
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
         present = {p for p, verdict in ordered.items() if isinstance(verdict, Present)}
         # Levels of clients do not know what is assumed of versions.
@@ -158,10 +158,7 @@ class _Judgement:
         asked |= {name: variants.answer(name) for name in self.wanted}
         levels = {level: self.level(level, ordered) for level in Level}
         if records.converted:
-            asked = {
-                name: answer if answer.holds is False else Answer(None, CONVERTED)
-                for name, answer in asked.items()
-            }
+            asked = {name: self.out_of_order(name, answer) for name, answer in asked.items()}
         named = [(each.name, each.txns, each.text) for each in (*self.basis.findings, *self.answers.lost)]
         if len(part.members) <= NAMED_OF:
             lost = {frozenset(each.txns) for each in self.answers.lost}
@@ -182,6 +179,13 @@ class _Judgement:
             rules={obj: part.orders.rules[key] for obj, key in part.names.keys.items()},
         )
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
+
+    def out_of_order(self, name: str, answer: Answer) -> Answer:
+        """Returns the verdict on a level of clients where the order inside transactions is lost."""
+        # What read committed forbids depends on which read came first, unless the read itself is dirty.
+        dirty = any(each.name == "aborted read" for each in self.basis.findings)
+        certain = dirty or "read committed" not in name
+        return answer if answer.holds is False and certain else Answer(None, CONVERTED)
 
     def part(self, on: Bools) -> Part:
         """Returns the part of the history that is about some transactions."""
@@ -349,7 +353,7 @@ class _Judgement:
         notes = list(self.basis.observed.notes)
         if self.contradictions:
             notes.append(
-                f"{self.contradictions} reads contradict their own transaction, which the conversion explains"
+                f"{self.contradictions} reads are left out that another order in their transactions explains"
             )
         if self.basis.tails:
             notes.append(

@@ -34,10 +34,7 @@ TRIES = 5
 
 @dataclass(slots=True)
 class Shown:
-    """What is kept. `members`.
-
-    By transaction whether it is. `open`: phenomena that may be there beside those shown.
-    """
+    """What is kept. `members`: which transactions. `open`: phenomena that may be there as well."""
 
     members: Bools
     open: set[Phenomenon] = field(default_factory=set)
@@ -87,7 +84,11 @@ def _by_definition(
     for phenomenon in phenomena:
         verdict = checked.phenomena[phenomenon]
         if isinstance(verdict, Present):
-            made.members[[at[txn] for txn in _txns(verdict) if txn in at]] = True
+            kept = [at[txn] for txn in _txns(verdict) if txn in at]
+            made.members[kept] = True
+            if not kept:
+                # What is there without a cycle cannot be shown by a few transactions.
+                made.open.add(phenomenon)
         elif verdict != ABSENT and phenomenon not in nothing:
             made.open.add(phenomenon)
 

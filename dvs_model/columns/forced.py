@@ -19,10 +19,7 @@ from dvs_model.columns.world import World, within_session
 from dvs_model.observed.client import Client
 
 MOST_CLOCKS = 400_000_000
-"""Transactions times sessions up to which causal consistency is decided.
-
-Two bytes and a half of memory each.
-"""
+"""Transactions times sessions up to which causal consistency is decided: four bytes of memory each."""
 
 AT_ONCE = 4_000_000
 """Candidates of edges that are looked at in one step."""

@@ -1,7 +1,4 @@
-"""A history of clients as columns.
-
-One element an operation, and the transactions made from them when asked for.
-"""
+"""A history of clients as columns, one element an operation; transactions are made when asked for."""
 
 from __future__ import annotations
 

@@ -40,10 +40,7 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Certain dependencies between transactions, and the order of sessions.
-
-    `ww_key`: by the first ones the key.
-    """
+    """Certain dependencies between transactions, and the order of sessions. `ww_key`: by ww its key."""
 
     ww: Arcs
     wr: Arcs
@@ -91,7 +88,7 @@ def edges(matched: Matched, known: Versions) -> Edges:
     ordered = known.ordered[known.key]
     end = known.starts[known.key + 1]
     # The versions that come right after each one: a range.
-    after = np.where(rank + 1 < ordered, place + 1, np.where(rank + 1 == ordered, place + 1, end))
+    after = np.where(rank < ordered, place + 1, end)
     until = np.where(rank + 1 < ordered, place + 2, end)
     before, of = spread(after, np.maximum(after, until))
     ww = _arcs(known.txn[of], known.txn[before])

@@ -318,13 +318,19 @@ def test_of_a_converted_file_what_needs_the_order_in_a_transaction_is_unknown(tm
     assert "future read" in [each["name"] for each in plain["anomalies"]]
     found = json.loads(dvs("--json", "--converted", "--client-level", "read committed", str(file)).stdout)
     assert "future read" not in [each["name"] for each in found["anomalies"]]
-    assert found["notes"] == ["1 reads contradict their own transaction, which the conversion explains"]
+    assert found["notes"] == ["1 reads are left out that another order in their transactions explains"]
     assert found["phenomena"]["G1b"]["verdict"] == "unknown"
     assert "the order of operations inside a transaction is lost" in found["phenomena"]["G1b"]["reason"]
     assert (
         found["levels"]["PL-2"]["verdict"] == found["client_levels"]["read committed"]["verdict"] == "unknown"
     )
     assert found["levels"]["PL-1"]["verdict"] != "violated"
+
+    # Read committed forbids this order of the two reads, and not the other one; read atomic forbids both.
+    file.write_text("w(1,5,0,1)\nw(1,6,0,2)\nw(2,7,0,2)\nr(2,7,1,3)\nr(1,5,1,3)\n")
+    for options, verdict in (((), "violated"), (("--converted",), "unknown")):
+        found = json.loads(dvs("--json", *options, str(file)).stdout)["client_levels"]
+        assert (found["read committed"]["verdict"], found["read atomic"]["verdict"]) == (verdict, "violated")
 
     # An aborted read is one in any order.
     file.write_text("w(1,5,0,-1)\nr(1,5,1,2)\n")

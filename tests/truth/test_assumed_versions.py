@@ -108,5 +108,10 @@ def test_assumptions_are_an_option(tmp_path: Path) -> None:
     file.write_text("w(1,1,0,1)\nr(1,1,1,2)\nw(1,2,1,2)\nw(2,3,1,2)\nr(2,3,2,3)\nr(1,1,2,3)\n")
     found = CliRunner().invoke(main, ["check", "--json", "--assume", "writes-follow-reads", str(file)])
     assert json.loads(found.stdout)["phenomena"]["G-single"]["verdict"] == "present"
+    table = tmp_path / "h.parquet"
+    CliRunner().invoke(main, ["convert", "--to", "parquet", "--out", str(table), str(file)])
+    options = ["--memory", "0.0000001", "--assume", "sessions"]
+    refused = CliRunner().invoke(main, ["check", *options, str(table)])
+    assert (refused.exit_code, "--assume" in refused.stderr) == (2, True)
     plain = CliRunner().invoke(main, ["check", "--json", str(file)])
     assert json.loads(plain.stdout)["phenomena"]["G-single"]["verdict"] == "unknown"
