@@ -286,6 +286,17 @@ def _verdicts(checked: Checked) -> dict[str, object]:
     return found | {str(key): value for key, value in checked.seen.size.items()}
 
 
+def test_the_order_of_the_file_must_keep_version_orders_that_are_known() -> None:
+    ops = [
+        [Op(Kind.APPEND, "x", 10)],
+        [Op(Kind.APPEND, "x", 41)],
+        [Op(Kind.READ_LIST, "x", (41,))],
+    ]
+    rows = [Transaction(n, "1", Status.COMMITTED, each, f"line {n}") for n, each in enumerate(ops, 1)]
+    made = InColumns(Observed("", rows, Records(aborts=True, lists=True)))
+    assert not made.in_order()
+
+
 def test_a_value_written_twice_is_refused_with_both_places() -> None:
     ops = [Op(Kind.WRITE, "x", 5)], [Op(Kind.WRITE, "x", 5)]
     rows = [Transaction(n, "1", Status.COMMITTED, each, f"line {n}") for n, each in enumerate(ops, 1)]

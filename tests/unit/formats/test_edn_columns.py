@@ -119,6 +119,7 @@ def test_what_is_wrong_is_said_as_operation_by_operation(monkeypatch: pytest.Mon
     "value",
     [
         "[[:r true nil]]",
+        "[[:r 3 4 nil]]",
         "[[:r 3 [false]]]",
         "[[:r 3 1.5]]",
         "[[:r 3 1/2]]",

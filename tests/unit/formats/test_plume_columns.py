@@ -78,7 +78,16 @@ def test_what_is_wrong_is_said_as_line_by_line() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["r(1,2(3,4)", "r(01,2,3,4)", "r(+1,2,3,4)", "r(1,2,3,4) ", "x(1,2,3,4)", "r(1,2,3,-2)", "r(1,2,3)"],
+    [
+        "r(1,2(3,4)",
+        "r(01,2,3,4)",
+        "r(+1,2,3,4)",
+        "r(1,2,3,4) ",
+        "x(1,2,3,4)",
+        "r(1,2,3,-2)",
+        "r(1,2,3)",
+        "r(-5,2,3,4)",
+    ],
 )
 def test_a_line_of_another_form_is_not_read_at_once(line: str) -> None:
     assert quick(f"w(1,5,3,7)\n{line}\n".encode(), "h") is None
