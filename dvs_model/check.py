@@ -83,7 +83,8 @@ class Checked:
     found in a history of clients, of which `history` holds what lies on cycles. `forbidden`: the phenomena
     that a user forbids beside the levels. `mixed`: the verdict where each transaction has a level of its own.
     `executing`: those on the reads of aborted transactions, if they are judged. `places`: where transactions
-    stand in the file, of a history that clients recorded with the order of versions.
+    stand in the file, of a history that clients recorded with the order of versions. `size`: how much the
+    whole history has, as counts by name, where `history` is the part of it that its verdicts depend on.
     """
 
     history: History
@@ -97,6 +98,7 @@ class Checked:
     mixed: Mixed | None = None
     executing: tuple[Executing, ...] = ()
     places: Mapping[int, str] = field(default_factory=dict)
+    size: Mapping[str, int] | None = None
 
     @property
     def in_file(self) -> Mapping[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -81,6 +82,8 @@ def _readable(
             where = "" if item.error.line is None else f":{item.error.line}:{item.error.column}"
             refused.append(source)
             click.echo(f"error: {source}{where}: {item.error.fact}", err=True)
+        elif isinstance(item, Parsed) and item.whole is not None:
+            yield replace(item, history=item.whole.read(), whole=None)
         else:
             yield item
 

@@ -80,7 +80,9 @@ class Wanted:
         Raises HistoryError: the file is no such state. Raises CampaignError: it cannot be read.
         """
         if not isinstance(item, Viewed):
-            return item
+            # The verdicts of the default reading on all phenomena depend on a part; other ones may not.
+            other = self.reading != DEFAULT or self.mixed is not None or self.executing
+            return replace(item, history=item.whole.read(), whole=None) if item.whole and other else item
         observed = item.observed
         if self.initial_state is not None:
             with opened(self.initial_state) as file:
@@ -132,7 +134,8 @@ class Wanted:
                 "predicates; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
             )
         checked = check(item.history, self.reading, steps=self.steps)
-        return _as_recorded(replace(checked, places=item.places), item)
+        size = None if item.whole is None else item.whole.size
+        return _as_recorded(replace(checked, places=item.places, size=size), item)
 
 
 def _as_recorded(checked: Checked, item: Parsed) -> Checked:

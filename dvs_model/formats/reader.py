@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dvs_model.errors import HistoryError
 from dvs_model.history import History
 from dvs_model.observed.seen import Observed
 from dvs_model.verdict import Unselected
+
+LARGE = 1 << 20
+"""Bytes from which on a history is read as columns, if it is a plain one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Whole:
+    """A large history of which only the part was read on which the verdicts of the default reading depend.
+
+    `size`: how much it has, as counts by name. `read`: reads all of it.
+    """
+
+    size: Mapping[str, int]
+    read: Callable[[], History]
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """A history, and the line of the file at which it begins.
 
@@ -29,6 +43,7 @@ class Parsed:
     transactions stand in the file. `windows`: starts and commits are what clients saw of them: a transaction
     began in the database after its start, and was over before its commit. `unexplained`: why something that
     clients saw is left out, because no order of the history explains it, or why versions have no order.
+    `whole`: the history of which `history` is a part, if it is one.
     """
 
     history: History
@@ -38,6 +53,7 @@ class Parsed:
     places: Mapping[int, str] = field(default_factory=dict)
     windows: bool = False
     unexplained: str = ""
+    whole: Whole | None = None
 
     @property
     def left_open(self) -> str:

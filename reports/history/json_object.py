@@ -86,6 +86,8 @@ def stats(checked: Checked) -> Mapping[str, int]:
     """Returns how many transactions, events, objects and derivations a history has."""
     if checked.seen is not None:
         return checked.seen.size
+    if checked.size is not None:
+        return checked.size
     facts = checked.analysis.facts
     return {
         "transactions": len(facts.commits) + len(facts.aborts),

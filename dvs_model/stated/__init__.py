@@ -1,0 +1,1 @@
+"""Large histories of the notation as arrays, and the part of one on which its verdicts depend."""

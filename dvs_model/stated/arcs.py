@@ -1,0 +1,106 @@
+"""The dependencies of a history as arcs in arrays.
+
+The vertices are the transactions, then two for each derived version, as `dvs_model.dsg` has them, then those
+of orders. Every edge of any graph that a phenomenon is searched in is a path along these arcs. So a cycle of
+any phenomenon lies in one of their strongly connected components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dvs_model.columns.table import Bools, Ints
+from dvs_model.graph import component_labels
+from dvs_model.stated.made import NOBODY, Made
+from dvs_model.stated.rows import Rows
+
+
+@dataclass(slots=True)
+class Arcs:
+    """Arcs as pairs of arrays, one of tails and one of heads. `vertices`: how many there are so far."""
+
+    vertices: int
+    tails: list[Ints] = field(default_factory=list)
+    heads: list[Ints] = field(default_factory=list)
+
+    def add(self, tails: Ints, heads: Ints) -> None:
+        """Adds arcs."""
+        self.tails.append(tails)
+        self.heads.append(heads)
+
+    def fresh(self, count: int) -> int:
+        """Adds vertices, and returns the first."""
+        self.vertices += count
+        return self.vertices - count
+
+    def labels(self) -> Ints:
+        """Returns the strongly connected component of each vertex."""
+        empty = np.empty(0, np.int64)
+        return component_labels(
+            np.concatenate([empty, *self.tails]), np.concatenate([empty, *self.heads]), self.vertices
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The reads of committed transactions of versions that others wrote or derived.
+
+    `event`: where each is. `reader`, `version`. `derived`: which are of derived versions.
+    """
+
+    event: Ints
+    reader: Ints
+    version: Ints
+    derived: Bools
+
+
+def reads_of(rows: Rows, made: Made) -> Reads:
+    """Returns the reads that make dependencies."""
+    reader = rows.txn[made.reads]
+    derived = made.is_derived[made.seen]
+    counts = made.lives.committed[reader] & (derived | (made.txn[made.seen] != reader))
+    return Reads(made.reads[counts], reader[counts], made.seen[counts], derived[counts])
+
+
+def connect(made: Made, reads: Reads, arcs: Arcs) -> None:
+    """Adds the dependencies between base versions: of reads, and of writes next to each other."""
+    base = ~reads.derived
+    reader, version = reads.reader[base], reads.version[base]
+    ordered = made.ordered[version]
+    arcs.add(made.txn[version[ordered]], reader[ordered])
+    following = made.following[version]
+    missed = following != NOBODY
+    arcs.add(reader[missed], made.txn[following[missed]])
+    arcs.add(*overwrites(made))
+
+
+def overwrites(made: Made) -> tuple[Ints, Ints]:
+    """Returns the transactions that wrote neighbours in a version order: the earlier one, the later one."""
+    line = made.line
+    same = (made.obj[line[1:]] == made.obj[line[:-1]]) & ~made.is_derived[line[1:]]
+    return made.txn[line[:-1][same]], made.txn[line[1:][same]]
+
+
+def in_sessions(sessions: Iterable[Ints], committed: Bools, arcs: Arcs) -> None:
+    """Adds an arc from each transaction to the next committed one of its session."""
+    for txns in sessions:
+        members = txns[committed[txns]]
+        arcs.add(members[:-1], members[1:])
+
+
+def in_time(starts: Ints, made: Made, arcs: Arcs) -> None:
+    """Adds paths for "commits before the start of", along a chain of the starts.
+
+    `starts`: by transaction the latest point at which an edge of time may enter it.
+    """
+    txns = np.flatnonzero(made.lives.committed)
+    moments = np.unique(starts[txns])
+    slots = arcs.fresh(len(moments)) + np.arange(len(moments))
+    arcs.add(slots[:-1], slots[1:])
+    arcs.add(slots[np.searchsorted(moments, starts[txns])], txns)
+    after = np.searchsorted(moments, made.lives.end[txns], side="right")
+    inside = after < len(moments)
+    arcs.add(txns[inside], slots[after[inside]])

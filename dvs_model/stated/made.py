@@ -1,0 +1,251 @@
+"""The versions that the events of a history make, and what its names mean, if it is well-formed.
+
+The rules are those of `dvs_model.wellformed`, which names what breaks them. Here a history that breaks one,
+or that has what is rare (such as a read of what is written later), is left to the readable code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dvs_model.columns.table import Bools, Ints
+from dvs_model.stated.rows import ABORT, COMMIT, DERIVE, READ, START, WRITE, Rows
+
+NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """By transaction, where an implicit T0 is the last: the places of its start and end; `committed`.
+
+    A transaction without a start event has NOBODY's. An implicit T0 starts and ends before the first event.
+    """
+
+    start: Ints
+    end: Ints
+    committed: Bools
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The versions of a history by number, in the order of the events that make them, then those of T0.
+
+    `event`: the place of that event; -1 for an implicit T0. `final`: whether it is the last of its
+    transaction and object. `ordered`: whether it is in the version order. `following`: the next version in
+    that order; NOBODY: none. `line`: the versions of all orders, one order after the other.
+
+    `meaning`: by place of a name its version. `reads`: the places of reads, `seen` their versions. `derived`:
+    the versions that are derived, in the order of their events. `implicit`: whether there is an implicit T0.
+    """
+
+    lives: Lives
+    event: Ints
+    obj: Ints
+    txn: Ints
+    final: Bools
+    is_derived: Bools
+    ordered: Bools
+    following: Ints
+    line: Ints
+    meaning: Ints
+    reads: Ints
+    seen: Ints
+    derived: Ints
+    sources: Ints
+    implicit: bool
+
+
+def made(rows: Rows) -> Made | None:
+    """Returns the versions of a history; None: it is not well-formed, or has what is rare."""
+    implicit = bool((rows.names.txn == 0).any()) and not bool((rows.numbers == 0).any())
+    lives = _lives(rows, implicit)
+    creations = np.flatnonzero((rows.kind == WRITE) | (rows.kind == DERIVE))
+    groups = None if lives is None else _groups(rows, creations)
+    if lives is None or groups is None:
+        return None
+    meaning, initial = _meaning(rows, groups, len(creations), implicit=implicit)
+    if (meaning < 0).any() or (implicit and not len(initial)):
+        return None
+    event = np.concatenate([creations, np.full(len(initial), -1)])
+    obj = np.concatenate([rows.names.obj[rows.name[creations]], initial])
+    txn = np.concatenate([rows.txn[creations], np.full(len(initial), len(rows.numbers))])
+    final = np.concatenate([groups.final, np.ones(len(initial), np.bool_)])
+    is_derived = np.zeros(len(event), np.bool_)
+    is_derived[: len(creations)] = rows.kind[creations] == DERIVE
+    if not _one_kind(obj, is_derived):
+        return None
+    ordered = final & lives.committed[txn]
+    line = _line(rows, meaning, obj, ordered, lives.end[txn])
+    reads = np.flatnonzero(rows.kind == READ)
+    if line is None or not _seen_in_time(rows, groups, event, txn, meaning, reads):
+        return None
+    following = np.full(len(event), NOBODY)
+    same = obj[line[1:]] == obj[line[:-1]]
+    following[line[:-1][same]] = line[1:][same]
+    derived = np.flatnonzero(is_derived)
+    sources = meaning[rows.sources]
+    if (event[sources] >= np.repeat(event[derived], np.diff(rows.starts))).any():
+        return None
+    return Made(
+        lives,
+        event,
+        obj,
+        txn,
+        final,
+        is_derived,
+        ordered,
+        following,
+        line,
+        meaning,
+        reads,
+        meaning[rows.name[reads]],
+        derived,
+        sources,
+        implicit,
+    )
+
+
+def _lives(rows: Rows, implicit: bool) -> Lives | None:
+    """Returns when transactions start and end; None: one has no end, two, or an event outside them."""
+    count = len(rows.numbers)
+    place = np.arange(len(rows.kind))
+    first, last = np.empty(count, np.int64), np.empty(count, np.int64)
+    first[rows.txn[::-1]] = place[::-1]
+    last[rows.txn] = place
+    ends = np.flatnonzero((rows.kind == COMMIT) | (rows.kind == ABORT))
+    starts = np.flatnonzero(rows.kind == START)
+    if len(ends) != count or (np.bincount(rows.txn[ends], minlength=count) != 1).any():
+        return None
+    if (last[rows.txn[ends]] != ends).any() or (first[rows.txn[starts]] != starts).any():
+        return None
+    start = np.full(count + implicit, NOBODY)
+    end = np.full(count + implicit, -1)
+    committed = np.ones(count + implicit, np.bool_)
+    start[rows.txn[starts]] = starts
+    end[rows.txn[ends]] = ends
+    committed[rows.txn[ends]] = rows.kind[ends] == COMMIT
+    if implicit:
+        start[-1] = -2
+    return Lives(start, end, committed)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The versions that one transaction makes of one object, as a group: they are neighbours in `order`.
+
+    `order`: the versions by group, in each in the order of events. `keys`: of the groups, ascending;
+    `begins`, with one more at the end: where they begin in `order`. `final`: by version, whether it is the
+    last of its group. `span`: how many keys an object has.
+    """
+
+    order: Ints
+    keys: Ints
+    begins: Ints
+    final: Bools
+    span: int
+
+    def find(self, obj: Ints, txn: Ints) -> Ints:
+        """Returns the group of each pair of an object and a transaction; NOBODY: there is none."""
+        if not len(self.keys):
+            return np.full(len(obj), NOBODY)
+        wanted = obj * self.span + txn
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return np.where((self.keys[at] == wanted) & (txn >= 0), at, NOBODY)
+
+
+def _groups(rows: Rows, creations: Ints) -> Groups | None:
+    """Returns the groups of versions; None: one is numbered wrongly, or not its transaction's own."""
+    name, txn = rows.name[creations], rows.txn[creations]
+    if (rows.names.txn[name] != rows.numbers[txn]).any():
+        return None
+    span = len(rows.numbers) + 1
+    key = rows.names.obj[name] * span + txn
+    order = np.argsort(key, kind="stable")
+    ascending = key[order]
+    begin = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]])[: len(order)])
+    begins = np.append(begin, len(order))
+    size = np.diff(begins)
+    rank = np.arange(len(order)) - np.repeat(begin, size) + 1
+    last = rank == np.repeat(size, size)
+    given = rows.names.number[name[order]]
+    if not np.where(given == 0, last, given == rank).all():
+        return None
+    final = np.empty(len(order), np.bool_)
+    final[order] = last
+    return Groups(order, ascending[begin], begins, final, span)
+
+
+def _meaning(rows: Rows, groups: Groups, versions: int, *, implicit: bool) -> tuple[Ints, Ints]:
+    """Returns the version of each name, NOBODY where there is none; and the objects of an implicit T0."""
+    names = rows.names
+    at = np.minimum(np.searchsorted(rows.numbers, names.txn), max(len(rows.numbers) - 1, 0))
+    txn = np.where(rows.numbers[at] == names.txn, at, NOBODY)
+    group = groups.find(names.obj, txn)
+    size = groups.begins[group + 1] - groups.begins[group]
+    number = np.where(names.number == 0, size, names.number)
+    known = (group >= 0) & (number <= size)
+    place = np.where(known, groups.begins[group] + number - 1, 0)
+    meaning = np.where(known, groups.order[place] if len(groups.order) else NOBODY, NOBODY)
+    if not implicit:
+        return meaning, np.empty(0, np.int64)
+    first = (names.txn == 0) & (names.number <= 1)
+    initial = np.unique(names.obj[first])
+    meaning[first] = versions + np.searchsorted(initial, names.obj[first])
+    return meaning, initial
+
+
+def _one_kind(obj: Ints, is_derived: Bools) -> bool:
+    """Whether each object is either written or derived."""
+    count = int(obj.max(initial=-1)) + 1
+    written = np.bincount(obj[~is_derived], minlength=count) > 0
+    return not (written & (np.bincount(obj[is_derived], minlength=count) > 0)).any()
+
+
+def _line(rows: Rows, meaning: Ints, obj: Ints, ordered: Bools, commit: Ints) -> Ints | None:
+    """Returns the version orders, one after the other; None: a stated one is not one of all its versions."""
+    when = commit
+    if rows.chains:
+        stated = stated_orders(rows.chains, meaning, obj, ordered)
+        if stated is None:
+            return None
+        when = commit.copy()
+        when[stated] = np.arange(len(stated))
+    line = np.flatnonzero(ordered)
+    return line[np.lexsort((when[line], obj[line]))]
+
+
+def stated_orders(chains: Sequence[Sequence[int]], meaning: Ints, obj: Ints, ordered: Bools) -> Ints | None:
+    """Returns the versions of stated orders; None: one lacks a version, or holds one that is in no order."""
+    lengths = np.fromiter(map(len, chains), np.int64, len(chains))
+    if (lengths == 0).any():
+        return None
+    versions = meaning[np.concatenate([np.asarray(chain, np.int64) for chain in chains])]
+    of = obj[versions]
+    heads = np.cumsum(lengths) - lengths
+    one_object = (of == np.repeat(of[heads], lengths)).all()
+    every_once = len(np.unique(of[heads])) == len(heads) and len(np.unique(versions)) == len(versions)
+    if not (one_object and every_once and ordered[versions].all()):
+        return None
+    due = np.bincount(obj[ordered], minlength=int(obj.max()) + 1)
+    return versions if (due[of[heads]] == lengths).all() else None
+
+
+def _seen_in_time(rows: Rows, groups: Groups, event: Ints, txn: Ints, meaning: Ints, reads: Ints) -> bool:
+    """Whether reads name what was made before, and of the reader's own versions the latest made so far."""
+    seen, reader = meaning[rows.name[reads]], rows.txn[reads]
+    if (event[seen] >= reads).any():
+        return False
+    group = groups.find(rows.names.obj[rows.name[reads]], reader)
+    own = np.flatnonzero(group >= 0)
+    begin, end = groups.begins[group[own]], groups.begins[group[own] + 1]
+    # Groups stand in the order of their keys, and in each the events ascend: so one search serves all.
+    span = len(rows.kind) + 1
+    places = event[groups.order] + np.repeat(np.arange(len(groups.keys)), np.diff(groups.begins)) * span
+    before = np.searchsorted(places, group[own] * span + reads[own])
+    some = before > begin
+    latest = groups.order[np.maximum(before, 1) - 1]
+    assert (before <= end).all()
+    return not (latest[some] != seen[own][some]).any()
