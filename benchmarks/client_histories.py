@@ -1,10 +1,11 @@
-"""How fast `dvs check` is on files that clients recorded, each run in a process of its own.
+"""How fast `dvs check` is on large files, each run in a process of its own.
 
     python -m benchmarks.client_histories appends --transactions 100000 --stale 0.001
     python -m benchmarks.client_histories registers --transactions 100000 --operations 10
     python -m benchmarks.client_histories derivations --count 100000 --depth 50
     python -m benchmarks.client_histories ring --transactions 10000
     python -m benchmarks.client_histories parquet --transactions 10000000 --memory 2
+    python -m benchmarks.client_histories recorded --transactions 1000000 --stale 0.001 --starts
 
 Prints seconds from start to end of the process, and its peak memory. Figures of other checkers for such
 files are in docs/results.md.
@@ -12,13 +13,14 @@ files are in docs/results.md.
 
 from __future__ import annotations
 
+import json
 import random
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -153,6 +155,49 @@ def ring(transactions: int) -> None:
         path.write_text("\n".join(lines) + "\n")
 
     _measure(f"one component of {transactions:,} transactions", "history.edn", write)
+
+
+@main.command()
+@click.option("--transactions", default=1_000_000, show_default=True)
+@click.option("--stale", default=0.0, show_default=True, help="Share of reads of the version before.")
+@click.option("--starts", is_flag=True, help="Give every transaction a start event.")
+@click.option("--notation", is_flag=True, help="As text in the notation, not as events in JSON lines.")
+def recorded(transactions: int, stale: float, starts: bool, notation: bool) -> None:
+    """Writes and reads of 20,000 objects with the order of versions, as a database records them itself."""
+
+    def write(path: Path) -> None:
+        choose = random.Random(11)
+        events = list(_recorded(choose, transactions, stale, starts))
+        if notation:
+            texts = (f"{each[0]}{each[1]}{f'({each[2]})' if len(each) > 2 else ''}" for each in events)
+            path.write_text(" ".join(texts))
+        else:
+            path.write_text(json.dumps({"name": "recorded", "events": events}) + "\n")
+
+    what = f"{transactions:,} transactions with versions, {stale:.2%} stale reads"
+    _measure(what, "history.adya" if notation else "history.jsonl", write)
+
+
+def _recorded(choose: random.Random, transactions: int, stale: float, starts: bool) -> Iterator[list[object]]:
+    """Yields the events of transactions of one to four reads and writes, one after the other."""
+    newest: dict[int, list[int]] = {}
+    for txn in range(1, transactions + 1):
+        if starts:
+            yield ["s", txn]
+        written: set[int] = set()
+        for _ in range(choose.randint(1, 4)):
+            obj = choose.randrange(20_000)
+            versions = newest.setdefault(obj, [])
+            if obj in written:
+                continue
+            if choose.random() < 0.5:
+                written.add(obj)
+                yield ["w", txn, f"k{obj}_{txn}"]
+            elif versions:
+                yield ["r", txn, f"k{obj}_{versions[0 if choose.random() < stale else -1]}"]
+        for obj in written:
+            newest[obj] = [*newest[obj][-1:], txn]
+        yield ["c", txn]
 
 
 def _measure(what: str, name: str, write: Callable[[Path], None], *options: str) -> None:

@@ -6,7 +6,7 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -21,8 +21,8 @@ class Behind:
     """The derived versions of a history, by place in the order of their events.
 
     `place`: by version; NOBODY for one that is written. `sources`: of each the versions it derives from.
-    `closest`: of each pair of neighbours in a version order the latest commit of a writer that only the first
-    has behind it, and the first start of one that only the second has.
+    `closest`: for each writer that only the first of two neighbours in a version order has behind it, its
+    commit, and the first start of those that depend on it because only the second has them.
     """
 
     rows: Rows
@@ -86,9 +86,8 @@ class Behind:
         places = [bisect_right(heads, (int(made.event[v]), len(made.event))) for v in tails]
         inside = [(int(made.txn[v]), at) for v, at in zip(tails, places, strict=True) if at < len(heads)]
         if inside:
-            lives = made.lives
-            last = max(int(lives.end[txn]) for txn, _ in inside)
-            self.closest.append((last, min(int(lives.start[txn]) for _, txn in heads)))
+            first = list(accumulate((int(made.lives.start[head]) for _, head in reversed(heads)), min))[::-1]
+            self.closest.extend((int(made.lives.end[tail]), first[at]) for tail, at in inside)
             ends = np.array(inside, np.int64)
             arcs.add(ends[:, 0], doors[ends[:, 1]])
 

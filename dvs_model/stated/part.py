@@ -146,8 +146,8 @@ def _history(
 ) -> History:
     """Returns the history of the kept transactions, and of others the writes that these have read.
 
-    One committed transaction and one session are always there, because some verdicts tell whether there is
-    any. Without a start for all, starts tell nothing and are left out.
+    A committed transaction, a start and a session are there if the history has any, because verdicts depend
+    on that. Without a start for all, starts tell nothing and are left out.
     """
     kept = kept[: len(rows.numbers)]
     inside = kept[rows.txn]
@@ -175,12 +175,12 @@ def _history(
 
 
 def _witnesses(named: Bools, versions: Made, members: list[Ints]) -> None:
-    """Adds a committed transaction, and one of a session, if there is any and none is named."""
-    committed = np.flatnonzero(versions.lives.committed[: len(named)])
-    if len(committed) and not named[committed].any():
-        named[committed[0]] = True
-    if members and not any(named[txns].any() for txns in members):
-        named[members[0][0]] = True
+    """Adds a committed transaction, one with a start, and one of a session, where there is one."""
+    lives, sessions = versions.lives, [txns for txns in members if len(txns)]
+    wanted = [np.flatnonzero(lives.committed[: len(named)]), np.flatnonzero(lives.start[: len(named)] >= 0)]
+    for some in [*wanted, *([np.concatenate(sessions)] if sessions else [])]:
+        if len(some) and not named[some].any():
+            named[some[0]] = True
 
 
 def _chains(rows: Rows, versions: Made, there: Bools) -> Iterator[Chain]:

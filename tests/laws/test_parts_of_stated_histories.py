@@ -122,5 +122,7 @@ def damaged(random: Random, text: str) -> str:
     begin = random.randrange(len(text))
     end = min(len(text), begin + random.choice((1, 1, 1, 2, 6)))
     other = random.randrange(len(text))
-    put = random.choice(("", 2 * text[begin:end], text[other : other + end - begin], random.choice("013xyu.,")))
+    put = random.choice(
+        ("", 2 * text[begin:end], text[other : other + end - begin], random.choice("013xyu.,"))
+    )
     return text[:begin] + put + text[end:]
