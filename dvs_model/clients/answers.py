@@ -53,7 +53,7 @@ CYCLES: Mapping[Order, Sequence[Phenomenon]] = {
 """What parallel snapshot isolation with an order excludes: cycles with one anti-dependency at most."""
 
 CYCLIC = "cyclic versions"
-EVERY_LEVEL = ("incompatible orders", CYCLIC)
+EVERY_LEVEL = ("incompatible orders", "dirty write", CYCLIC)
 FROM_PL_2 = ("internal", "future read", "duplicate elements", "wrong writer")
 """Findings that no level from PL-2 up allows; of the first, not even PL-1."""
 
@@ -105,6 +105,13 @@ class Answers:
 
         `present`: the phenomena that are. `acyclic`: whether sessions and dependencies close no cycle.
         """
+        return {level: self.hidden(each) for level, each in self._client(present, acyclic=acyclic).items()}
+
+    def hidden(self, answer: Answer) -> Answer:
+        """Returns a verdict as far as reads of what nobody wrote allow it: what is violated stays so."""
+        return Answer(None, self.missing()) if self.basis.missing and answer.holds else answer
+
+    def _client(self, present: Collection[Phenomenon], *, acyclic: bool) -> dict[Client, Answer]:
         excluded = self.excluded()
         if excluded is not None and excluded.holds is None and self.excluded(sessions=False) is None:
             return self.without_sessions(present, excluded)
@@ -127,8 +134,6 @@ class Answers:
 
         `sessions`: the levels keep the order of sessions.
         """
-        if self.basis.missing:
-            return Answer(None, self.missing())
         # What the user assumes of versions is no matter of levels that are defined without their order.
         excluding = (*EVERY_LEVEL, *FROM_PL_2)
         wrong = [f for f in self.basis.findings if f.name in excluding and f.name != CYCLIC]

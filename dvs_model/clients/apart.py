@@ -146,6 +146,7 @@ class Picking(Looking):
             key: {index[at]: value for at, value in each.items()} for key, each in found.installed.items()
         }
         bare.lists, bare.broken, bare.bad = found.lists, found.broken, found.bad
+        bare.appended = found.appended
         orders.known = {key: [index[at] for at in each] for key, each in orders.known.items()}
         orders.tails = {key: [index[at] for at in each] for key, each in orders.tails.items()}
         return bare, orders
@@ -200,7 +201,7 @@ class Apart(Basis):
         for found, known in self.listed.shares.each(Picking(self.bare, self.taken, members)):
             made.reads += found.reads
             made.taken |= found.taken
-            for part_of in ("installed", "lists", "broken", "bad"):
+            for part_of in ("installed", "lists", "broken", "bad", "appended"):
                 getattr(made, part_of).update(getattr(found, part_of))
             for part_of in ("known", "tails", "unknown", "pairs", "rules"):
                 getattr(orders, part_of).update(getattr(known, part_of))

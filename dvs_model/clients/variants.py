@@ -50,11 +50,11 @@ class Variants:
         """Returns the verdict on a level by its name in `VARIANTS`."""
         match VARIANTS[name]:
             case Guarantee() as guarantee:
-                return self.guarantee(guarantee)
+                return self.answers.hidden(self.guarantee(guarantee))
             case (level, order):
                 if order not in self.known:
                     self.known[order] = self.of(order)
-                return self.known[order][level]
+                return self.answers.hidden(self.known[order][level])
 
     def of(self, order: Order) -> Mapping[Client, Answer]:
         """Returns the verdicts on all levels with an order of transactions."""

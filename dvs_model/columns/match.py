@@ -6,14 +6,16 @@ matched here. A transaction with any other read is matched by `observed.recover`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
 from dvs_model.columns.lookup import Pairs, pairs, spread
 from dvs_model.columns.table import (
     ABORTED,
+    APPEND,
     COMMITTED,
     NOTHING,
     READ,
@@ -30,7 +32,9 @@ from dvs_model.observed.recover import (
     Explained,
     Observation,
     Recovered,
+    apart,
     incompatible,
+    interrupted,
     recover,
     twice,
 )
@@ -184,6 +188,7 @@ class _Matching:
         longest = self.longest[self.longest >= 0]
         place, of = spread(columns.starts[longest], columns.starts[longest + 1])
         wrote = self.wrote(columns.key[longest][of], columns.items[place])
+        self.interrupted(longest, of, wrote)
         txn = columns.txn[wrote]
         good = (wrote >= 0) & (columns.status[txn] != ABORTED)
         self.taken[txn[good]] = True
@@ -200,6 +205,48 @@ class _Matching:
         place, of = spread(columns.starts[broken], columns.starts[broken + 1])
         wrote = self.wrote(columns.key[broken][of], columns.items[place])
         self.unanswered(wrote)
+
+    def interrupted(self, longest: Ints, of: Ints, wrote: Ints) -> None:
+        """Notes the lists in which what one transaction appended does not stand together, as `apart` says.
+
+        `of`: by element its list, a place in `longest`. `wrote`: the append of it, or -1.
+        """
+        columns = self.columns
+        appends = np.flatnonzero(columns.kind == APPEND)
+        appends = appends[np.lexsort((appends, columns.txn[appends], columns.key[appends]))]
+        same = (columns.key[appends[1:]] == columns.key[appends[:-1]]) & (
+            columns.txn[appends[1:]] == columns.txn[appends[:-1]]
+        )
+        if not same.any():
+            # Each element is all that its transaction appended to the list.
+            return
+        following = np.full(len(columns.kind), -1, np.int64)
+        following[appends[:-1][same]] = appends[1:][same]
+        first = np.ones(len(columns.kind), np.bool_)
+        first[appends[1:][same]] = False
+        # An element stands right if the one before it is the one that was appended before it, or if a
+        # transaction begins with it and the one before is the last of another one.
+        bad = (wrote < 0) | (columns.status[columns.txn[wrote]] == ABORTED)
+        begins = np.concatenate(([True], of[1:] != of[:-1]))
+        before = np.concatenate(([-1], wrote[:-1]))
+        fresh = begins | np.concatenate(([True], bad[:-1]))
+        ended = fresh | (following[before] < 0)
+        right = bad | np.where(first[wrote], ended, ~fresh & (following[before] == wrote))
+        # In front of a bad element a transaction must be over, too.
+        right &= ~bad | ended
+        for at in np.unique(of[~right]).tolist():
+            op = int(longest[at])
+            code = int(columns.key[op])
+            if not self.broken[code]:
+                name = columns.keys[code]
+                mine = {
+                    int(txn): [columns.values.value(int(columns.value[each])) for each in ops]
+                    for txn, ops in _grouped(columns.txn, appends[columns.key[appends] == code])
+                }
+                index = apart(self.observed, columns.shown(op), mine)
+                assert index is not None
+                interrupted(self.noted, name, columns.shown(op), index)
+                self.broken[code] = True
 
     def unanswered(self, wrote: Ints) -> None:
         """Takes transactions without an answer as committed where somebody read what they wrote."""
@@ -318,6 +365,12 @@ def _by(key: Ints) -> Ints:
         codes: Ints = np.sort(key * count + np.arange(count))
         return codes % count
     return np.argsort(key, kind="stable")
+
+
+def _grouped(txn: Ints, ops: Ints) -> Iterator[tuple[int, list[int]]]:
+    """Yields by transaction some operations, which stand by transaction."""
+    for index, of in groupby(ops.tolist(), key=lambda op: int(txn[op])):
+        yield index, list(of)
 
 
 def observations(matched: Matched, chosen: Ints | Bools) -> list[Observation]:

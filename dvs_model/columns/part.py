@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dvs_model.columns.match import Matched, observations
-from dvs_model.columns.table import Bools, Ints
+from dvs_model.columns.table import APPEND, Bools, Ints
 from dvs_model.observed.graph import Orders, orders
 from dvs_model.observed.recover import INITIAL, Recovered
 
@@ -38,8 +38,11 @@ def _filled(matched: Matched, made: Recovered, keys: Bools, taken: Bools) -> tup
     made.findings, made.missing = matched.noted.findings, matched.noted.missing
     made.broken, made.bad = matched.noted.broken, matched.noted.bad
     wanted: Ints = np.flatnonzero(keys)
+    appended = np.bincount(columns.key[columns.kind == APPEND], minlength=len(keys)) > 0
     for code in wanted.tolist():
         name = columns.keys[code]
+        if appended[code]:
+            made.appended.add(name)
         place = slice(int(installed.starts[code]), int(installed.starts[code + 1]))
         if place.start < place.stop:
             values = columns.value[installed.op[place]].tolist()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dvs_model.columns.lookup import below, pairs, spread
 from dvs_model.columns.match import Installed, Matched, Reads
-from dvs_model.columns.table import Bools, Ints
+from dvs_model.columns.table import APPEND, Bools, Ints
 from dvs_model.observed.recover import INITIAL
 
 Arcs = NDArray[np.int64]
@@ -54,8 +54,8 @@ def versions(matched: Matched) -> Versions:
     installed = matched.installed
     count = installed.starts[1:] - installed.starts[:-1]
     shown = matched.longest >= 0
-    lists = shown | matched.observed.records.lists
     columns = matched.columns
+    lists = shown | (np.bincount(columns.key[columns.kind == APPEND], minlength=len(count)) > 0)
     written = np.bincount(columns.key[columns.is_write()], minlength=len(count)) > 0
     unknown = (written & matched.broken) | ((count > 1) & ~lists)
     place = _places(matched)

@@ -11,7 +11,7 @@ from dvs_model.formats.reader import Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 PART = re.compile(r"=+|-+|\n|[^=\-\n]+")
-OPERATION = re.compile(r"([rw])[ \t]+(\d+)[ \t]+(\d+)")
+OPERATION = re.compile(r"([rw])[ \t]+(\d{1,20})[ \t]+(\d{1,20})", re.ASCII)
 
 
 def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:

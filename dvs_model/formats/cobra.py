@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.reader import Item, Refused, Viewed
-from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 
 LOADED, MISSING = 0xBEBEEBEE, 0xDEADBEEF
 """Instead of the writer: the key was there before the run; there was no such key."""
@@ -51,42 +51,78 @@ def _history(folder: Path, name: str) -> Observed:
                 op if op.writer is None or op.writer[0] else op._replace(writer=(other, op.writer[1]))
                 for op in transaction.ops
             ]
-    return Observed(name, transactions, Records(aborts=False))
+    _agree(transactions)
+    timed = all(each.window is not None for each in transactions)
+    return Observed(name, transactions, Records(aborts=False, real_time=timed))
 
 
-def _session(path: Path) -> Iterator[Transaction]:
+def _agree(transactions: list[Transaction]) -> None:
+    """Checks that write ids are unique, and that reads name writes as their writers logged them.
+
+    Raises HistoryError with both places.
+    """
+    writes: dict[object, tuple[Transaction, Op]] = {}
+    logged = {each.number for each in transactions}
+    for each in transactions:
+        for op in each.ops:
+            if op.kind is Kind.WRITE:
+                other, _ = writes.setdefault(op.value, (each, op))
+                if other is not each or writes[op.value][1] is not op:
+                    raise HistoryError(f"write id {op.value} is in {other.place} and in {each.place}")
+    for each in transactions:
+        for op in each.ops:
+            if op.kind is Kind.WRITE or op.writer is None or op.writer[0] not in logged:
+                continue
+            fact = f"{each.place}: a read names write {op.value} of transaction {op.writer[0]}"
+            if op.value not in writes:
+                raise HistoryError(f"{fact}, whose log has no such write")
+            written = writes[op.value][1]
+            if written.key != op.key or (written.writer is not None and written.writer[1] != op.writer[1]):
+                raise HistoryError(f"{fact} with another key or value hash than the log of that write has")
+
+
+def _records(path: Path) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
+    """Yields the records of a log: each with the byte where it begins, its tag and its numbers."""
     data, at = path.read_bytes(), 0
-    current: Transaction | None = None
-    ops: list[Op] = []
+    # A variant of the recorder adds milliseconds to the beginning and end of a transaction.
     stamped = len(data) > 17 and data[9:10] not in SIZES and data[17:18] in SIZES
     while at < len(data):
-        tag, begin = data[at : at + 1], at
+        tag = data[at : at + 1]
         if tag not in SIZES:
-            raise _error(path, begin, f"byte {tag[0]:#04x} is no record; S, C, A, W or R was expected")
+            raise _error(path, at, f"byte {tag[0]:#04x} is no record; S, C, A, W or R was expected")
         size = SIZES[tag] + (8 if stamped and tag in (b"S", b"C") else 0)
         body = data[at + 1 : at + 1 + size]
         if len(body) < size:
-            raise _error(path, begin, f"a record {tag.decode()} of {size} bytes is cut off after {len(body)}")
-        fields = struct.unpack(f">{size // 8}q", body)
+            raise _error(path, at, f"a record {tag.decode()} of {size} bytes is cut off after {len(body)}")
+        yield at, tag, struct.unpack(f">{size // 8}q", body)
         at += 1 + size
+
+
+def _session(path: Path) -> Iterator[Transaction]:
+    current: Transaction | None = None
+    ops: list[Op] = []
+    for at, tag, fields in _records(path):
         if tag == b"S":
             if current is not None:
-                raise _error(path, begin, f"transaction {fields[0]} begins inside {current.number}")
+                raise _error(path, at, f"transaction {fields[0]} begins inside {current.number}")
             ops = []
-            place = f"session {path.stem}, {path.name} byte {begin}"
-            current = Transaction(fields[0], path.stem, Status.COMMITTED, ops, place)
+            place = f"session {path.stem}, {path.name} byte {at}"
+            window = Window(fields[1], float("inf")) if len(fields) > 1 else None
+            current = Transaction(fields[0], path.stem, Status.COMMITTED, ops, place, window)
         elif current is None:
-            raise _error(path, begin, f"a record {tag.decode()} outside of a transaction")
+            raise _error(path, at, f"a record {tag.decode()} outside of a transaction")
         elif tag in (b"C", b"A"):
             if fields[0] != current.number:
-                raise _error(path, begin, f"transaction {fields[0]} ends inside {current.number}")
+                raise _error(path, at, f"transaction {fields[0]} ends inside {current.number}")
             current.status = Status.COMMITTED if tag == b"C" else Status.ABORTED
+            if current.window is not None and len(fields) > 1:
+                current.window = Window(current.window.begin, fields[1])
             yield current
             current = None
-        elif (op := _op(tag, fields, path, begin)) is not None:
+        elif (op := _op(tag, fields, path, at)) is not None:
             ops.append(op)
     if current is not None:
-        raise _error(path, at, f"the file ends inside of transaction {current.number}")
+        raise _error(path, path.stat().st_size, f"the file ends inside of transaction {current.number}")
 
 
 def _op(tag: bytes, fields: tuple[int, ...], path: Path, at: int) -> Op | None:

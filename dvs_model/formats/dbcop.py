@@ -138,6 +138,8 @@ def _transactions(sessions: list[object]) -> Iterator[Transaction]:
             committed = transaction.get("committed", transaction.get("success"))
             if not isinstance(committed, bool):
                 raise HistoryError(f"{where}: committed is true or false, not {committed!r}")
+            if transaction.get("success", committed) != committed:
+                raise HistoryError(f"{where}: committed and success contradict each other")
             events = [(_event(e, f"{where}, event {n}"), e) for n, e in enumerate(transaction["events"])]
             happened = [op for op, e in events if not _failed(e) or (op.kind is Kind.WRITE and not committed)]
             status = Status.COMMITTED if committed else Status.ABORTED
@@ -163,9 +165,9 @@ def _event(event: object, where: str) -> Op:
     match event:
         case [("w" | "r") as kind, key, value]:
             pass
-        case {"Write": {"variable": key, "version": value}}:
+        case {"Write": {"variable": key, "version": value}, **other} if "Read" not in other:
             kind = "w"
-        case {"Read": {"variable": key, "version": value}}:
+        case {"Read": {"variable": key, "version": value}, **other} if "Write" not in other:
             kind = "r"
         case {"write": bool() as write, "variable": key, "value": value}:
             kind = "w" if write else "r"
@@ -173,14 +175,18 @@ def _event(event: object, where: str) -> Op:
             raise HistoryError(
                 f'{where}: an event is ["w", 3, 9] or {{"Write": {{"variable": 3, "version": 9}}}}'
             )
-    whole = [isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in (key, value)]
+    whole = [
+        isinstance(each, int) and not isinstance(each, bool) and 0 <= each < 2**64 for each in (key, value)
+    ]
     if not whole[0] or not (whole[1] or (value is None and kind == "r")):
-        raise HistoryError(f"{where}: variable and version are numbers from 0, not {key!r} and {value!r}")
+        raise HistoryError(
+            f"{where}: variable and version are numbers from 0 to 2**64 - 1, not {key!r} and {value!r}"
+        )
     return Op(Kind.WRITE if kind == "w" else Kind.READ, str(key), value)
 
 
 GROUP = re.compile(r"\[([^\[\]]*)\](!?)")
-EVENT = re.compile(r"(\w+)(?::=(\d+)|==(\d+|\?))", re.ASCII)
+EVENT = re.compile(r"(\w+)(?::=(\d{1,20})|==(\d{1,20}|\?))", re.ASCII)
 
 
 def read_hist(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
@@ -196,8 +202,9 @@ def read_hist(file: BinaryIO, name: str, workload: str | None = None) -> Iterato
 
 def _grouped(text: str) -> Iterator[Transaction]:
     session = number = 0
-    for line_number, line in enumerate(text.splitlines(), 1):
-        bare = line.strip()
+    for line_number, given in enumerate(text.split("\n"), 1):
+        line = given.removesuffix("\r")
+        bare = line.strip(" \t")
         if bare.startswith("//") or not bare:
             continue
         if not bare.strip("-"):
@@ -208,6 +215,8 @@ def _grouped(text: str) -> Iterator[Transaction]:
             if line[at] in " \t":
                 at += 1
                 continue
+            if at and line.startswith("//", at):
+                break
             found = GROUP.match(line, at)
             if found is None:
                 raise HistoryError(
@@ -225,7 +234,7 @@ def _grouped(text: str) -> Iterator[Transaction]:
 
 def _written(word: str, line: int, column: int) -> Op:
     found = EVENT.fullmatch(word)
-    if found is None:
+    if found is None or int(found[2] or (found[3] or "0").replace("?", "0")) >= 2**64:
         raise HistoryError(f"an event is x:=1, x==1 or x==?, not {word[:40]!r}", line, column)
     if found[2] is not None:
         return Op(Kind.WRITE, found[1], int(found[2]))

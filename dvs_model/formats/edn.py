@@ -74,7 +74,7 @@ FLOAT = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?")
 RATIO = re.compile(r"([+-]?\d+)/(\d+)")
 SYMBOL = re.compile(r"[A-Za-z.*+!\-_?$%&=<>/][\w.*+!?$%&=<>/'#:-]*")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\"}
-ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+ESCAPE = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
 CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 NOTHING = object()
 
@@ -212,12 +212,16 @@ class _Reading:
 
         def plain(found: re.Match[str]) -> str:
             if found[1]:
-                return chr(int(found[1], 16))
+                # Halves of one character stand next to each other, so they are read together.
+                return str(json.loads(f'"{found[1]}"'))
             if found[2] not in ESCAPES:
                 self.fail(f"no escape of a string: \\{found[2]}", at)
             return ESCAPES[found[2]]
 
-        return ESCAPE.sub(plain, text)
+        whole = ESCAPE.sub(plain, text)
+        if any("\ud800" <= character <= "\udfff" for character in whole):
+            self.fail("half a character (a lone surrogate) in a string", at)
+        return whole
 
     def atom(self, token: str, at: int) -> object:
         if token[0] == ":" and len(token) > 1:
@@ -231,7 +235,7 @@ class _Reading:
             return int(number, 16) if "x" in number.lower() else int(number)
         if FLOAT.fullmatch(token):
             return float(token.rstrip("M"))
-        if (ratio := RATIO.fullmatch(token)) and int(ratio[2]):
+        if (ratio := RATIO.fullmatch(token)) and ratio[2].strip("0"):
             return Symbol(token)
         if SYMBOL.fullmatch(token):
             return Symbol(token)
@@ -288,6 +292,22 @@ def _has_long_number(data: bytes) -> bool:
     for step in (1, 2, 4, 8):
         run = run[:-step] & run[step:]
     return bool((run[:-4] & run[4:]).any())
+
+
+def canonical(value: object) -> str:
+    """Returns a value as EDN on one line, alike for sets and maps that differ in order alone."""
+    match value:
+        case Pairs():
+            inner = sorted(f"{canonical(name)} {canonical(each)}" for name, each in value)
+            return "{" + ", ".join(inner) + "}"
+        case Members():
+            return "#{" + " ".join(sorted(map(canonical, value))) + "}"
+        case list():
+            return "[" + " ".join(map(canonical, value)) + "]"
+        case Tagged(tag, inner):
+            return f"#{tag} {canonical(inner)}"
+        case _:
+            return shown(value)
 
 
 def shown(value: object) -> str:

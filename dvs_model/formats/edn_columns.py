@@ -257,8 +257,10 @@ class _Reading:
         last[:-1] = self.process[order][1:] != self.process[order][:-1]
         first = np.ones(len(order), np.bool_)
         first[1:] = last[:-1]
-        # Invocations and completions take turns in each process.
+        # Invocations and completions take turns in each process, which ends where it got no answer.
         if (begins[first] == 0).any() or (begins[1:] == begins[:-1])[~first[1:]].any():
+            return None
+        if (self.type[order][~last] == TYPES[":info"]).any():
             return None
         begin = order[begins]
         has_end = ~last[begins]
@@ -271,11 +273,14 @@ class _Reading:
         self, name: str, workload: str | None, ops: tuple[Ints, ...], begin: Ints, end: Ints
     ) -> Observed | None:
         """Returns the history of transactions; None: something in it is not usual."""
-        if not len(begin):
+        times = self.time[np.concatenate((begin, end[end >= 0]))]
+        if not len(begin) or ((times < 0).any() and (times >= 0).any()):
             return None
         status = np.where(end >= 0, self.type[end], 2)
         # What a failed or unanswered transaction has read is no answer, so that its invocation will do.
-        source = np.where((end >= 0) & ((status == COMMITTED) | self.transaction[end]), end, begin)
+        filled = np.zeros(len(self.type), np.bool_)
+        filled[ops[0]] = True
+        source = np.where((end >= 0) & ((status == COMMITTED) | filled[end]), end, begin)
         if not self.transaction[source].all():
             return None
         of_line = np.full(len(self.type), -1, np.int64)
@@ -285,12 +290,14 @@ class _Reading:
         kept &= (status[txn] == COMMITTED) | (ops[2] <= APPEND)
         lists = bool((ops[2][txn >= 0] == READ_LIST).any() or (ops[2][txn >= 0] == APPEND).any())
         chosen = np.flatnonzero(kept)
+        if not len(chosen):
+            return None
         chosen = chosen[np.argsort(txn[chosen], kind="stable")]
         txn = txn[chosen]
         kind, key, value, first, last = (each[chosen] for each in ops[2:])
         code, keys = coded(key)
         nothing = (kind == READ) & (value == NOTHING)
-        if not self.kinds(kind, code, len(keys), workload, lists=lists):
+        if not self.kinds(kind, code, nothing, len(keys), workload, lists=lists):
             return None
         lists = lists or workload == "list-append"
         if lists:
@@ -318,11 +325,17 @@ class _Reading:
         records = Records(aborts=True, sessions=True, real_time=True, lists=lists)
         return self.timed(name, columns, records, begin, end)
 
-    def kinds(self, kind: Ints, code: Ints, count: int, workload: str | None, *, lists: bool) -> bool:
-        """Tells whether each key is either written or appended to, and all are as the workload says."""
-        written, appended = (np.bincount(code[kind == each], minlength=count) > 0 for each in (WRITE, APPEND))
+    def kinds(
+        self, kind: Ints, code: Ints, nothing: Bools, count: int, workload: str | None, *, lists: bool
+    ) -> bool:
+        """Tells whether each key holds either a list or a single value, and all are as the workload says."""
+        values = (kind == WRITE) | ((kind == READ) & ~nothing)
+        written, single, listed = (
+            np.bincount(code[each], minlength=count) > 0
+            for each in (kind == WRITE, values, (kind == APPEND) | (kind == READ_LIST))
+        )
         other = (workload == "register" and lists) or (workload == "list-append" and written.any())
-        return not other and not (written & appended).any()
+        return not other and not (single & listed).any()
 
     def elements(self, kind: Ints, first: Ints, last: Ints) -> tuple[Ints | None, Ints]:
         """Returns where the elements of each list begin, and the elements."""
@@ -338,7 +351,7 @@ class _Reading:
         timed, notes = None, list[str]()
         events = np.sort(np.concatenate((begin, end[end >= 0])))
         times = self.time[events]
-        back = int((np.diff(times) < 0).sum()) if (times >= 0).all() else 0
+        back = int((np.diff(times) < 0).sum())
         if back:
             notes.append(f":time goes back {back:,} times; {AGREED}")
             timed = _windows(self.time, begin, end, answered)

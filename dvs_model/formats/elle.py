@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import pairwise
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.closed_predicate import closed_predicate, is_closed_predicate
-from dvs_model.formats.edn import Members, Pairs, Symbol, Tagged, Text, shown
+from dvs_model.formats.edn import Symbol, Text, canonical, shown
 from dvs_model.formats.edn_columns import quick
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
+from dvs_model.formats.processes import apart, independent_key, is_client, lives, paired
 from dvs_model.formats.reader import Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status, Transaction, Window
 
@@ -43,16 +45,25 @@ BINARY = (b"JEPSEN", b"\xcd", b"\xc0")
 class Reading:
     """A history that is put together.
 
-    `lists`: whether a read shows a list or an append was seen. `nils`: whether a read shows nil. `kinds`: by
-    key whether it is written or appended to, and the first line that does.
+    `again`: how many transactions come after one of their process that got no answer. `lists`: whether a read
+    shows a list or an append was seen. `nils`: whether a read shows nil. `kinds`: by key whether it holds a
+    single value or a list, and the first line that shows it.
     """
 
     name: str
     workload: str | None
+    again: int = 0
     lists: bool = False
     nils: bool = False
     transactions: list[Transaction] = field(default_factory=list)
     kinds: dict[str, tuple[Kind, int]] = field(default_factory=dict)
+
+    def held(self, key: str, kind: Kind, line: int) -> None:
+        """Notes that a key holds a list, or else a single value. Raises HistoryError: both."""
+        other, at = self.kinds.setdefault(key, (kind, line))
+        if other is not kind:
+            what = ("a list", "a single value") if kind is Kind.APPEND else ("a single value", "a list")
+            raise HistoryError(f"key {key} holds {what[0]} here and {what[1]} in line {at}", line, 1)
 
 
 def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
@@ -104,42 +115,28 @@ def _histories(
 ) -> Iterator[Item]:
     if not operations:
         raise HistoryError("there is no operation in it", 1, 1)
-    apart: dict[str, list[Operation]] = {}
-    for operation in operations:
-        value = operation.value
-        if type(value) is list and len(value) == 2 and _is_independent(value):
-            apart.setdefault(shown(value[0]), []).append(
-                Operation(
-                    operation.type,
-                    operation.process,
-                    operation.f,
-                    value[1],
-                    operation.time,
-                    operation.line,
-                    operation.at,
-                )
-            )
-    if not apart:
-        yield _history(operations, name, workload, may_be_predicates=may_be_predicates)
-    for key, part in apart.items():
-        yield _history(part, f"{name} key {key}", workload, may_be_predicates=may_be_predicates)
-
-
-def _is_independent(value: Sequence[object]) -> bool:
-    key, inner = value
-    return (
-        not isinstance(key, list | Pairs)
-        and type(inner) is list
-        and bool(inner)
-        and all(type(part) is list and part and isinstance(part[0], str) for part in inner)
-    )
+    parts = {name: operations}
+    if any(map(independent_key, operations)):
+        parts = {f"{name} key {key}": part for key, part in apart(operations).items()}
+    found = [
+        _history(part, called, workload, may_be_predicates=may_be_predicates)
+        for called, part in parts.items()
+    ]
+    told = [
+        each
+        for each in found
+        if not isinstance(each, Viewed) or any(t.ops for t in each.observed.transactions)
+    ]
+    if not told:
+        raise HistoryError("there is no transaction in it that wrote, or read and was answered", 1, 1)
+    yield from told
 
 
 def _history(
     operations: list[Operation], name: str, workload: str | None, *, may_be_predicates: bool
 ) -> Item:
     has_process = any(operation.process is not NO_PROCESS for operation in operations)
-    client = [o for o in operations if not has_process or _is_client(o.process)]
+    client = [o for o in operations if not has_process or is_client(o.process)]
     if not client:
         raise HistoryError(
             "no operation is of a client: every :process is something else than a number", 1, 1
@@ -148,13 +145,38 @@ def _history(
     if not has_process or not invoked:
         ends: list[tuple[Operation | None, Operation]] = [(None, o) for o in client if o.type != ":invoke"]
     else:
-        ends = _paired(client)
+        ends = paired(client)
     timed = has_process and invoked
     if workload == CLOSED_PREDICATE or (may_be_predicates and is_closed_predicate(client)):
         return closed_predicate(ends, name, sessions=has_process, timed=timed and not _goes_back(client))
-    reading = Reading(name, workload)
+    reading = _transactions(ends, name, workload, alone=not has_process)
+    lists = reading.lists or workload == "list-append"
+    if lists and reading.nils:
+        for transaction in reading.transactions:
+            transaction.ops = [_as_list(reading, op) for op in transaction.ops]
+    records = Records(aborts=True, sessions=has_process, real_time=timed, lists=lists)
+    observed = Observed(name, reading.transactions, records)
+    if timed:
+        _times(observed, ends)
+    if reading.again:
+        observed.notes.append(
+            f"{reading.again} times a process goes on after an operation without an answer; what it does "
+            "afterwards is a session of its own"
+        )
+    if not has_process:
+        observed.notes.append("no operation has a :process, so sessions and real time are not known")
+    return Viewed(observed, 1)
+
+
+def _transactions(
+    ends: Sequence[tuple[Operation | None, Operation]], name: str, workload: str | None, *, alone: bool
+) -> Reading:
+    """Returns what transactions did. `alone`: each is a session of its own. Raises HistoryError."""
+    again = lives(ends)
+    reading = Reading(name, workload, len(again))
     for number, (begin, end) in enumerate(ends, 1):
-        _add(reading, number, begin, end, alone=not has_process)
+        life = 1 if begin is None else again.get(begin.at, 1)
+        _add(reading, number, begin, end, alone=alone, life=life)
     if workload == "register" and reading.lists:
         raise HistoryError(
             "it holds appends or reads of lists; --workload register is for single values", 1, 1
@@ -164,58 +186,52 @@ def _history(
         raise HistoryError(
             f"key {written} is written, not appended to; --workload list-append is for lists", 1, 1
         )
-    lists = reading.lists or workload == "list-append"
-    if lists and reading.nils:
-        for transaction in reading.transactions:
-            transaction.ops = [_as_list(reading, op) for op in transaction.ops]
-    records = Records(aborts=True, sessions=has_process, real_time=timed, lists=lists)
-    observed = Observed(name, reading.transactions, records)
-    if timed:
-        _times(observed, ends)
-    if not has_process:
-        observed.notes.append("no operation has a :process, so sessions and real time are not known")
-    return Viewed(observed, 1)
+    _settle(reading.transactions)
+    return reading
 
 
-def _is_client(process: object) -> bool:
-    return isinstance(process, int) and not isinstance(process, bool)
+def _settle(transactions: Sequence[Transaction]) -> None:
+    """Takes unanswered transactions with reads as committed if somebody read from them; drops others' reads.
+
+    What an unanswered transaction has read is an answer if it committed, and it did if a committed one shows
+    what it wrote.
+    """
+    unanswered = [each for each in transactions if each.status is Status.UNKNOWN]
+    if not any(op.kind in READS for each in unanswered for op in each.ops):
+        return
+    written = {(op.key, op.value): each for each in unanswered for op in each.ops if op.kind not in READS}
+    readers = [each for each in transactions if each.status is Status.COMMITTED]
+    while readers:
+        for op in readers.pop().ops:
+            if op.kind in READS:
+                for value in op.value if isinstance(op.value, tuple) else (op.value,):
+                    writer = written.get((op.key, value))
+                    if writer is not None and writer.status is Status.UNKNOWN:
+                        writer.status = Status.COMMITTED
+                        readers.append(writer)
+    for each in unanswered:
+        if each.status is Status.UNKNOWN:
+            each.ops = [op for op in each.ops if op.kind not in READS]
 
 
-def _paired(client: list[Operation]) -> list[tuple[Operation | None, Operation]]:
-    """Returns each transaction's invocation and completion, in the order of invocations."""
-    slots: dict[object, Operation] = {}
-    ends: dict[int, Operation] = {}
-    begins: list[Operation] = []
-    for operation in client:
-        before = slots.get(operation.process)
-        if operation.type == ":invoke":
-            if before is not None:
-                fact = f"process {operation.process} invokes again before line {before.line} has ended"
-                raise HistoryError(fact, operation.line, 1)
-            slots[operation.process] = operation
-            begins.append(operation)
-        elif before is None:
-            fact = f"process {operation.process} ends what it has not invoked"
-            raise HistoryError(fact, operation.line, 1)
-        else:
-            ends[before.at] = operation
-            del slots[operation.process]
-    open_end = Operation(":info", None, None, None, None, 0, -1)
-    return [(begin, ends.get(begin.at, open_end)) for begin in begins]
+READS = (Kind.READ, Kind.READ_LIST)
 
 
-def _add(reading: Reading, number: int, begin: Operation | None, end: Operation, *, alone: bool) -> None:
+def _add(
+    reading: Reading, number: int, begin: Operation | None, end: Operation, *, alone: bool, life: int
+) -> None:
     status = TYPES[end.type]
     assert status is not None
     line = end.line or (begin.line if begin else 0)
-    source, reads = end, True
+    source, reads = end, Shown.ALL
     if status is not Status.COMMITTED:
         # What a failed or unanswered transaction read is no answer, unless there is a value.
-        if not _is_transaction(end.value) and begin is not None:
+        if (not _is_transaction(end.value) or end.value == []) and begin is not None:
             source = begin
         elif status is Status.UNKNOWN and begin is not None and _is_transaction(begin.value):
             source = begin if end.value is None or not _is_transaction(end.value) else end
-        reads = False
+        answered = status is Status.UNKNOWN and source is end and begin is not None
+        reads = Shown.VALUES if answered else Shown.NONE
     if not _is_transaction(source.value):
         if _unknown_value(source, status):
             return
@@ -225,7 +241,7 @@ def _add(reading: Reading, number: int, begin: Operation | None, end: Operation,
     assert isinstance(source.value, list)
     ops = [op for part in source.value if (op := _op(reading, part, source.line, reads)) is not None]
     process = end.process if begin is None else begin.process
-    session = f"{number}" if alone else f"{process}"
+    session = f"{number}" if alone else f"{process}" if life == 1 else f"{process}, life {life}"
     where = f"line {begin.line}" if begin and not end.line else f"line {line}"
     place = where if alone else f"process {session}, {where}"
     window = None
@@ -249,10 +265,21 @@ def _is_transaction(value: object) -> bool:
 _MICRO = {":append", ":r", ":w", ":read", ":write"}
 
 
-def _op(reading: Reading, part: Sequence[object], line: int, reads: bool) -> Op | None:
-    f, key = part[0], shown(part[1]) if type(part[1]) is not int else str(part[1])
+class Shown(Enum):
+    """Which reads of a transaction are answers. VALUES: those with a value, not nil."""
+
+    ALL = "all"
+    VALUES = "values"
+    NONE = "none"
+
+
+def _op(reading: Reading, part: Sequence[object], line: int, shown: Shown) -> Op | None:
+    f, key = part[0], canonical(part[1]) if type(part[1]) is not int else str(part[1])
     value = part[2] if len(part) == 3 else None
     if f in (":r", ":read"):
+        reads = shown is Shown.ALL or (shown is Shown.VALUES and value is not None)
+        if reads and value is not None:
+            reading.held(key, Kind.APPEND if type(value) is list else Kind.WRITE, line)
         if type(value) is list:
             reading.lists = True
             plain = set(map(type, value)) <= {int}
@@ -264,9 +291,9 @@ def _op(reading: Reading, part: Sequence[object], line: int, reads: bool) -> Op 
     kind = Kind.APPEND if f == ":append" else Kind.WRITE
     if kind is Kind.APPEND:
         reading.lists = True
-    other, at = reading.kinds.setdefault(key, (kind, line))
-    if other is not kind:
-        raise HistoryError(f"key {key} is written here and appended to in line {at}, or the reverse", line, 1)
+    if value is None:
+        raise HistoryError(f"nil is written to key {key}, and nil is what was there before the run", line, 1)
+    reading.held(key, kind, line)
     return Op(kind, key, _hashed(value))
 
 
@@ -279,17 +306,21 @@ def _as_list(reading: Reading, op: Op) -> Op:
 
 def _hashed(value: object) -> object:
     """Returns a value that can be compared and hashed; what is neither number nor text is its EDN."""
-    if value is None or type(value) is int or isinstance(value, int | str | Text | Symbol):
+    if value is None or type(value) is int or isinstance(value, str | Text | Symbol):
         return value
-    return shown(value) if isinstance(value, list | Pairs | Members | Tagged) else str(value)
+    # Of Python true is 1, of Clojure it is not.
+    return Symbol(canonical(value))
 
 
 def _goes_back(operations: Sequence[Operation]) -> int:
-    """Returns how often `:time` goes back; 0 where operations have none."""
+    """Returns how often `:time` goes back, among operations that have one."""
     times = [each.time for each in sorted(operations, key=lambda each: each.at)]
-    if not all(isinstance(time, int) for time in times):
-        return 0
-    return sum(int(b) < int(a) for a, b in pairwise(times))  # type: ignore[call-overload]
+    known = [time for time in times if _is_time(time)]
+    return sum(b < a for a, b in pairwise(known))  # type: ignore[operator]
+
+
+def _is_time(time: object) -> bool:
+    return isinstance(time, int | float) and not isinstance(time, bool)
 
 
 def _times(observed: Observed, ends: Sequence[tuple[Operation | None, Operation]]) -> None:
@@ -303,8 +334,9 @@ def _times(observed: Observed, ends: Sequence[tuple[Operation | None, Operation]
     for transaction in observed.transactions:
         begin, end = by_number[transaction.number]
         if begin is not None and transaction.window is not None:
-            answered = transaction.window.end != float("inf")
+            answered = transaction.window.end != float("inf") and _is_time(end.time)
+            # Without a time nothing tells who was over before whom began.
             transaction.timed = Window(
-                float(begin.time),  # type: ignore[arg-type]
+                float(begin.time) if _is_time(begin.time) else float("-inf"),  # type: ignore[arg-type]
                 float(end.time) if answered else float("inf"),  # type: ignore[arg-type]
             )

@@ -31,7 +31,8 @@ class Operation:
 
 def edn_operations(text: str) -> list[Operation]:
     """Returns the operations of EDN in any layout, or of `history.txt`. Raises HistoryError."""
-    lines = text.splitlines()
+    # Not splitlines, which also cuts at form feeds and the like, which an error may hold.
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
     first = next((line for line in lines if line.strip()), "")
     if "\t" in first and first.split("\t")[1:2] and first.split("\t")[1].startswith(":"):
         return [_tabbed(line, number) for number, line in enumerate(lines, 1) if line.strip()]
@@ -84,6 +85,8 @@ def _operation(form: object, line: int) -> Operation:
             f"an operation is a map such as {{:type :ok, ...}}, not {shown(form)[:60]}", line, 1
         )
     known = form if isinstance(form, dict) else {n: value for n, value in form if isinstance(n, str)}
+    if not isinstance(form, dict) and len({shown(name) for name, _ in form}) < len(form):
+        raise HistoryError("a key is there twice in one map", line, 1)
     kind = known.get(":type")
     if not isinstance(kind, str) or kind not in TYPES:
         raise HistoryError(f":type is :invoke, :ok, :fail or :info, not {shown(kind)}", line, 1)
@@ -150,9 +153,9 @@ def _of_json(item: object, number: int) -> Operation:
         ]
     elif isinstance(value, dict):
         value = _plain(value)
-    at = item.get("index", -1)
-    if not isinstance(at, int) or isinstance(at, bool):
-        raise HistoryError(f"operation {number}: index is a number, not {at!r}")
+    at = -1 if item.get("index") is None else item["index"]
+    if not isinstance(at, int) or isinstance(at, bool) or (at < 0 and item.get("index") is not None):
+        raise HistoryError(f"operation {number}: index is a number from 0, not {at!r}")
     f = f":{item['f']}" if isinstance(item.get("f"), str) else None
     return Operation(kind, item.get("process", NO_PROCESS), f, value, item.get("time"), 1, at)
 

@@ -8,18 +8,28 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.arrays import Arrays, shown
-from dvs_model.formats.reader import LARGE, Item, Parsed, Refused, Whole, decoded
+from dvs_model.formats.reader import (
+    LARGE,
+    SURROGATE,
+    Item,
+    Parsed,
+    Refused,
+    Whole,
+    WrongJsonError,
+    decoded,
+    encodable,
+    no_number,
+    once,
+)
 from dvs_model.history import History
 from dvs_model.notation import parse
 from dvs_model.wellformed import well_formed
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 KEYS = ("name", "text", "events", "orders", "matches", "sessions", "precedes")
 
 
@@ -73,8 +83,8 @@ def line(text: str, name: str, number: int) -> History:
 def loaded(text: str, number: int) -> dict[str, Any]:
     """Returns the JSON object of a line. Raises HistoryError: it is none, or has an unknown key."""
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except _Wrong as error:
+        value = json.loads(text, object_pairs_hook=once, parse_constant=no_number)
+    except WrongJsonError as error:
         raise HistoryError(str(error), number, 1) from None
     except json.JSONDecodeError as error:
         raise HistoryError(f"no JSON: {error.msg}", number, error.colno) from None
@@ -82,31 +92,14 @@ def loaded(text: str, number: int) -> dict[str, Any]:
         # Brackets of thousands of levels, or a number of thousands of digits.
         reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long to be read"
         raise HistoryError(f"no history: JSON {reason}", number, 1) from None
-    if _SURROGATE.search(text):
-        _encodable(value, number)
+    if SURROGATE.search(text):
+        encodable(value, number)
     if not isinstance(value, dict):
         raise HistoryError(f"a line is an object with text or events, not {shown(value)}", number, 1)
     unknown = [key for key in value if key not in KEYS]
     if unknown:
         raise HistoryError(f"unknown key {unknown[0]!r}; known are {', '.join(KEYS)}", number, 1)
     return value
-
-
-class _Wrong(Exception):
-    """JSON that some readers take and this one does not."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Wrong(f"the key {shown(twice)} is there twice in one object")
-    return found
-
-
-def _no_number(text: str) -> None:
-    raise _Wrong(f"{text} is no JSON")
 
 
 def _history(value: dict[str, Any], name: str) -> History:
@@ -119,10 +112,3 @@ def _history(value: dict[str, Any], name: str) -> History:
     if isinstance(value.get("events"), list):
         return well_formed(Arrays(name).draft(value))
     raise HistoryError("neither text (a string) nor events (an array) in it")
-
-
-def _encodable(value: object, number: int) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise HistoryError("half a character (a lone surrogate) in a string", number, 1) from None

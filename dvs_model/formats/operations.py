@@ -24,7 +24,7 @@ from dvs_model.columns.table import (
     Values,
 )
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import Text
+from dvs_model.formats.edn import Symbol, Text
 
 NEEDED = ("transaction", "kind", "key", "value")
 """The columns that every table has."""
@@ -125,8 +125,10 @@ def cell(value: object) -> str | None:
     match value:
         case None:
             return None
-        case bool():
-            return str(value).lower()
+        case Symbol("true" | "false" as shown):
+            return shown
+        case Symbol(shown):
+            return f"\\{shown}"
         case Text(shown):
             return json.dumps(shown)
         case str() if NO_NAME.match(value):
@@ -135,8 +137,8 @@ def cell(value: object) -> str | None:
             return str(value)
 
 
-NO_NAME = re.compile(r"[\"']|(?:true|false|-?[0-9]+)$")
-"""Names and symbols that would be read as something else; they get a quote before them."""
+NO_NAME = re.compile(r"[\"'\\]|(?:true|false|-?[0-9]+)$")
+"""Names that would be read as something else; they get a quote before them."""
 
 
 def value_of(shown: str | None) -> object:
@@ -145,11 +147,13 @@ def value_of(shown: str | None) -> object:
         case None:
             return None
         case "true" | "false":
-            return shown == "true"
+            return Symbol(shown)
         case _ if shown.startswith('"'):
             return Text(json.loads(shown))
         case _ if shown.startswith("'"):
             return shown[1:]
+        case _ if shown.startswith("\\"):
+            return Symbol(shown[1:])
         case _:
             return int(shown) if NUMBER.fullmatch(shown) else shown
 

@@ -102,6 +102,9 @@ def _observed(lines: Lines, name: str) -> Observed | None:
     there = np.flatnonzero(lines.txn >= 0)
     txns, first, inverse = numbered(lines.txn[there])
     count = len(txns)
+    if (txns[1:] == 0).any():
+        # What was there before the run stands behind something else.
+        return None
     if not count or (lines.session[there] != lines.session[there[first]][inverse]).any():
         return None
     row = np.concatenate((there, aborted))
@@ -123,9 +126,12 @@ def _observed(lines: Lines, name: str) -> Observed | None:
     columns = _Made(
         index, kind, key, value, number, status, session, begin, Numbered(keys), Numbered(sessions)
     )
-    zero = int(txns[0]) == 0 and int(lines.session[begin[0]]) == 0
+    zero = int(txns[0]) == 0
     notes = columns.without_initial() if zero else []
-    return Observed(name, columns.rows(), Records(aborts=True, initial=frozenset({0})), notes)
+    if notes is None:
+        return None
+    initial = frozenset({None} if notes else {0})
+    return Observed(name, columns.rows(), Records(aborts=True, initial=initial), notes)
 
 
 @dataclass(slots=True)
@@ -143,8 +149,11 @@ class _Made:
     keys: Numbered
     sessions: Numbered
 
-    def without_initial(self) -> list[str]:
-        """Takes a first transaction that writes every key, alone in its session, as what was there before."""
+    def without_initial(self) -> list[str] | None:
+        """Takes a first transaction that writes every key, alone in its session, as what was there before.
+
+        Returns what is to be said of it; None: one of its values is written once more.
+        """
         mine = int(np.searchsorted(self.txn, 1))
         keys = self.key[:mine]
         every = bool((self.kind[:mine] == WRITE).all()) and len(np.unique(keys)) == mine == len(self.keys)
@@ -152,6 +161,9 @@ class _Made:
         if len(self.number) == 1 or not (every and alone):
             return []
         known = pairs(keys, self.value[:mine])
+        if (known.find(self.key[mine:], self.value[mine:])[self.kind[mine:] == WRITE] >= 0).any():
+            # The definitions say where a value is written a second time.
+            return None
         place = self.place(0)
         self.txn, self.kind, self.key = self.txn[mine:] - 1, self.kind[mine:], self.key[mine:]
         found = known.find(self.key, self.value[mine:])

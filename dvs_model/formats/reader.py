@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from dvs_model.errors import HistoryError
 from dvs_model.history import History
@@ -76,10 +78,49 @@ Item = Parsed | Viewed | Refused
 def json_value(text: str) -> object:
     """Returns the value of a JSON text. Raises HistoryError with line and column: it is none."""
     try:
-        return json.loads(text)
+        value = json.loads(text, object_pairs_hook=once, parse_constant=no_number)
+    except WrongJsonError as error:
+        raise HistoryError(str(error), 1, 1) from None
+    except json.JSONDecodeError as error:
+        raise HistoryError(f"no JSON: {error.msg}", error.lineno, error.colno) from None
     except (ValueError, RecursionError) as error:
-        place = getattr(error, "lineno", 1), getattr(error, "colno", 1)
-        raise HistoryError(f"no JSON: {getattr(error, 'msg', error)}", *place) from None
+        # Brackets of thousands of levels, or a number of thousands of digits.
+        reason = "nested too deeply" if isinstance(error, RecursionError) else "a number too long to be read"
+        raise HistoryError(f"no history: JSON {reason}", 1, 1) from None
+    if SURROGATE.search(text):
+        encodable(value, 1)
+    return value
+
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half a character of JSON, unless the other half follows."""
+
+
+class WrongJsonError(Exception):
+    """JSON that some readers take and this one does not."""
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns a JSON object. Raises WrongJsonError: a key is there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise WrongJsonError(f"the key {json.dumps(twice)[:60]} is there twice in one object")
+    return found
+
+
+def no_number(text: str) -> None:
+    """Raises WrongJsonError: NaN and Infinity are no JSON."""
+    raise WrongJsonError(f"{text} is no JSON")
+
+
+def encodable(value: object, line: int) -> None:
+    """Checks that a value of JSON can be written as UTF-8. Raises HistoryError."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise HistoryError("half a character (a lone surrogate) in a string", line, 1) from None
 
 
 def decoded(data: bytes, line: int = 1) -> str:

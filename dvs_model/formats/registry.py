@@ -30,7 +30,10 @@ class Format:
     head: re.Pattern[str] | None = None
 
 
-YAML = r"(?:---\s+)?(?:-\s+-\s+(?:events|success|committed)\s*:|(?:params|info|data|start|end)\s*:\s)"
+YAML = (
+    r"(?:---\s+)?(?:(?:-\s+\[\]\s+)*-\s+-\s+(?:events|success|committed)\s*:"
+    r"|(?:params|info|data|start|end)\s*:\s)"
+)
 """How a YAML file of dbcop begins: a list of sessions, or the whole record."""
 
 
@@ -39,7 +42,7 @@ def _dbcop(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[I
     if name.endswith(".hist"):
         return dbcop.read_hist(file, name, workload)
     data = file.peek(64)[:64] if hasattr(file, "peek") else b""
-    if name.endswith((".yaml", ".yml")) or re.match(
+    if name.lower().endswith((".yaml", ".yml")) or re.match(
         YAML, data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     ):
         return dbcop.read_yaml(file, name, workload)
@@ -71,17 +74,24 @@ FORMATS: Mapping[str, Format] = {
     "adya": Format(adya.read, (".adya",)),
     "elle": Format(
         _elle,
-        (".edn",),
-        re.compile(r"(?:;[^\n]*\s*)*[\[(]?\s*(?:#jepsen\S*)?\{\s*:|\[\s*\{[^}\]]*\"type\"|\S+\t:\w+\t"),
+        (".edn", ".jepsen", ".fressian"),
+        re.compile(
+            # Atomic and possessive, so that a banner of semicolons is not tried in each way to cut it.
+            r"(?>(?:;[^\n]*(?:\s|$)++)*)[\s,]*+[\[(]?[\s,]*+(?:#jepsen\S*)?\{\s*:"
+            r"|\[\s*\{(?=[^{]{0,4000}?\"type\"\s*:\s*\"(?:invoke|ok|fail|info)\")|\S+\t:\w+\t|JEPSEN"
+        ),
     ),
     "plume": Format(plume.read, (), re.compile(r"[rw]\(\d+,\d+,\d+,-?\d+\)")),
-    "timekiller": Format(timekiller.read, (), re.compile(r"\[\s*\{(?s:.)*?\"sts\"")),
+    "timekiller": Format(timekiller.read, (), re.compile(r"\[\s*\{(?s:.)*?\"(?:sts|cts|tid|ops)\"\s*:")),
     "dbcop": Format(
         _dbcop,
-        (".hist", ".bincode", ".yaml", ".yml"),
-        re.compile(YAML + r"|\{\s*\"(?:params|info|data|start|end)\"|\[\s*\[\s*[\[{\]]|\[\s*\w+(?::=|==)|//"),
+        (".hist", ".bincode", ".yaml", ".yml", ".YAML", ".YML"),
+        re.compile(
+            YAML + r"|\{(?:\s*\"(?:info|start|end)\"|(?s:.)*?\"(?:params|data)\"\s*:)|\[\s*\[\s*[\[{\]]"
+            r"|(?>(?:-+\s++)*)\[\s*\w+(?::=|==)|//"
+        ),
     ),
-    "awdit": Format(awdit.read, (), re.compile(r"(?:[=-]+\s*)*[rw][ \t]+\d+[ \t]+\d+\s")),
+    "awdit": Format(awdit.read, (), re.compile(r"[=\-\s]*+[rw][ \t]+\d+[ \t]+\d+(?=[\s=-]|$)")),
 }
 """The formats. A file that none of them recognises is read as adya; folders of logs are read as cobra."""
 
@@ -102,7 +112,7 @@ def folder(path: Path, format_: str, name: str) -> Iterator[Item] | Path | None:
     """Returns the histories of a folder of logs, or the one file in a folder that is read; None: neither."""
     if not path.is_dir() or (path / "_delta_log").is_dir():
         return None
-    for inner in ("history.edn", "history.bincode"):
+    for inner in ("history.edn", "history.bincode", "history.txt", "test.jepsen", "test.fressian"):
         if format_ != "cobra" and (path / inner).is_file():
             return path / inner
     if format_ == "cobra" or (format_ == "auto" and next(path.glob("*.log"), None) is not None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import BinaryIO
@@ -19,6 +20,10 @@ KINDS = {
     "a": Kind.APPEND,
     "append": Kind.APPEND,
 }
+
+
+STAMP = re.compile("[0-9]{1,40}")
+"""A part of a timestamp that is text."""
 
 
 def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
@@ -75,12 +80,29 @@ def _history(found: list[object], name: str) -> Observed:
         start, commit = (_stamp(item.get(key), f"{where} (tid {tid}): {key}") for key in ("sts", "cts"))
         if commit < start:
             raise HistoryError(f"{where} (tid {tid}): cts {commit} is before sts {start}")
-        place = f"session {item.get('sid')}, tid {tid}"
+        sid = item.get("sid")
+        if not isinstance(sid, int | str) or isinstance(sid, bool):
+            raise HistoryError(f"{where} (tid {tid}): sid is a number or text, not {sid!r}")
+        # 1 and "1" are two sessions.
+        session = json.dumps(sid) if isinstance(sid, str) and sid.isdigit() else str(sid)
+        place = f"session {session}, tid {tid}"
         number = tid if isinstance(tid, int) and 0 < tid < 10**17 else 10**17 + at
-        made = Transaction(number, str(item.get("sid")), Status.COMMITTED, ops, place)
+        made = Transaction(number, session, Status.COMMITTED, ops, place)
         made.start, made.commit = start, commit
         transactions.append(made)
+    if lists:
+        _either(transactions)
     return Observed(name, transactions, Records(aborts=False, lists=lists, stamps=True))
+
+
+def _either(transactions: list[Transaction]) -> None:
+    """Checks that each key is either written or appended to. Raises HistoryError."""
+    kinds: dict[str, Kind] = {}
+    for each in transactions:
+        for op in each.ops:
+            kind = Kind.APPEND if op.kind is Kind.READ_LIST else op.kind
+            if kinds.setdefault(op.key, kind) is not kind:
+                raise HistoryError(f"{each.place}: key {op.key} is written here and a list elsewhere")
 
 
 def _has_lists(item: object) -> bool:
@@ -103,6 +125,8 @@ def _op(op: object, lists: bool, where: str) -> Op:
     if kind is Kind.READ and lists:
         if value is not None and not isinstance(value, list):
             raise HistoryError(f"{where}: a read of a list shows a list, not {value!r}")
+        if not all(type(each) is int for each in value or ()):
+            raise HistoryError(f"{where}: the elements of a list are numbers, not {json.dumps(value)[:60]}")
         return Op(Kind.READ_LIST, str(key), tuple(value or ()))
     if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         raise HistoryError(f"{where}: v is a number or null, not {value!r}")
@@ -115,7 +139,7 @@ def _stamp(value: object, what: str) -> tuple[int, int]:
     if isinstance(value, dict):
         parts = [value.get("p"), value.get("l")]
         whole = [
-            int(part) if isinstance(part, int) or (isinstance(part, str) and part.isdecimal()) else None
+            int(part) if type(part) is int or (isinstance(part, str) and STAMP.fullmatch(part)) else None
             for part in parts
         ]
         if whole[0] is not None and whole[1] is not None:

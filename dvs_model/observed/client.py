@@ -117,6 +117,7 @@ def _add_orders(made: Problem, orders: Orders) -> None:
         for after in orders.tails.get(key, ()):
             if order:
                 made.ww[order[-1], after] = key
+    made.ww |= orders.some
     for key, pairs in orders.pairs.items():
         made.ww |= dict.fromkeys(pairs, key)
         made.before |= {(key, after): before for before, after in pairs}

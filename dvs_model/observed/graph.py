@@ -25,8 +25,9 @@ class Orders:
 
     `known`: by key the writers in order. `tails`: by key the writers after them, in an order that nobody
     saw. `unknown`: by key why nothing is known of the order, but for `pairs`: neighbours that a file states.
-    `later`: pairs of which the second one is later, as the user assumes. `rules`: by key what gave its order,
-    or the part of it that is known.
+    `later`: pairs of which the second one is later, as the user assumes. `some`: pairs of which one wrote
+    right after the other, with one of the keys that can be meant. `rules`: by key what gave its order, or the
+    part of it that is known.
     """
 
     known: dict[str, list[int]] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class Orders:
     pairs: dict[str, list[Pair]] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
     later: dict[str, list[Pair]] = field(default_factory=dict)
+    some: dict[Pair, str] = field(default_factory=dict)
 
     def stated(self, key: str) -> list[Pair]:
         """Returns pairs of versions of a key whose order is known although that of all is not."""
@@ -62,7 +64,7 @@ def orders(found: Recovered) -> Orders:
         elif records.stamps:
             made.rules[key] = BY_STAMPS
             _by_stamps(found, key, writers, made)
-        elif shown is not None or records.lists:
+        elif shown is not None or key in found.appended:
             made.rules[key] = BY_LISTS
             place = {value: at for at, value in enumerate(shown or ())}
             read = sorted((place[v], index) for index, v in writers.items() if v in place)
@@ -94,7 +96,7 @@ def _by_stamps(found: Recovered, key: str, writers: Mapping[int, object], made: 
 
 
 def _stated(found: Recovered, made: Orders) -> None:
-    """Adds the neighbours that a file states without the key, where only one key can be meant."""
+    """Adds the neighbours that a file states without the key; where several can be meant, as a bare edge."""
     index = {each.number: at for at, each in enumerate(found.observed.transactions) if at in found.taken}
     written: dict[int, set[str]] = {}
     for key, writers in found.installed.items():
@@ -102,10 +104,14 @@ def _stated(found: Recovered, made: Orders) -> None:
             written.setdefault(at, set()).add(key)
     for a, b in found.observed.follows:
         before, after = index.get(a, INITIAL), index.get(b, INITIAL)
-        common = written.get(before, set()) & written.get(after, set())
-        if before != after and len(common) == 1 and (key := next(iter(common))) in made.unknown:
-            made.pairs.setdefault(key, []).append((before, after))
-            made.rules[key] = BY_FILE
+        common = sorted((written.get(before, set()) & written.get(after, set())) & made.unknown.keys())
+        if before == after or not common:
+            continue
+        made.rules[common[0]] = BY_FILE
+        if len(common) == 1:
+            made.pairs.setdefault(common[0], []).append((before, after))
+        else:
+            made.some[before, after] = common[0]
 
 
 def assume(found: Recovered, made: Orders) -> None:
@@ -195,6 +201,7 @@ def edges(found: Recovered, made: Orders) -> Edges:
         for before, after in made.stated(key):
             result.ww.append((before, after))
             following.setdefault((key, before), []).append(after)
+    result.ww += made.some
     for read in found.reads:
         if read.writer != INITIAL and read.writer in found.taken:
             result.wr.append((read.writer, read.reader))

@@ -97,6 +97,10 @@ class Part:
                 if {before, after} <= wanted:
                     obj = self.names.of(key, self.found.number(before), self.found.number(after))
                     self.chain(obj, key, [before, after], reads, [before])
+            for (before, after), one in self.orders.some.items():
+                if one == key and {before, after} <= wanted:
+                    obj = self.names.of(key, self.found.number(before), self.found.number(after))
+                    self.chain(obj, key, [before, after], [], [])
 
     def chain(
         self, obj: str, key: str, order: list[int], reads: list[Observation], shown: Iterable[int]

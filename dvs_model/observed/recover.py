@@ -6,8 +6,9 @@ that contradicts it is `internal`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from dvs_model.errors import HistoryError
 from dvs_model.observed.seen import Kind, Observed, Op, Status, value_text
@@ -44,7 +45,8 @@ class Observation:
 class Recovered:
     """A history with its reads matched to writes.
 
-    `installed`: by key the last value that each committed transaction wrote of it. `lists`: by key the
+    `installed`: by key the last value that each committed transaction wrote of it. `appended`: the keys that
+    hold lists. `lists`: by key the
     longest list that was read; `bad`: its elements that nobody committed, with their places. `broken`: by key
     why its version order is not known although lists were read.
     `missing`: reads of values that nobody wrote. `taken`: the indexes of the transactions that count as
@@ -58,6 +60,7 @@ class Recovered:
     lists: dict[str, tuple[object, ...]] = field(default_factory=dict)
     bad: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
+    appended: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     missing: int = 0
 
@@ -76,6 +79,11 @@ def recover(observed: Observed) -> Recovered:
     found = Recovered(observed)
     final = _final(observed)
     _longest(found, observed)
+    appends = _appends(observed)
+    found.appended = set(appends)
+    for key, whole in found.lists.items():
+        if key not in found.broken and (index := apart(observed, whole, appends.get(key, {}))) is not None:
+            interrupted(found, key, whole, index)
     _take(found, observed, writers)
     for index in sorted(found.taken):
         if observed.transactions[index].status is Status.COMMITTED:
@@ -110,6 +118,46 @@ def _final(observed: Observed) -> dict[str, dict[int, object]]:
             if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
                 final.setdefault(op.key, {})[index] = op.value
     return final
+
+
+def _appends(observed: Observed) -> dict[str, dict[int, list[object]]]:
+    """Returns by key and transaction what it appended, in its order."""
+    appends: dict[str, dict[int, list[object]]] = {}
+    for index, transaction in enumerate(observed.transactions):
+        for op in transaction.ops:
+            if op.kind is Kind.APPEND:
+                appends.setdefault(op.key, {}).setdefault(index, []).append(op.value)
+    return appends
+
+
+def apart(
+    observed: Observed, whole: tuple[object, ...], appends: Mapping[int, Sequence[object]]
+) -> int | None:
+    """Returns a transaction whose elements do not stand together in a list as it appended them; else None.
+
+    At the end of the list the later ones may be missing: the reader saw an intermediate list. What was
+    aborted is another matter.
+    """
+    writer = {value: index for index, values in appends.items() for value in values}
+    runs = [(index, list(run)) for index, run in groupby(whole, key=writer.get)]
+    for place, (index, run) in enumerate(runs):
+        if index is None or observed.status(index) is Status.ABORTED:
+            continue
+        due = appends[index][: len(run)] if place == len(runs) - 1 else appends[index]
+        if run != list(due):
+            return index
+    return None
+
+
+def interrupted(found: Recovered, key: str, whole: tuple[object, ...], index: int) -> None:
+    """Notes that a list shows what a transaction appended in parts, or in another order."""
+    other = found.observed.transactions[index]
+    text = (
+        f"key {key} was read as {value_text(whole)}, in which what T{other.number} ({other.place}) appended "
+        "does not stand together in its order"
+    )
+    found.findings.append(Finding("dirty write", (other.number,), text))
+    found.broken[key] = "what one transaction appended does not stand together"
 
 
 def _committed(observed: Observed) -> Iterator[tuple[int, Op]]:
@@ -237,11 +285,12 @@ class Explained:
                 wrote = value_text(mine[-1])
                 self.add("internal", f"wrote {wrote} to key {op.key} and then read {value_text(op.value)}")
             return
-        if not self.same(op, op.value):
-            return
         initial = op.value is None or (
             op.value in self.found.observed.records.initial and (op.key, op.value) not in self.writers
         )
+        # A format may have two marks for what was there before the run.
+        if not self.same(op, None if initial else op.value):
+            return
         yield from self.version(place, op, op.value, initial=initial)
 
     def same(self, op: Op, value: object) -> bool:

@@ -72,6 +72,9 @@ def _op(random: Random, lists: str, here: Held, ever: dict[str, list[list[object
         # Once: nil in a list is an element like others.
         value = None if key in lists and number == 20 else value
         here[key] = [*here[key], value]
+        if key in lists and random.random() < 0.08:
+            # In front of another one, or in its place.
+            here[key] = [*here[key][:-2], *random.choice((here[key][:-3:-1], [value]))]
         return Op(Kind.APPEND if key in lists else Kind.WRITE, key, value)
     shown = here[key] if random.random() < 0.7 else random.choice(ever[key])
     if random.random() < 0.05:
@@ -109,8 +112,8 @@ EVERYWHERE = (
 )  # fmt: skip
 ALSO: dict[str, tuple[str, ...]] = {
     "registers": (),
-    "lists": ("duplicate elements", "incompatible orders"),
-    "lists and registers": ("duplicate elements", "incompatible orders"),
+    "lists": ("duplicate elements", "incompatible orders", "dirty write"),
+    "lists and registers": ("duplicate elements", "incompatible orders", "dirty write"),
     "named writers": ("wrong writer",),
 }
 

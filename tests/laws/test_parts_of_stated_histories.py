@@ -52,7 +52,7 @@ def verdicts(checked: Checked) -> object:
 def as_line(history: History) -> str:
     """The history as a line of JSON with its events as arrays."""
     draft = redraft(history)
-    value = {"name": history.name, "events": list(map(event, draft.events))}
+    value: dict[str, object] = {"name": history.name, "events": list(map(event, draft.events))}
     if draft.chains:
         value["orders"] = [list(map(str, chain.names)) for chain in draft.chains]
     if draft.sessions:

@@ -156,7 +156,9 @@ def test_a_large_file_is_read_by_its_shapes() -> None:
 
 
 def test_a_map_whose_key_is_a_vector_is_an_operation_like_others() -> None:
-    lines = "{:type :invoke, :process 0, :value [], [1] 2}\n{:type :ok, :process 0, :value [], [1] 2}"
+    lines = "".join(
+        f"{{:type {kind}, :process 0, :value [[:w 1 1]], [1] 2}}\n" for kind in (":invoke", ":ok")
+    )
     (item,) = elle.read_edn(io.BytesIO(lines.encode()), "h")
     assert isinstance(item, Viewed)
     assert len(item.observed.transactions) == 1

@@ -229,7 +229,7 @@ def test_json_of_elle_cli() -> None:
         (ops("0 invoke {:from 1}", "0 ok {:from 1}"), "is no transaction"),
         (
             ops("0 invoke [[:w 1 2]]", "0 ok [[:w 1 2]]", "0 invoke [[:append 1 3]]", "0 ok [[:append 1 3]]"),
-            "key 1 is written",
+            "key 1 holds a list here and a single value in line 2",
         ),
     ],
 )

@@ -100,7 +100,7 @@ def test_values_and_numbers_of_any_size_are_judged(value: int) -> None:
     for large in (0, 1000):
         checked = judge(observed_in("\n".join(lines).encode(), "h", large))
         assert isinstance(checked.levels[Level.PL_2_PLUS], Violated)
-    numbers = [f"w(1,5,1,{value})", "w(1,6,1,-1)", "r(1,6,2,2)", f"w(1,7,3,{10**19 - 1})"]
+    numbers = [f"w(1,5,1,{value})", "w(1,6,1,-1)", "r(1,6,2,2)", f"w(1,7,3,{2**63 - 2})"]
     for large in (0, 1000):
         checked = judge(observed_in("\n".join(numbers).encode(), "h", large))
         assert isinstance(checked.levels[Level.PL_2], Violated)
