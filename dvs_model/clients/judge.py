@@ -48,6 +48,12 @@ OUT_OF_ORDER = ("internal", "future read", "non-repeatable read", "intermediate 
 
 CONVERTED = "the file was converted, and the order of operations inside a transaction is lost"
 
+ITEMS_ONLY = (
+    "items only: the format has no reads by predicates, so PL-3 is PL-2.99 here; and no cursors, so PL-CS is "
+    "judged by items"
+)
+"""Said of every history of clients."""
+
 NAMED_OF = 400
 """Transactions on cycles up to which anomalies are looked for by name."""
 
@@ -365,6 +371,7 @@ class _Judgement:
             notes.append(
                 f"{unanswered} transactions got no answer, and nobody read from them; they are left out"
             )
+        notes.append(ITEMS_ONLY)
         if self.basis.observed.records.lists and not self.basis.observed.records.aborts:
             notes.append("the format does not record aborted transactions")
         return notes

@@ -290,4 +290,4 @@ class _Whole:
         sessions: dict[str, list[int]] = {}
         for each in (self.file.transactions[n] for n in sorted(self.taken)):
             sessions.setdefault(each.session, []).append(each.number)
-        return {name: tuple(numbers) for name, numbers in sessions.items() if len(numbers) > 1}
+        return {name: tuple(numbers) for name, numbers in sessions.items()}

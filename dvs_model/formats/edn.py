@@ -72,7 +72,7 @@ TOKEN = re.compile(
 NUMBER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)N?")
 FLOAT = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?M?")
 RATIO = re.compile(r"([+-]?\d+)/(\d+)")
-SYMBOL = re.compile(r"[A-Za-z.*+!\-_?$%&=<>/][\w.*+!?$%&=<>/'#:-]*")
+SYMBOL = re.compile(r"(?:[^\W\d]|[.*+!\-_?$%&=<>/])[\w.*+!?$%&=<>/'#:-]*")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\"}
 ESCAPE = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
 CLOSES = {"[": "]", "(": ")", "{": "}", "#{": "}"}
@@ -86,11 +86,30 @@ def forms(text: str) -> Iterator[tuple[object, int]]:
         yield form, reading.line(reading.began)
 
 
+def operations_of(text: str) -> list[tuple[object, int]]:
+    """Returns the top-level forms, or those in the only one if it is a vector or list, with their lines.
+
+    Raises HistoryError with line and column.
+    """
+    reading, found = _Reading(text), list[tuple[object, int]]()
+    while (form := reading.next(0)) is not NOTHING:
+        found.append((form, reading.began))
+    if len(found) == 1 and type(found[0][0]) is list:
+        found = list(zip(found[0][0], reading.inside, strict=True))
+    counting = _Reading(text)
+    return [(form, counting.line(at)) for form, at in found]
+
+
 class _Reading:
-    """A text that is read. `at`: the next character; `began`: where the last top-level form began."""
+    """A text that is read.
+
+    `at`: the next character; `began`: where the last top-level form began; `inside`: where each form directly
+    in it did.
+    """
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.began = text, 0, 0
+        self.inside: list[int] = []
         self._line, self._counted = 1, 0
 
     def line(self, at: int) -> int:
@@ -184,6 +203,7 @@ class _Reading:
     def collection(self, token: str, at: int, depth: int) -> object:
         items: list[object] = []
         close = CLOSES[token]
+        inside: list[int] = []
         while True:
             found = self.token()
             if found is None:
@@ -196,6 +216,9 @@ class _Reading:
             value = self.form(kind, inner, where, depth + 1)
             if value is not _SKIP:
                 items.append(value)
+                inside.append(where)
+        if depth == 0:
+            self.inside = inside
         if token == "{":
             if len(items) % 2:
                 self.fail("a map has a key without a value", at)
@@ -278,10 +301,12 @@ def simple_lines(lines: list[str]) -> list[dict[str, object]] | None:
     if len(found) != len(lines) or any(type(item) is not list or len(item) % 2 for item in found):
         return None
     try:
-        return [dict(zip(item[::2], item[1::2], strict=True)) for item in found]
+        maps = [dict(zip(item[::2], item[1::2], strict=True)) for item in found]
     except TypeError:
         # A key is a collection.
         return None
+    # A key that is there twice is for the other reader to refuse.
+    return maps if all(len(each) * 2 == len(item) for each, item in zip(maps, found, strict=True)) else None
 
 
 def _has_long_number(data: bytes) -> bool:

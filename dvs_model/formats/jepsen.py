@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import SIMPLE, Pairs, Text, forms, shown, simple_lines
+from dvs_model.formats.edn import SIMPLE, Pairs, Text, forms, operations_of, shown, simple_lines
 from dvs_model.formats.reader import json_value
 from dvs_model.observed.seen import Status
 
@@ -38,9 +38,7 @@ def edn_operations(text: str) -> list[Operation]:
         return [_tabbed(line, number) for number, line in enumerate(lines, 1) if line.strip()]
     maps = _by_line(lines)
     if maps is None:
-        maps = list(forms(text))
-        if len(maps) == 1 and isinstance(maps[0][0], list) and not isinstance(maps[0][0], Pairs):
-            maps = [(item, maps[0][1]) for item in maps[0][0]]
+        maps = operations_of(text)
     return _numbered([_operation(form, line) for form, line in maps])
 
 

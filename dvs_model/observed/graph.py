@@ -89,8 +89,13 @@ def _by_stamps(found: Recovered, key: str, writers: Mapping[int, object], made: 
     made.known[key] = sorted(writers, key=lambda index: stamps[index] or (0, 0))
     # A list that was read shows the order a second time.
     place = {value: at for at, value in enumerate(found.lists.get(key, ()))}
-    read = [place[writers[index]] for index in made.known[key] if writers[index] in place]
-    if read != sorted(read):
+    shown = [index for index in made.known[key] if writers[index] in place]
+    swapped = next(((a, b) for a, b in pairwise(shown) if place[writers[a]] > place[writers[b]]), None)
+    if swapped is not None:
+        b, a = (found.observed.transactions[index] for index in swapped)
+        text = f"key {key}: lists show what T{a.number} ({a.place}) appended before what T{b.number} appended"
+        text += f" ({b.place}), and T{b.number} committed first"
+        found.findings.append(Finding("reordered commits", (a.number, b.number), text))
         del made.known[key]
         made.unknown[key] = "its lists show another order than the commit timestamps"
 

@@ -351,4 +351,7 @@ class Explained:
             self.add("aborted read", wrote)
             return
         self.found.missing += 1
-        self.add("unwritten value read", f"read {value_text(value)} of key {op.key}, which nobody wrote")
+        by = "which nobody wrote"
+        if op.writer is not None:
+            by = f"which transaction {op.writer[0]} wrote, and that one is outside of the log"
+        self.add("unwritten value read", f"read {value_text(value)} of key {op.key}, {by}")

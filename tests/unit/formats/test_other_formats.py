@@ -178,6 +178,57 @@ def test_a_read_from_outside_of_the_log_leaves_pl_2_open(tmp_path: Path) -> None
     assert checked.seen.anomalies[0][0] == "unwritten value read"
 
 
+def test_reads_from_outside_of_the_log_are_told_as_such(tmp_path: Path) -> None:
+    log = record("S", 6) + record("R", 99, 50, 7, 2) + record("C", 6)
+    checked = judge(viewed(of_cobra(tmp_path / "x", T1=log)))
+    assert checked.seen is not None
+    assert "which transaction 99 wrote, and that one is outside of the log" in checked.seen.anomalies[0][2]
+
+
+def reader(*numbers: int) -> bytes:
+    return record("S", 6) + record("R", *numbers) + record("C", 6)
+
+
+@pytest.mark.parametrize(
+    ("log", "fact"),
+    [
+        (reader(5, 42, -7, 10), "with another key or value hash"),
+        (reader(5, 42, -8, 9), "with another key or value hash"),
+        (reader(5, 43, -7, 9), "a read names write 43 of transaction 5, whose log has no such write"),
+        (record("S", 6) + record("W", 42, 8, 9) + record("C", 6), "write id 42 is in session T1"),
+        (WRITER, "transaction 5 is in T1.log too"),
+    ],
+)
+def test_a_log_that_contradicts_another_one_is_refused(tmp_path: Path, log: bytes, fact: str) -> None:
+    assert fact in refusal(of_cobra(tmp_path / "x", T1=WRITER, T2=log))
+
+
+def test_records_of_cobra_that_rarely_occur(tmp_path: Path) -> None:
+    aborted = record("S", 5) + record("W", 42, -7, 9) + record("A", 5)
+    checked = judge(viewed(of_cobra(tmp_path / "a", T1=aborted, T2=reader(5, 42, -7, 9))))
+    assert isinstance(checked.phenomena[Phenomenon.G1A], Present)
+    other = record("S", 7) + record("W", 43, -7, 9) + record("C", 7)
+    checked = judge(viewed(of_cobra(tmp_path / "b", T1=WRITER, T2=other, T3=reader(5, 43, -7, 9))))
+    assert checked.seen is not None
+    assert checked.seen.anomalies[0][0] == "wrong writer"
+    own = record("S", 5) + record("W", 42, -7, 9) + record("R", 5, 42, -7, 9) + record("C", 5)
+    assert set(levels(judge(viewed(of_cobra(tmp_path / "c", T1=own)))).values()) == {"holds"}
+    before = record("S", 5) + record("R", 5, 42, -7, 9) + record("W", 42, -7, 9) + record("C", 5)
+    checked = judge(viewed(of_cobra(tmp_path / "d", T1=before)))
+    assert checked.seen is not None
+    assert checked.seen.anomalies[0][0] == "future read"
+
+
+def test_milliseconds_are_real_time(tmp_path: Path) -> None:
+    first = record("S", 5, 1000) + record("W", 42, -7, 9) + record("C", 5, 1001)
+    loaded = record("R", 0xBEBEEBEE, 0xBEBEEBEE, -7, 0)
+    for begin, verdict in ((2000, Violated), (1001, Holds)):
+        second = record("S", 6, begin) + loaded + record("C", 6, 2001)
+        checked = judge(viewed(of_cobra(tmp_path / str(begin), T1=first, T2=second)))
+        assert isinstance(checked.levels[Level.PL_SS], verdict)
+        assert isinstance(checked.levels[Level.PL_3], Holds)
+
+
 def test_milliseconds_after_the_ids_of_begin_and_commit(tmp_path: Path) -> None:
     data = record("S", 5, 1000) + record("W", 42, 7, 9) + record("C", 5, 1001)
     assert len(viewed(of_cobra(tmp_path / "x", T1=data)).transactions) == 1
@@ -243,6 +294,20 @@ def test_bincode_success_of_the_transaction_decides() -> None:
         (Status.COMMITTED, 1),
     ]
     assert set(levels(judge(observed)).values()) == {"holds"}
+
+
+def test_clauses_of_bincode() -> None:
+    failed = bincode([transaction(1, event(1, 1, 1, 0), event(1, 2, 2))], [transaction(1, event(0, 1, 1))])
+    aborted = bincode([transaction(0, event(1, 1, 1))], [transaction(1, event(0, 1, 1))])
+    for data in (failed, aborted):
+        assert isinstance(judge(viewed(of_bincode(data))).phenomena[Phenomenon.G1A], Present)
+    large = bincode([transaction(1, event(1, 2**64 - 1, 2**64 - 1))], [])
+    assert viewed(of_bincode(large)).transactions[0].ops[0].value == 2**64 - 1
+    empty = bincode([transaction(1), transaction(1, event(0, 1, 0))], [])
+    assert len(viewed(of_bincode(empty)).transactions) == 2
+    twice = bincode([transaction(0, event(1, 1, 5)), transaction(1, event(1, 1, 5))])
+    with pytest.raises(HistoryError, match="written twice"):
+        judge(viewed(of_bincode(twice)))
 
 
 @pytest.mark.parametrize(
