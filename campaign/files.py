@@ -17,6 +17,11 @@ STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
 
 
 def write_text(path: Path, text: str) -> None:
+    """Writes a file of text as `write_bytes` does."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
     """Writes a file, and its folders, whole or not at all. Raises CampaignError naming the path.
 
     What is no regular file, such as /dev/stdout or a pipe, is written to and never replaced. Of a link, the
@@ -25,16 +30,16 @@ def write_text(path: Path, text: str) -> None:
     try:
         if str(path) in STREAMS or (path.exists() and not path.is_file()):
             # Appended, because standard output may be a file that has some text already.
-            with path.open("a", encoding="utf-8") as device:
-                device.write(text)
+            with path.open("ab") as device:
+                device.write(data)
             return
         path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         # Opened as any file is, and not by `tempfile`, so that the user's umask decides who may read it.
         temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(NUMBERS)}")
         try:
-            with temporary.open("x", encoding="utf-8") as file:
-                file.write(text)
+            with temporary.open("xb") as file:
+                file.write(data)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from campaign.cli.history_files import histories, on_cluster
-from campaign.cli.smallest import SUFFIXES, require_suffix, write_smallest
+from campaign.cli.smallest import require_suffix, write_smallest
 from campaign.cli.wanted import Wanted, wanted_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
@@ -27,6 +27,7 @@ from dvs_model.explain import Status, explanations, overall, requested_with, wor
 from dvs_model.formats.elle import WORKLOADS
 from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
+from dvs_model.formats.written.registry import SUFFIXES
 from dvs_model.levels import BY_NAME
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import Assumption, RealTime
@@ -203,7 +204,7 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
     "smallest_out",
     type=click.Path(path_type=Path),
     help="Write the smallest part of the first violated history of clients, in the format of the suffix: "
-    f"{SUFFIXES}.",
+    f"{', '.join(SUFFIXES)}; without one, as a folder of Cobra's logs.",
 )
 @click.option(
     "--memory",

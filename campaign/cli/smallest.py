@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from campaign.cli.wanted import Wanted
 from campaign.errors import CampaignError
-from campaign.files import write_text
+from campaign.files import write_bytes
 from dvs_model.check import Checked
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, overall
 from dvs_model.formats.reader import Parsed, Viewed
-from dvs_model.formats.written import WRITERS
-
-SUFFIXES = ", ".join(WRITERS)
-"""The suffixes that name a format."""
+from dvs_model.formats.written.plain import unmarked
+from dvs_model.formats.written.registry import SUFFIXES, Files, chosen
 
 
 def require_suffix(file: Path | None) -> None:
     """Raises CampaignError for a file whose suffix names no format."""
-    if file is not None and file.suffix not in WRITERS:
-        raise CampaignError(f"--smallest {file}: the suffix names the format; take one of {SUFFIXES}")
+    if file is not None and file.suffix not in ("", *SUFFIXES):
+        known = ", ".join(SUFFIXES)
+        raise CampaignError(
+            f"--smallest {file}: the suffix names the format; take one of {known}, or none for a folder"
+        )
 
 
 def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: Checked) -> bool:
@@ -39,11 +41,27 @@ def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: C
             "not at hand; allow more memory"
         )
     part = wanted.smallest(item.observed, checked)
+    writer = chosen(file, part, item.form)
+    assert writer is not None
     try:
-        write_text(file, WRITERS[file.suffix](part))
+        written = writer.write(unmarked(part))
     except HistoryError as error:
         raise CampaignError(f"--smallest {file}: {error.fact}") from error
+    for path, data in files_of(file, written):
+        write_bytes(path, data)
     click.echo(
         f"{file}: {len(part.transactions)} of {len(item.observed.transactions)} transactions", err=True
     )
     return True
+
+
+def files_of(file: Path, written: Files) -> Iterator[tuple[Path, bytes]]:
+    """Yields files with what they hold. Raises CampaignError: a folder that has other logs in it."""
+    if isinstance(written, bytes):
+        yield file, written
+        return
+    other = [path.name for path in file.glob("*.log") if path.name not in written] if file.is_dir() else []
+    if other:
+        raise CampaignError(f"--smallest {file}: {other[0]} is in that folder; name a new one")
+    for name, data in written.items():
+        yield file / name, data

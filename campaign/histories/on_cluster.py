@@ -25,7 +25,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats.listing import Listing, Transactions
 from dvs_model.formats.operations import NEEDED
 from dvs_model.formats.parquet_columns import BY_DEFINITION, OPERATION, TRANSACTION, suits
-from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.formats.reader import Form, Item, Refused, Viewed
 from dvs_model.formats.spilled import PER_OPERATION, listed, share_of
 from dvs_model.formats.table import ABOUT
 
@@ -105,7 +105,7 @@ def on_cluster(path: Path, cluster: Cluster) -> Item:
         numbers = Numbers(transactions, about is not None, raw[sorted_by], sorted_by)
         shares = OnCluster(cluster, _in_shares(kept, cluster), cluster.context.broadcast(numbers))
         observed = listed(str(path), transactions, shares, columns, about, lists=_lists(rows, cluster))
-        return Viewed(observed, 1)
+        return Viewed(observed, 1, Form.PARQUET)
     except HistoryError as error:
         return Refused(str(path), error)
 

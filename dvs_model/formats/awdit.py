@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 PART = re.compile(r"=+|-+|\n|[^=\-\n]+")
@@ -20,7 +20,7 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
         transactions = list(_transactions(decoded(file.read())))
         if not transactions:
             raise HistoryError("there is no operation in it; one is written r 5 0 or w 5 0", 1, 1)
-        yield Viewed(Observed(name, transactions, Records(aborts=False, initial=frozenset())), 1)
+        yield Viewed(Observed(name, transactions, Records(aborts=False, initial=frozenset())), 1, Form.AWDIT)
     except HistoryError as error:
         yield Refused(name, error)
 

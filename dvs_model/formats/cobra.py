@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Item, Refused, Viewed
+from dvs_model.formats.reader import Form, Item, Refused, Viewed
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 
 LOADED, MISSING = 0xBEBEEBEE, 0xDEADBEEF
@@ -22,7 +22,7 @@ SIZES = {b"S": 8, b"C": 8, b"A": 8, b"W": 24, b"R": 32}
 def read(folder: Path, name: str) -> Iterator[Item]:
     """Yields the history of a folder."""
     try:
-        yield Viewed(_history(folder, name), 1)
+        yield Viewed(_history(folder, name), 1, Form.COBRA)
     except HistoryError as error:
         yield Refused(name, error)
     except OSError as error:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded, json_value
+from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded, json_value
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 RECORDS = Records(aborts=True, initial=frozenset({None, 0}))
@@ -17,7 +17,7 @@ RECORDS = Records(aborts=True, initial=frozenset({None, 0}))
 def read_bincode(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a `history.bincode`."""
     try:
-        yield Viewed(_Bincode(file.read()).history(name), 1)
+        yield Viewed(_Bincode(file.read()).history(name), 1, Form.BINCODE)
     except HistoryError as error:
         yield Refused(name, error)
 
@@ -108,7 +108,7 @@ def _structured(file: BinaryIO, name: str, value: Callable[[str], object]) -> It
         sessions = found.get("data") if isinstance(found, dict) else found
         if not isinstance(sessions, list):
             raise HistoryError('a history is a list of sessions, or an object with "data"', 1, 1)
-        yield Viewed(Observed(name, list(_transactions(sessions)), RECORDS), 1)
+        yield Viewed(Observed(name, list(_transactions(sessions)), RECORDS), 1, Form.DBCOP_JSON)
     except HistoryError as error:
         yield Refused(name, error)
 
@@ -195,7 +195,7 @@ def read_hist(file: BinaryIO, name: str, workload: str | None = None) -> Iterato
         transactions = list(_grouped(decoded(file.read())))
         if not transactions:
             raise HistoryError("there is no transaction in it; one is written [x:=1 y==2]", 1, 1)
-        yield Viewed(Observed(name, transactions, RECORDS), 1)
+        yield Viewed(Observed(name, transactions, RECORDS), 1, Form.HIST)
     except HistoryError as error:
         yield Refused(name, error)
 

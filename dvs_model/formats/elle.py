@@ -9,7 +9,7 @@ decided by the shape of `:value`, as a vector of `[:append k v]`, `[:w k v]` and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 from typing import BinaryIO
@@ -20,7 +20,7 @@ from dvs_model.formats.edn import Symbol, Text, canonical, shown
 from dvs_model.formats.edn_columns import quick
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
 from dvs_model.formats.processes import apart, independent_key, is_client, lives, paired
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status, Transaction, Window
 
 CLOSED_PREDICATE = "closed-predicate"
@@ -71,7 +71,7 @@ def read_edn(file: BinaryIO, name: str, workload: str | None = None) -> Iterator
     data = file.read()
     observed = quick(data, name, workload) if len(data) >= LARGE and _plain(data, workload) else None
     if observed is not None:
-        yield Viewed(observed, 1)
+        yield Viewed(observed, 1, Form.EDN)
         return
     yield from _read(data, name, workload, edn_operations)
 
@@ -83,7 +83,8 @@ def _plain(data: bytes, workload: str | None) -> bool:
 
 def read_json(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
     """Yields the history of a file of elle-cli: one JSON array of operations."""
-    yield from _read(file.read(), name, workload, json_operations)
+    for item in _read(file.read(), name, workload, json_operations):
+        yield replace(item, form=Form.ELLE_JSON) if isinstance(item, Viewed) else item
 
 
 def _read(
@@ -165,7 +166,7 @@ def _history(
         )
     if not has_process:
         observed.notes.append("no operation has a :process, so sessions and real time are not known")
-    return Viewed(observed, 1)
+    return Viewed(observed, 1, Form.EDN)
 
 
 def _transactions(

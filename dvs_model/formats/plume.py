@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.plume_columns import quick
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded
+from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 LINE = re.compile(r"([rw])\((\d{1,19}),(\d{1,19}),(\d{1,19}),(-1|\d{1,19})\)", re.ASCII)
@@ -28,7 +28,7 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
         if companion.is_file():
             zero = ZERO.search(data) is not None
             observed.follows = list(_stated(observed, _follows(companion), companion.name, zero=zero))
-        yield Viewed(observed, 1)
+        yield Viewed(observed, 1, Form.PLUME)
     except HistoryError as error:
         yield Refused(name, error)
 

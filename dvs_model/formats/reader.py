@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from dvs_model.errors import HistoryError
@@ -64,12 +65,28 @@ class Parsed:
         return self.unread or self.unexplained or unselected
 
 
+class Form(Enum):
+    """The format of a file that clients recorded, so that a part of the history can be written in it."""
+
+    EDN = "edn"
+    ELLE_JSON = "elle-cli's JSON"
+    PLUME = "plume"
+    COBRA = "cobra"
+    BINCODE = "dbcop's binary file"
+    DBCOP_JSON = "dbcop's JSON"
+    HIST = "dbcop's .hist"
+    AWDIT = "awdit"
+    TIMEKILLER = "timekiller"
+    PARQUET = "parquet"
+
+
 @dataclass(frozen=True, slots=True)
 class Viewed:
-    """A history as clients saw it, and the line of the file at which it begins."""
+    """A history as clients saw it, the line of the file at which it begins, and the format of the file."""
 
     observed: Observed
     line: int
+    form: Form | None = None
 
 
 Item = Parsed | Viewed | Refused

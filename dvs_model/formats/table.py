@@ -5,6 +5,7 @@ What belongs to no operation is in the metadata of the file: what a format recor
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
@@ -21,7 +22,7 @@ from dvs_model.formats import spilled
 from dvs_model.formats.operations import cell, value_of
 from dvs_model.formats.parquet_columns import observed_in, suits
 from dvs_model.formats.parquet_written import tables, whole
-from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
+from dvs_model.formats.reader import Form, Item, Parsed, Refused, Viewed
 from dvs_model.notation import parse
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.redraft import redraft
@@ -57,7 +58,7 @@ ABOUT = "dvs"
 """The key of the metadata with what belongs to whole histories."""
 
 
-def write_parquet(path: Path, items: Iterable[Parsed | Viewed]) -> None:
+def write_parquet(path: Path | io.BytesIO, items: Iterable[Parsed | Viewed]) -> None:
     """Writes histories to a Parquet file, in batches. Raises OSError."""
     about: dict[str, Mapping[str, object]] = {}
     with pq.ParquetWriter(path, SCHEMA) as writer:
@@ -165,9 +166,9 @@ def read(
             label = None if about is None else next(iter(about.values()))
             called = name if label is None else label["name"]
             if folder is not None and memory is not None and spilled.need(table) > memory:
-                yield Viewed(spilled.observed_in(table, called, label, folder, memory), 1)
+                yield Viewed(spilled.observed_in(table, called, label, folder, memory), 1, Form.PARQUET)
             else:
-                yield Viewed(observed_in(table, called, label), 1)
+                yield Viewed(observed_in(table, called, label), 1, Form.PARQUET)
             return
         assert about is not None
         rows = (row for batch in table.iter_batches(BATCH, columns=SCHEMA.names) for row in batch.to_pylist())
@@ -205,7 +206,9 @@ def _item(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> Item:
         for _, ops in groupby(rows, key=lambda row: (row["transaction"], row["place"]))
     ]
     follows = [(before, after) for before, after in about["follows"]]
-    return Viewed(Observed(about["name"], transactions, Records(**records), about["notes"], follows), 1)
+    return Viewed(
+        Observed(about["name"], transactions, Records(**records), about["notes"], follows), 1, Form.PARQUET
+    )
 
 
 def _transaction(rows: list[Mapping[str, Any]]) -> Transaction:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.reader import Item, Refused, Viewed, decoded, json_value
+from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded, json_value
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 
 KINDS = {
@@ -32,7 +32,7 @@ def read(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Ite
         found = json_value(decoded(file.read()))
         if not isinstance(found, list) or not found:
             raise HistoryError("a history is one array of transactions, with at least one", 1, 1)
-        yield Viewed(_history(found, name), 1)
+        yield Viewed(_history(found, name), 1, Form.TIMEKILLER)
     except HistoryError as error:
         yield Refused(name, error)
 

@@ -352,6 +352,25 @@ def test_a_value_that_nobody_wrote_was_never_committed_in_a_complete_file(tmp_pa
     assert "PL-2, read committed violated" in result.stdout
 
 
+@pytest.mark.parametrize("name", ["small.json", "small.bincode", "small.parquet", "logs"])
+def test_the_smallest_part_in_the_format_of_the_file_or_another_one(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "h.json"
+    events = [[["r", 4, 0], ["w", 4, 1]], [["r", 4, 0], ["w", 4, 2]], [["w", 5, 3]]]
+    file.write_text(json.dumps([[{"events": each, "committed": True}] for each in events]))
+    out = tmp_path / name
+    result = dvs("--level", "PL-SI", "--smallest", str(out), str(file))
+    assert f"{out}: 2 of 3 transactions" in result.stderr
+    again = dvs("--level", "PL-SI", str(out))
+    assert again.exit_code == 1, again.stderr
+    assert "2 transactions" in again.stdout
+    if name == "small.json":
+        assert [len(session) for session in json.loads(out.read_text())] == [1, 1]
+    if name == "logs":
+        (out / "T9.log").write_bytes(b"")
+        other = dvs("--level", "PL-SI", "--smallest", str(out), str(file))
+        assert "T9.log is in that folder; name a new one" in other.output
+
+
 def test_the_smallest_part_of_a_file_is_a_file_of_its_own(tmp_path: Path) -> None:
     file, out = tmp_path / "history.edn", tmp_path / "small.edn"
     quiet = [

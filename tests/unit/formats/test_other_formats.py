@@ -16,7 +16,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats import awdit, cobra, dbcop, plume, timekiller
 from dvs_model.formats.reader import Item, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, recognised
-from dvs_model.formats.written import WRITERS
+from dvs_model.formats.written.timekiller import timekiller as as_timekiller
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import Observed, Status
 from dvs_model.verdict import Present, Unknown
@@ -631,9 +631,9 @@ def test_what_is_no_initial_state(data: bytes, fact: str) -> None:
 
 def test_timekillers_json_is_written_as_it_is_read() -> None:
     observed = viewed(list(timekiller.read(io.BytesIO(READS_0), "h.json")))
-    again = viewed(list(timekiller.read(io.BytesIO(WRITERS[".json"](observed).encode()), "h.json")))
+    again = viewed(list(timekiller.read(io.BytesIO(as_timekiller(observed)), "h.json")))
     assert [(t.number, t.start, t.commit, list(t.ops)) for t in again.transactions] == [
         (t.number, t.start, t.commit, list(t.ops)) for t in observed.transactions
     ]
     with pytest.raises(HistoryError, match="committed transactions with the database's timestamps"):
-        WRITERS[".json"](viewed(of_plume("w(7,1,0,5)")))
+        as_timekiller(viewed(of_plume("w(7,1,0,5)")))

@@ -1,0 +1,1 @@
+"""Histories of clients written as other programs write them, so that their checkers can read them."""
