@@ -14,13 +14,13 @@ from dvs_model.draft import DraftEvent
 from dvs_model.errors import HistoryError
 from dvs_model.formats import notation_columns
 from dvs_model.formats.arrays import Arrays
-from dvs_model.stated.part import Part, part
+from dvs_model.stated.part import SMALL, Part, part
 from dvs_model.stated.rows import ABORT, CODES, COMMIT, DERIVE, START, Written
 
 PAIR = re.compile(rb"\"\s*:")
 
 
-def quick(data: bytes, name: str) -> Part | None:
+def quick(data: bytes, name: str, small: int = SMALL) -> Part | None:
     """Returns the part of a line's history that its verdicts depend on; None: read it event by event."""
     # Imported here, because every command would start later with it.
     import orjson
@@ -32,10 +32,10 @@ def quick(data: bytes, name: str) -> Part | None:
     if not isinstance(value, dict) or not isinstance(given := value.get("name", name), str):
         return None
     if value.keys() <= {"name", "text"} and isinstance(text := value.get("text"), str):
-        return notation_columns.quick(text, given) if len(PAIR.findall(data)) == len(value) else None
+        return notation_columns.quick(text, given, small) if len(PAIR.findall(data)) == len(value) else None
     written = _written(data, value)
     rows = None if written is None else written.rows()
-    return None if rows is None else part(rows, given)
+    return None if rows is None else part(rows, given, small)
 
 
 def _written(data: bytes, value: dict[str, Any]) -> Written | None:

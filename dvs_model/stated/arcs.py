@@ -65,30 +65,49 @@ def reads_of(rows: Rows, made: Made) -> Reads:
     return Reads(made.reads[counts], reader[counts], made.seen[counts], derived[counts])
 
 
-def connect(made: Made, reads: Reads, arcs: Arcs) -> None:
-    """Adds the dependencies between base versions: of reads, and of writes next to each other."""
+Pairs = tuple[Ints, Ints]
+"""Arcs between transactions: their tails, and their heads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """The dependencies between base versions."""
+
+    ww: Pairs
+    wr: Pairs
+    rw: Pairs
+
+
+def dependencies(made: Made, reads: Reads) -> Dependencies:
+    """Returns the dependencies that reads and neighbours in version orders give."""
     base = ~reads.derived
     reader, version = reads.reader[base], reads.version[base]
     ordered = made.ordered[version]
-    arcs.add(made.txn[version[ordered]], reader[ordered])
     following = made.following[version]
     missed = following != NOBODY
-    arcs.add(reader[missed], made.txn[following[missed]])
-    arcs.add(*overwrites(made))
+    missed[missed] = made.txn[following[missed]] != reader[missed]
+    return Dependencies(
+        overwrites(made),
+        (made.txn[version[ordered]], reader[ordered]),
+        (reader[missed], made.txn[following[missed]]),
+    )
 
 
-def overwrites(made: Made) -> tuple[Ints, Ints]:
+def overwrites(made: Made) -> Pairs:
     """Returns the transactions that wrote neighbours in a version order: the earlier one, the later one."""
     line = made.line
     same = (made.obj[line[1:]] == made.obj[line[:-1]]) & ~made.is_derived[line[1:]]
     return made.txn[line[:-1][same]], made.txn[line[1:][same]]
 
 
-def in_sessions(sessions: Iterable[Ints], committed: Bools, arcs: Arcs) -> None:
-    """Adds an arc from each transaction to the next committed one of its session."""
-    for txns in sessions:
-        members = txns[committed[txns]]
-        arcs.add(members[:-1], members[1:])
+def in_sessions(sessions: Iterable[Ints], committed: Bools) -> Pairs:
+    """Returns each transaction with the next committed one of its session."""
+    nothing = np.empty(0, np.int64)
+    members = [txns[committed[txns]] for txns in sessions]
+    return (
+        np.concatenate([nothing, *(txns[:-1] for txns in members)]),
+        np.concatenate([nothing, *(txns[1:] for txns in members)]),
+    )
 
 
 def in_time(starts: Ints, made: Made, arcs: Arcs) -> None:

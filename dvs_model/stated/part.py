@@ -14,18 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dvs_model.check import check
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.draft import Chain, Draft, Session
 from dvs_model.history import History
 from dvs_model.notation.scan import Scanner
-from dvs_model.stated.arcs import Arcs, Reads, connect, in_sessions, in_time, overwrites, reads_of
+from dvs_model.stated.arcs import Arcs, Reads, dependencies, in_sessions, in_time, reads_of
+from dvs_model.stated.bad import dirty, freshest, late, points
 from dvs_model.stated.behind import Behind
-from dvs_model.stated.made import NOBODY, Made, made
-from dvs_model.stated.rows import ABORT, COMMIT, READ, START, WRITE, Rows
+from dvs_model.stated.core import core
+from dvs_model.stated.made import Made, made
+from dvs_model.stated.rows import ABORT, COMMIT, START, Rows
+from dvs_model.verdict import Absent
 from dvs_model.wellformed import well_formed
-
-MOST_SHOWN = 1000
-"""Dirty and late reads of each sort that the part keeps: reports show the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +37,26 @@ class Part:
     size: Mapping[str, int]
 
 
-def part(rows: Rows, name: str) -> Part | None:
+SMALL = 2_000
+"""Transactions on cycles up to which all of them are kept; of more, some cycles may do."""
+
+
+def part(rows: Rows, name: str, small: int = SMALL) -> Part | None:
     """Returns the part of a history on which its verdicts depend; None: it is not well-formed, or all of it.
 
     The verdicts are those of the default reading on all phenomena. Histories that this module does not know
-    to reduce, such as those with derivations and a cycle, are not reduced.
+    to reduce, such as those with derivations and a cycle, are not reduced. `small`: see SMALL.
     """
     versions = made(rows)
     members = None if versions is None else _sessions(rows)
     if versions is None or members is None:
         return None
-    reads = reads_of(rows, versions)
-    kept = _kept(rows, versions, reads, members)
-    if kept is None:
+    whole = _Whole(rows, versions, reads_of(rows, versions), members, name)
+    kept, knots = whole.bad(), whole.knots()
+    if len(versions.derived) and (whole.unclear or kept.any() or knots.any()):
         return None
-    return Part(_history(rows, versions, reads, kept, members, name), _size(rows, versions))
+    history = whole.of_cycles(kept) if knots.sum() > small else None
+    return Part(history or whole.history(kept | knots), _size(rows, versions))
 
 
 def _sessions(rows: Rows) -> list[Ints] | None:
@@ -72,106 +78,85 @@ def _timed(rows: Rows, versions: Made) -> bool:
     return bool(started.any() and started[versions.lives.committed[: len(rows.numbers)]].all())
 
 
-def _kept(rows: Rows, versions: Made, reads: Reads, members: list[Ints]) -> Bools | None:
-    """Returns the transactions to keep as they are; None: with derivations some would have to be."""
-    arcs = Arcs(len(versions.lives.end))
-    behind = Behind.of(rows, versions) if len(versions.derived) else None
-    if behind is not None:
-        behind.connect(arcs, reads)
-    connect(versions, reads, arcs)
-    kept = np.zeros(len(versions.lives.end), np.bool_)
-    kept[_dirty(versions, reads)] = True
-    unclear = behind is not None and bool(behind.dirty()[behind.place[reads.version[reads.derived]]].any())
-    if _timed(rows, versions):
-        fresh = _freshest(versions, reads, behind)
-        kept[_late(versions, reads)] = True
-        in_time(_points(rows, versions, fresh), versions, arcs)
-        unclear |= behind is not None and behind.late(reads)
-    in_sessions(members, versions.lives.committed, arcs)
-    labels = arcs.labels()[: len(kept)]
-    kept |= (np.bincount(labels) > 1)[labels]
-    return None if behind is not None and (unclear or kept.any()) else kept
+class _Whole:
+    """A well-formed history. `unclear`: derivations may hide a dirty or late read."""
 
+    def __init__(self, rows: Rows, versions: Made, reads: Reads, members: list[Ints], name: str) -> None:
+        self.rows, self.versions, self.reads = rows, versions, reads
+        self.members, self.name = members, name
+        self.timed = _timed(rows, versions)
+        self.found = dependencies(versions, reads)
+        self.session = in_sessions(members, versions.lives.committed)
+        self.behind = Behind.of(rows, versions) if len(versions.derived) else None
+        self.unclear = False
 
-def _ends(reads: Reads, versions: Made, bad: Bools) -> Ints:
-    """Returns who read and who wrote, of the first of some bad reads of base versions."""
-    some = np.flatnonzero(bad & ~reads.derived)[:MOST_SHOWN]
-    return np.concatenate([reads.reader[some], versions.txn[reads.version[some]]])
+    def bad(self) -> Bools:
+        """Returns the transactions of dirty and late reads of base versions."""
+        bad = np.zeros(len(self.versions.lives.end), np.bool_)
+        bad[dirty(self.versions, self.reads)] = True
+        if self.timed:
+            bad[late(self.versions, self.reads)] = True
+        return bad
 
+    def knots(self) -> Bools:
+        """Returns the transactions on cycles of all arcs."""
+        arcs = Arcs(len(self.versions.lives.end))
+        if self.behind is not None:
+            self.behind.connect(arcs, self.reads)
+            seen = self.behind.place[self.reads.version[self.reads.derived]]
+            self.unclear = bool(self.behind.dirty()[seen].any())
+            self.unclear |= self.timed and self.behind.late(self.reads)
+        for pairs in (self.found.ww, self.found.wr, self.found.rw, self.session):
+            arcs.add(*pairs)
+        if self.timed:
+            fresh = freshest(self.versions, self.reads, self.behind)
+            in_time(points(self.rows, self.versions, fresh), self.versions, arcs)
+        labels = arcs.labels()[: len(self.versions.lives.end)]
+        on: Bools = (np.bincount(labels) > 1)[labels]
+        return on
 
-def _dirty(versions: Made, reads: Reads) -> Ints:
-    """Returns who read a version of an aborted transaction or an intermediate one, and who wrote it."""
-    aborted = ~versions.lives.committed[versions.txn[reads.version]]
-    intermediate = ~versions.final[reads.version]
-    return np.concatenate([_ends(reads, versions, aborted), _ends(reads, versions, intermediate)])
+    def of_cycles(self, kept: Bools) -> History | None:
+        """Returns the history of some cycles beside what is kept; None: they may not show what all show."""
+        found = core(self.versions, self.reads, self.found, self.session)
+        if found is None:
+            return None
+        some = kept.copy()
+        some[found.members] = True
+        history = self.history(some)
+        verdicts = check(history).phenomena
+        absent = {phenomenon for phenomenon, verdict in verdicts.items() if isinstance(verdict, Absent)}
+        return history if absent <= found.excluded else None
 
+    def history(self, kept: Bools) -> History:
+        """Returns the history of the kept transactions, and of others the writes that these have read.
 
-def _late(versions: Made, reads: Reads) -> Ints:
-    """Returns who depends on a transaction that had not committed when he started, or read; and that one."""
-    start, commit = versions.lives.start, versions.lives.end
-    writer, ordered = versions.txn[reads.version], versions.ordered[reads.version]
-    begun = _ends(reads, versions, ordered & (commit[writer] >= start[reads.reader]))
-    read = _ends(reads, versions, ordered & (commit[writer] >= reads.event))
-    before, after = overwrites(versions)
-    written = np.flatnonzero(commit[before] >= start[after])[:MOST_SHOWN]
-    return np.concatenate([begun, read, before[written], after[written]])
-
-
-def _freshest(versions: Made, reads: Reads, behind: Behind | None) -> Ints:
-    """Returns for each transaction the latest commit of what it has read, through derivations too."""
-    found = np.full(len(versions.lives.end), NOBODY)
-    base = ~reads.derived & versions.ordered[reads.version]
-    np.maximum.at(found, reads.reader[base], versions.lives.end[versions.txn[reads.version[base]]])
-    if behind is not None:
-        latest = behind.latest()[behind.place[reads.version[reads.derived]]]
-        np.maximum.at(found, reads.reader[reads.derived], latest)
-    return found
-
-
-def _points(rows: Rows, versions: Made, fresh: Ints) -> Ints:
-    """Returns for each transaction the latest point that a snapshot of one of its actions may be from.
-
-    That is its start, or a later commit of what it has read, but no later than its last read or write (see
-    `dvs_model.phenomena.monotonic`, which takes these points for PL-MSR).
-    """
-    start = versions.lives.start
-    acting = np.flatnonzero((rows.kind == READ) | (rows.kind == WRITE))
-    last = start.copy()
-    last[rows.txn[acting]] = acting
-    return np.maximum(start, np.minimum(last, fresh))
-
-
-def _history(
-    rows: Rows, versions: Made, reads: Reads, kept: Bools, members: list[Ints], name: str
-) -> History:
-    """Returns the history of the kept transactions, and of others the writes that these have read.
-
-    A committed transaction, a start and a session are there if the history has any, because verdicts depend
-    on that. Without a start for all, starts tell nothing and are left out.
-    """
-    kept = kept[: len(rows.numbers)]
-    inside = kept[rows.txn]
-    read = versions.seen[inside[versions.reads]]
-    read = read[versions.event[read] >= 0]
-    span = len(versions.lives.end)
-    wanted = np.unique(versions.obj[read] * span + versions.txn[read])
-    creations = np.flatnonzero(versions.event >= 0)
-    group = versions.obj[creations] * span + versions.txn[creations]
-    there = inside.copy()
-    there[versions.event[creations[np.isin(group, wanted)]]] = True
-    named = np.zeros(len(rows.numbers), np.bool_)
-    named[rows.txn[there]] = True
-    _witnesses(named, versions, members)
-    ends = (rows.kind == COMMIT) | (rows.kind == ABORT) | (rows.kind == START)
-    there |= ends & named[rows.txn]
-    if not _timed(rows, versions):
-        there &= rows.kind != START
-    draft = Draft(name, rows.drafts(np.flatnonzero(there)))
-    draft.chains = list(_chains(rows, versions, there))
-    for session, txns in zip(rows.sessions, members, strict=True):
-        if numbers := rows.numbers[txns[named[txns]]].tolist():
-            draft.sessions.append(Session(session, tuple(numbers)))
-    return well_formed(draft)
+        A committed transaction, a start and a session are there if the history has any, because verdicts
+        depend on that. Without a start for all, starts tell nothing and are left out.
+        """
+        rows, versions, members = self.rows, self.versions, self.members
+        kept = kept[: len(rows.numbers)]
+        inside = kept[rows.txn]
+        read = versions.seen[inside[versions.reads]]
+        read = read[versions.event[read] >= 0]
+        span = len(versions.lives.end)
+        wanted = np.unique(versions.obj[read] * span + versions.txn[read])
+        creations = np.flatnonzero(versions.event >= 0)
+        group = versions.obj[creations] * span + versions.txn[creations]
+        there = inside.copy()
+        there[versions.event[creations[np.isin(group, wanted)]]] = True
+        named = np.zeros(len(rows.numbers), np.bool_)
+        named[rows.txn[there]] = True
+        _witnesses(named, versions, members)
+        ends = (rows.kind == COMMIT) | (rows.kind == ABORT) | (rows.kind == START)
+        there |= ends & named[rows.txn]
+        if not self.timed:
+            there &= rows.kind != START
+        draft = Draft(self.name, rows.drafts(np.flatnonzero(there)))
+        draft.chains = list(_chains(rows, versions, there))
+        for session, txns in zip(rows.sessions, members, strict=True):
+            if numbers := rows.numbers[txns[named[txns]]].tolist():
+                draft.sessions.append(Session(session, tuple(numbers)))
+        return well_formed(draft)
 
 
 def _witnesses(named: Bools, versions: Made, members: list[Ints]) -> None:
