@@ -224,16 +224,16 @@ class _Matching:
         following[appends[:-1][same]] = appends[1:][same]
         first = np.ones(len(columns.kind), np.bool_)
         first[appends[1:][same]] = False
+        kept = (wrote >= 0) & (columns.status[columns.txn[wrote]] != ABORTED)
+        kept &= columns.kind[wrote] == APPEND
+        of, wrote = of[kept], wrote[kept]
         # An element stands right if the one before it is the one that was appended before it, or if a
         # transaction begins with it and the one before is the last of another one.
-        bad = (wrote < 0) | (columns.status[columns.txn[wrote]] == ABORTED)
-        begins = np.concatenate(([True], of[1:] != of[:-1]))
-        before = np.concatenate(([-1], wrote[:-1]))
-        fresh = begins | np.concatenate(([True], bad[:-1]))
-        ended = fresh | (following[before] < 0)
-        right = bad | np.where(first[wrote], ended, ~fresh & (following[before] == wrote))
-        # In front of a bad element a transaction must be over, too.
-        right &= ~bad | ended
+        begins = np.ones(len(of), np.bool_)
+        begins[1:] = of[1:] != of[:-1]
+        before = np.concatenate(([0], wrote[:-1]))[: len(of)]
+        ended = begins | (following[before] < 0)
+        right = np.where(first[wrote], ended, ~begins & (following[before] == wrote))
         for at in np.unique(of[~right]).tolist():
             op = int(longest[at])
             code = int(columns.key[op])

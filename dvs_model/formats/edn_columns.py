@@ -280,7 +280,11 @@ class _Reading:
         # What a failed or unanswered transaction has read is no answer, so that its invocation will do.
         filled = np.zeros(len(self.type), np.bool_)
         filled[ops[0]] = True
-        source = np.where((end >= 0) & ((status == COMMITTED) | filled[end]), end, begin)
+        answered = (ops[2] == READ_LIST) | ((ops[2] == READ) & (ops[4] != NOTHING))
+        if answered[self.type[ops[0]] == TYPES[":info"]].any():
+            # Somebody may have read from it, and then its reads count.
+            return None
+        source = np.where((end >= 0) & ((status == COMMITTED) | ((status == 1) & filled[end])), end, begin)
         if not self.transaction[source].all():
             return None
         of_line = np.full(len(self.type), -1, np.int64)
@@ -301,9 +305,9 @@ class _Reading:
             return None
         lists = lists or workload == "list-append"
         if lists:
-            # Of a key that is not written, nothing is the empty list.
-            written = np.bincount(code[kind == WRITE], minlength=len(keys)) > 0
-            kind[nothing & ~written[code]] = READ_LIST
+            # Of a key that shows no single value, nothing is the empty list.
+            single = (kind == WRITE) | ((kind == READ) & ~nothing)
+            kind[nothing & ~(np.bincount(code[single], minlength=len(keys)) > 0)[code]] = READ_LIST
         starts, items = self.elements(kind, first, last)
         session, sessions = coded(self.process[begin])
         columns = Columns(

@@ -240,7 +240,10 @@ def _add(
         fact = f"operation {f} is no transaction: :value is a vector such as [[:append 1 2] [:r 1 nil]]"
         raise HistoryError(f"{fact}, not {shown(source.value)[:60]}", source.line or line, 1)
     assert isinstance(source.value, list)
-    ops = [op for part in source.value if (op := _op(reading, part, source.line, reads)) is not None]
+    parts = source.value
+    if reads is Shown.VALUES and begin is not None and _is_transaction(begin.value):
+        parts = _answered(begin.value, parts)
+    ops = [op for part in parts if (op := _op(reading, part, source.line, reads)) is not None]
     process = end.process if begin is None else begin.process
     session = f"{number}" if alone else f"{process}" if life == 1 else f"{process}, life {life}"
     where = f"line {begin.line}" if begin and not end.line else f"line {line}"
@@ -264,6 +267,20 @@ def _is_transaction(value: object) -> bool:
 
 
 _MICRO = {":append", ":r", ":w", ":read", ":write"}
+
+
+def _answered(invoked: object, answered: list[object]) -> list[list[object]]:
+    """Returns what a client asked for, with the answers that it got where the same reads stand."""
+    assert isinstance(invoked, list)
+    answers = dict(enumerate(answered))
+    return [
+        answer
+        if isinstance(answer := answers.get(place), list)
+        and answer[:2] == part[:2]
+        and part[0] in (":r", ":read")
+        else part
+        for place, part in enumerate(invoked)
+    ]
 
 
 class Shown(Enum):

@@ -24,6 +24,8 @@ EVENT = re.compile(r"([sbwrdca])([0-9]{1,18})(?:\(([^()\[\]:;]+)\))?(?=\s|$)|(\S
 """An event: its kind, its transaction and what stands in its parentheses; or what else stands there."""
 
 CLAUSE = re.compile(r"\[[^\[\]]*\]")
+INSIDE = re.compile(r"\([^()]*\[")
+"""A bracket inside of parentheses, which is no clause."""
 
 BLOCK = 1 << 22
 """Characters that are taken apart at once: each event takes some hundred bytes meanwhile."""
@@ -43,16 +45,20 @@ def _written(text: str) -> Written | None:
     import pyarrow.compute as pc
 
     clauses = CLAUSE.findall(text)
+    if clauses and INSIDE.search(text):
+        return None
     try:
         beside = scan(" ".join(clauses))
     except HistoryError:
         return None
     taken = list(map(_taken, _blocks(CLAUSE.sub(" ", text) if clauses else text)))
     twice = len({each.name for each in beside.sessions}) < len(beside.sessions)
-    if beside.matches or beside.precedes or twice or not all(taken):
+    if beside.matches or beside.precedes or twice or not taken or not all(taken):
         return None
     kinds, txns, insides = zip(*filter(None, taken), strict=True)
     kind, txn = np.concatenate(kinds), np.concatenate(txns)
+    if not len(kind):
+        return None
     inside = pa.chunked_array(insides).combine_chunks()
     named = np.isin(kind, (WRITE, READ, DERIVE))
     derives = kind[named] == DERIVE

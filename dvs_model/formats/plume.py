@@ -61,10 +61,10 @@ def _stated(
         for number, known in zip(pair, (before, after), strict=True):
             if known not in keys or (number == 0 and not kept):
                 raise HistoryError(f"{name}: {pair[0]} -> {pair[1]}: the history has no transaction {number}")
-        if before == after or not keys[before] & keys[after]:
-            fact = "there is no key that both write" if before != after else "a write does not replace itself"
-            raise HistoryError(f"{name}: {pair[0]} -> {pair[1]}: {fact}")
-        yield before, after
+        if not keys[before] & keys[after]:
+            raise HistoryError(f"{name}: {pair[0]} -> {pair[1]}: there is no key that both write")
+        if before != after:
+            yield before, after
 
 
 def observed_in(data: bytes, name: str, large: int = LARGE) -> Observed:

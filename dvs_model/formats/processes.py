@@ -32,8 +32,9 @@ def apart(operations: list[Operation]) -> dict[str, list[Operation]]:
             continue
         if operation.type == ":invoke" and key is not None:
             invoked[operation.process] = key
-        elif key is None and operation.value is None and operation.process in invoked:
-            key = invoked[operation.process]
+        elif key is None and (operation.value is None or operation.type in (":fail", ":info")):
+            # What failed or got no answer may tell why, instead of a value.
+            key = invoked.get(operation.process)
         if key is None:
             fact = f"{shown(operation.value)[:60]} has no key, as in [7 [[:w 1 1]]], and others have one"
             raise HistoryError(fact, operation.line, 1)

@@ -30,6 +30,9 @@ class Format:
     head: re.Pattern[str] | None = None
 
 
+NO_EVENTS = r"(?:(?!\"(?:events|text|orders|sessions|matches|precedes)\"\s*:)(?s:.))"
+"""A character of JSON at which no key of `.jsonl` begins."""
+
 YAML = (
     r"(?:---\s+)?(?:(?:-\s+\[\]\s+)*-\s+-\s+(?:events|success|committed)\s*:"
     r"|(?:params|info|data|start|end)\s*:\s)"
@@ -78,7 +81,7 @@ FORMATS: Mapping[str, Format] = {
         re.compile(
             # Atomic and possessive, so that a banner of semicolons is not tried in each way to cut it.
             r"(?>(?:;[^\n]*(?:\s|$)++)*)[\s,]*+[\[(]?[\s,]*+(?:#jepsen\S*)?\{\s*:"
-            r"|\[\s*\{(?=[^{]{0,4000}?\"type\"\s*:\s*\"(?:invoke|ok|fail|info)\")|\S+\t:\w+\t|JEPSEN"
+            r"|\[\s*\{(?=(?s:.){0,4000}?\"type\"\s*:\s*\"(?:invoke|ok|fail|info)\")|\S+\t:\w+\t|JEPSEN"
         ),
     ),
     "plume": Format(plume.read, (), re.compile(r"[rw]\(\d+,\d+,\d+,-?\d+\)")),
@@ -87,8 +90,10 @@ FORMATS: Mapping[str, Format] = {
         _dbcop,
         (".hist", ".bincode", ".yaml", ".yml", ".YAML", ".YML"),
         re.compile(
-            YAML + r"|\{(?:\s*\"(?:info|start|end)\"|(?s:.)*?\"(?:params|data)\"\s*:)|\[\s*\[\s*[\[{\]]"
-            r"|(?>(?:-+\s++)*)\[\s*\w+(?::=|==)|//"
+            YAML
+            + r"|\{(?:\s*\"(?:info|start|end)\"|"
+            + NO_EVENTS
+            + r"*?\"(?:params|data)\"\s*:)|\[\s*\[\s*[\[{\]]|(?>(?:-+\s++)*)\[\s*\w+(?::=|==)|//"
         ),
     ),
     "awdit": Format(awdit.read, (), re.compile(r"[=\-\s]*+[rw][ \t]+\d+[ \t]+\d+(?=[\s=-]|$)")),

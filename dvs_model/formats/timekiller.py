@@ -84,7 +84,7 @@ def _history(found: list[object], name: str) -> Observed:
         if not isinstance(sid, int | str) or isinstance(sid, bool):
             raise HistoryError(f"{where} (tid {tid}): sid is a number or text, not {sid!r}")
         # 1 and "1" are two sessions.
-        session = json.dumps(sid) if isinstance(sid, str) and sid.isdigit() else str(sid)
+        session = json.dumps(sid) if isinstance(sid, str) and sid.lstrip("-").isdigit() else str(sid)
         place = f"session {session}, tid {tid}"
         number = tid if isinstance(tid, int) and 0 < tid < 10**17 else 10**17 + at
         made = Transaction(number, session, Status.COMMITTED, ops, place)

@@ -88,7 +88,10 @@ class Part:
             for index in self.orders.tails.get(key, ()):
                 if index in wanted:
                     obj = self.names.of(key, self.found.number(index))
-                    self.chain(obj, key, [*last, index], reads, last or [INITIAL])
+                    early = any(read.reader == index and [read.writer] != last for read in reads)
+                    # Who read an older version before he wrote overwrote what came between, on one object.
+                    first, shown = (order, [INITIAL, *order]) if early else (last, last or [INITIAL])
+                    self.chain(obj, key, [*first, index], reads, shown)
         else:
             for index in sorted(wanted):
                 obj = self.names.of(key, self.found.number(index))

@@ -135,14 +135,18 @@ def apart(
 ) -> int | None:
     """Returns a transaction whose elements do not stand together in a list as it appended them; else None.
 
-    At the end of the list the later ones may be missing: the reader saw an intermediate list. What was
-    aborted is another matter.
+    At the end of the list the later ones may be missing: the reader saw an intermediate list. Elements of
+    aborted transactions, and those that nobody appended, are left aside: they are another matter.
     """
-    writer = {value: index for index, values in appends.items() for value in values}
-    runs = [(index, list(run)) for index, run in groupby(whole, key=writer.get)]
+    writer = {
+        value: index
+        for index, values in appends.items()
+        if observed.status(index) is not Status.ABORTED
+        for value in values
+    }
+    shown = (value for value in whole if value in writer)
+    runs = [(index, list(run)) for index, run in groupby(shown, key=writer.__getitem__)]
     for place, (index, run) in enumerate(runs):
-        if index is None or observed.status(index) is Status.ABORTED:
-            continue
         due = appends[index][: len(run)] if place == len(runs) - 1 else appends[index]
         if run != list(due):
             return index

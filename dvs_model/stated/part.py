@@ -55,6 +55,9 @@ def part(rows: Rows, name: str, small: int = SMALL) -> Part | None:
     kept, knots = whole.bad(), whole.knots()
     if len(versions.derived) and (whole.unclear or kept.any() or knots.any()):
         return None
+    if versions.implicit and knots[-1]:
+        # An order puts something before T0. All its versions may matter, and no event of T0 keeps them.
+        return None
     history = whole.of_cycles(kept) if knots.sum() > small else None
     return Part(history or whole.history(kept | knots), _size(rows, versions))
 
@@ -63,9 +66,11 @@ def _sessions(rows: Rows) -> list[Ints] | None:
     """Returns the transactions of each session; None: one is unknown, or in two sessions."""
     members: list[Ints] = []
     for numbers in rows.sessions.values():
+        if not numbers or not 0 <= min(numbers) <= max(numbers) < 2**62:
+            return None
         given = np.asarray(numbers, np.int64)
         at = np.minimum(np.searchsorted(rows.numbers, given), len(rows.numbers) - 1)
-        if not len(given) or (rows.numbers[at] != given).any():
+        if (rows.numbers[at] != given).any():
             return None
         members.append(at)
     everyone = np.concatenate([np.empty(0, np.int64), *members])

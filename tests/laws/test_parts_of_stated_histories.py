@@ -117,6 +117,9 @@ RARE = (
     "b1 w1(x1) c1 b2 r2(x1) c2",
     "w0(x0) c0 r1(x0) w1(x1) c1 r2(x0) c2",
     "r1(x0) w1(x1) c1 r2(x0) w2(x2) c2 [x0 << x1 << x2]",
+    # T0 lies on a cycle, and nothing of the cycle names its version of x.
+    "r9(x0) a9 w2(x2) w2(z2) c2 r1(z2) w1(y1) c1 [y1 << y0]",
+    "s7 s8 r8(y0.1) r8(y_0) a8 r7(x_0) w7(x_7) w7(y7.1) c7 [x7.1 << x_0]",
     "w1(x1) c1 r2(x1) a2 r3(x1) c3 [session a: 2, 3] [session b: 1]",
 )
 
@@ -158,6 +161,10 @@ def test_what_is_rare_has_the_verdicts_of_the_whole(text: str, small: int) -> No
         "w1(x1 | y0) c1",
         "w1(1) c1",
         "w1(x9999999999999999999) c1",
+        "w1(x1[session a: 1]) c1",
+        "w1(x1, a[x1]) c1",
+        "d1(y1 |[session b: 2] ) c1",
+        "[session a: 1]",
     ],
 )
 def test_what_is_no_history_is_left_to_the_readable_code(text: str) -> None:
@@ -194,6 +201,9 @@ def test_what_is_no_history_is_left_to_the_readable_code(text: str) -> None:
         '{"text": "c1", "events": [["c", 1]]}',
         '{"events": [["w", 1, "x1"], ["c", 1]]} x',
         '{"events": [["w", 1, "x1", NaN], ["c", 1]]}',
+        '{"events": [["w", 1, "x1"], ["c", 1]], "sessions": {"a": [9223372036854775808]}}',
+        '{"name": "a", "text": ""}',
+        '{"name": "a", "text": "   "}',
     ],
 )
 def test_what_is_no_line_is_left_to_the_readable_code(line: str) -> None:

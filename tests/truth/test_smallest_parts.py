@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,7 +16,7 @@ from dvs_model.formats import awdit, cobra, dbcop, elle, plume, table
 from dvs_model.formats.reader import Form, Viewed
 from dvs_model.formats.written.registry import WRITERS
 from dvs_model.observed.client import Client
-from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.observed.smallest import smallest
 from tests.truth.test_client_levels import lists, registers, timed
 
@@ -144,6 +145,64 @@ def first(observed: Observed) -> list[Op]:
     """The writes of what was there before the run, as AWDIT has them: 0, or another value nobody wrote."""
     ops = list(observed.transactions[0].ops)
     return ops if all(op.kind is Kind.WRITE and op.value == 0 for op in ops) else []
+
+
+def written_alone(*ops: Op) -> Observed:
+    """One transaction."""
+    return Observed("", [Transaction(1, "1", Status.COMMITTED, ops, "line 1")], Records(aborts=True))
+
+
+@pytest.mark.parametrize(
+    "key", ["a,b", "k;2", "2024-01-01", "k@1", "#x", "1.50", "x", '"x"', "[1 2]", "x y", ":k"]
+)
+def test_a_key_of_another_format_is_a_text_in_edn(key: str, tmp_path: Path) -> None:
+    observed = written_alone(Op(Kind.WRITE, key, 1), Op(Kind.WRITE, f"{key}!", 2))
+    again = read_back(observed, Form.EDN, tmp_path)
+    [first, second] = again.transactions[0].ops
+    assert first.key in (key, json.dumps(key))
+    assert second.key in (f"{key}!", json.dumps(f"{key}!"))
+
+
+@pytest.mark.parametrize(
+    ("form", "keys"),
+    [
+        (Form.HIST, ("1", "k1")),
+        (Form.PLUME, ("7", "07")),
+        (Form.BINCODE, ("7", "07")),
+        (Form.DBCOP_JSON, ("7", "07")),
+        (Form.ELLE_JSON, ("x", '"x"')),
+        (Form.HIST, ("a-b", "c")),
+        (Form.ELLE_JSON, (":x", "1")),
+    ],
+)
+def test_keys_that_a_format_cannot_hold_apart_are_refused(form: Form, keys: tuple[str, str]) -> None:
+    with pytest.raises(HistoryError, match=r"write \.edn"):
+        WRITERS[form].write(written_alone(Op(Kind.WRITE, keys[0], 5), Op(Kind.WRITE, keys[1], 6)))
+
+
+def test_write_ids_of_cobra_are_unique() -> None:
+    with pytest.raises(HistoryError, match="unique"):
+        WRITERS[Form.COBRA].write(written_alone(Op(Kind.WRITE, "1", 5), Op(Kind.WRITE, "2", 5)))
+
+
+def test_what_was_there_before_is_no_value_that_somebody_read(tmp_path: Path) -> None:
+    observed = written_alone(Op(Kind.READ, "1", None), Op(Kind.READ, "2", 0), Op(Kind.READ, "1", 0))
+    again = read_back(observed, Form.AWDIT, tmp_path)
+    assert sorted(each[0] for each in judge(again).seen.anomalies) == [  # type: ignore[union-attr]
+        "non-repeatable read",
+        "unwritten value read",
+        "unwritten value read",
+    ]
+
+
+def test_what_ends_when_another_one_begins_is_not_over_before(tmp_path: Path) -> None:
+    write = Transaction(1, "1", Status.COMMITTED, [Op(Kind.WRITE, "1", 1)], "", Window(0, 5))
+    read = Transaction(2, "2", Status.COMMITTED, [Op(Kind.READ, "1", None)], "", Window(5, 10))
+    mine = Transaction(3, "1", Status.COMMITTED, [Op(Kind.READ, "1", 1)], "", Window(5, 5))
+    observed = Observed("", [write, read, mine], Records(aborts=True, real_time=True))
+    again = read_back(observed, Form.EDN, tmp_path)
+    windows = [each.window for each in again.transactions]
+    assert windows == [(0, 2), (1, 5), (3, 4)]
 
 
 def test_an_aborted_transaction_stays_aborted(tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import Counter
 from collections.abc import Mapping
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.cobra import LOADED
 from dvs_model.formats.written.plain import by_session
 from dvs_model.observed.seen import Kind, Observed, Op, Status, Transaction
+
+Writers = dict[tuple[str, object], Transaction]
+"""By key and value who wrote it."""
 
 
 def cobra(observed: Observed) -> Mapping[str, bytes]:
@@ -18,13 +22,13 @@ def cobra(observed: Observed) -> Mapping[str, bytes]:
     Raises HistoryError: a list, a key or value that is no number, a value that is written to two keys, or a
     transaction without an answer.
     """
-    writers: dict[object, Transaction] = {}
+    writers: Writers = {}
     for each in observed.transactions:
-        for op in each.ops:
-            if op.kind is Kind.WRITE and writers.setdefault(op.value, each) is not each:
-                raise HistoryError(
-                    f"Cobra's write ids are unique, and {op.value} is written twice; write .edn"
-                )
+        writers |= {(op.key, op.value): each for op in each.ops if op.kind is Kind.WRITE}
+    ids = Counter(op.value for each in observed.transactions for op in each.ops if op.kind is Kind.WRITE)
+    for value, count in ids.items():
+        if count > 1:
+            raise HistoryError(f"Cobra's write ids are unique, and {value} is written twice; write .edn")
     sessions = by_session(observed)
     named = all(re.fullmatch(r"T[0-9]+", name) for name in sessions)
     return {
@@ -33,13 +37,13 @@ def cobra(observed: Observed) -> Mapping[str, bytes]:
     }
 
 
-def _log(transaction: Transaction, writers: Mapping[object, Transaction]) -> bytes:
+def _log(transaction: Transaction, writers: Writers) -> bytes:
     end = "C" if transaction.status is Status.COMMITTED else "A"
     ops = (_op(op, writers) for op in transaction.ops)
     return _record("S", transaction.number) + b"".join(ops) + _record(end, transaction.number)
 
 
-def _op(op: Op, writers: Mapping[object, Transaction]) -> bytes:
+def _op(op: Op, writers: Writers) -> bytes:
     key = _integer(op.key)
     if op.kind is Kind.READ and op.value is None:
         return _record("R", LOADED, LOADED, key, 0)
@@ -51,7 +55,7 @@ def _op(op: Op, writers: Mapping[object, Transaction]) -> bytes:
     if op.writer is not None:
         return _record("R", op.writer[0], _integer(op.value), key, hashed)
     # A writer that is not there is one outside of the log.
-    writer = writers[op.value].number if op.value in writers else 0
+    writer = writers[op.key, op.value].number if (op.key, op.value) in writers else 0
     return _record("R", writer, _integer(op.value), key, hashed)
 
 

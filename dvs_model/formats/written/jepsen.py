@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import Symbol, Text
+from dvs_model.formats.edn import Symbol, Text, canonical, forms
 from dvs_model.formats.written.plain import sessions_of
 from dvs_model.observed.seen import Kind, Observed, Op, Status, Transaction
 
@@ -27,11 +27,20 @@ def _moments(observed: Observed) -> Iterator[tuple[str, int, Transaction]]:
     """Yields the beginning and end of each transaction, with the number of its process."""
     moments: list[tuple[float, int, str, Transaction]] = []
     numbers = sessions_of(observed)
-    for place, each in enumerate(observed.transactions):
-        begin, end = (2.0 * place, 2.0 * place + 1) if each.window is None else each.window
-        moments.append((begin, 2 * place, "invoke", each))
+    windows = [
+        each.window or (2.0 * place, 2.0 * place + 1) for place, each in enumerate(observed.transactions)
+    ]
+    turns = list(zip((each.session for each in observed.transactions), windows, strict=True))
+    last = {(session, begin): place for place, (session, (begin, _)) in enumerate(turns)}
+    first = {(session, end): place for place, (session, (_, end)) in reversed([*enumerate(turns)])}
+    for place, (each, (session, (begin, end))) in enumerate(zip(observed.transactions, turns, strict=True)):
+        # What ends when another one begins was not over before: so at one moment, beginnings come first.
+        # But a process does one after the other: it ends one, and then begins the next one.
+        after = first.get((session, begin), place) < place
+        moments.append((begin, 2 if after else 0, "invoke", each))
         if end != float("inf") or each.status is not Status.UNKNOWN:
-            moments.append((end, 2 * place + 1, TYPES[each.status], each))
+            before = last.get((session, end), place) > place
+            moments.append((end, 1 if before else 3, TYPES[each.status], each))
     for _, _, kind, each in sorted(moments, key=lambda moment: moment[:2]):
         yield kind, numbers[each.session], each
 
@@ -43,9 +52,16 @@ def _ops(transaction: Transaction, *, shown: bool) -> str:
 def _op(op: Op, *, shown: bool) -> str:
     word = {Kind.WRITE: ":w", Kind.APPEND: ":append"}.get(op.kind, ":r")
     value = "nil" if word == ":r" and not shown else _value(op.value)
-    # A key of a file of EDN is kept as it stands there.
-    key = op.key if re.fullmatch(r'[^\s"\[\](){}]+|"[^"]*"', op.key) else json.dumps(op.key)
-    return f"[{word} {key} {value}]"
+    return f"[{word} {_key(op.key)} {value}]"
+
+
+def _key(key: str) -> str:
+    """Returns a key of a file of EDN as it stands there, and any other one as a text."""
+    try:
+        read = [canonical(form) for form, _ in forms(key)]
+    except HistoryError:
+        read = []
+    return key if read == [key] else json.dumps(key, ensure_ascii=False)
 
 
 def _value(value: object) -> str:
@@ -71,6 +87,9 @@ def elle_json(observed: Observed) -> bytes:
 
     Raises HistoryError: a key or a value that JSON does not have, such as a keyword or a set.
     """
+    keys = {op.key for each in observed.transactions for op in each.ops}
+    if len({json.dumps(_json_key(key)) for key in keys}) < len(keys):
+        raise HistoryError("two keys would be one in JSON, such as a text and a symbol; write .edn")
     operations = [
         {"type": kind, "f": "txn", "process": process, "value": _arrays(each, shown=kind != "invoke")}
         for kind, process, each in _moments(observed)

@@ -14,7 +14,7 @@ LARGEST = 2**63 - 1
 def sessions_of(observed: Observed) -> Mapping[str, int]:
     """Returns the number of each session: its own, or one by their order where a name is no number."""
     names = dict.fromkeys(each.session for each in observed.transactions)
-    if all(name.isdecimal() and name.isascii() for name in names):
+    if all(_is_number(name) for name in names):
         return {name: int(name) for name in names}
     return {name: number for number, name in enumerate(names, 1)}
 
@@ -58,9 +58,14 @@ def unmarked(observed: Observed) -> Observed:
 def number(value: object, most: int = LARGEST) -> int:
     """Returns a key or value that is a number from 0. Raises HistoryError: it is none, or too large."""
     text = str(value)
-    if not (text.isdecimal() and text.isascii() and len(text) < 25 and int(text) <= most):
+    if not _is_number(text) or int(text) > most:
         raise HistoryError(f"this format has numbers alone, and {text[:60]!r} is none of them; write .edn")
     return int(text)
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number from 0 as it is written: 07 is another name than 7."""
+    return text.isdecimal() and text.isascii() and len(text) < 25 and str(int(text)) == text
 
 
 def value_of(op: Op, most: int = LARGEST) -> int:

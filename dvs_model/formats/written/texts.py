@@ -31,9 +31,9 @@ def awdit(observed: Observed) -> bytes:
     if any(each.status is not Status.COMMITTED for each in observed.transactions):
         raise HistoryError("AWDIT's text has committed transactions alone; write .edn")
     ops = [op for each in observed.transactions for op in each.ops]
-    written = {(op.key, op.value) for op in ops if op.kind is Kind.WRITE}
+    taken = {(op.key, op.value) for op in ops}
     initial = {
-        key: next(value for value in range(len(ops) + 1) if (key, value) not in written)
+        key: next(value for value in range(len(ops) + 1) if (key, value) not in taken)
         for key in sorted({op.key for op in ops if op.kind is Kind.READ and op.value is None})
     }
 
@@ -55,6 +55,9 @@ def hist(observed: Observed) -> bytes:
 
     Raises HistoryError: a list, a value that is no number, or a transaction without an answer.
     """
+    names = {op.key for each in observed.transactions for op in each.ops}
+    if len(set(map(_name, names))) < len(names):
+        raise HistoryError("two keys would have one name here, such as 1 and k1; write .edn")
     sessions = [
         "".join(
             f"[{' '.join(map(_event, each.ops))}]{'!' if each.status is Status.ABORTED else ''}\n"
@@ -66,8 +69,13 @@ def hist(observed: Observed) -> bytes:
     return "---\n".join(sessions).encode()
 
 
+def _name(key: str) -> str:
+    """Returns a key as the project's page wants it: a letter or _ comes first."""
+    return f"k{key}" if key[:1].isdigit() else key
+
+
 def _event(op: Op) -> str:
-    key = f"k{op.key}" if op.key[:1].isdigit() else op.key
+    key = _name(op.key)
     if not (key.isascii() and key.isidentifier()):
         raise HistoryError(f"a name has letters, digits and _, and {op.key[:60]!r} has others; write .edn")
     if op.kind is Kind.READ and op.value is None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.written.plain import sessions_of
+from dvs_model.formats.written.plain import number, sessions_of
 from dvs_model.observed.seen import Kind, Observed, Status, Transaction
 
 
@@ -29,7 +29,7 @@ def _stamped(each: Transaction, session: int) -> Mapping[str, object]:
         "ops": [
             {
                 "t": words.get(op.kind, "r"),
-                "k": int(op.key),
+                "k": number(op.key),
                 "v": list(op.value) if isinstance(op.value, tuple) else op.value,
             }
             for op in each.ops
