@@ -101,6 +101,12 @@ class Checked:
     size: Mapping[str, int] | None = None
 
     @property
+    def part(self) -> int | None:
+        """How many transactions show what is present, where others are left out; None: nothing is so."""
+        present = any(isinstance(verdict, Present) for verdict in self.phenomena.values())
+        return len(self.history.transactions()) if present and self.size is not None else None
+
+    @property
     def in_file(self) -> Mapping[int, str]:
         """Where transactions stand in the file, if clients recorded it."""
         return self.places if self.seen is None else self.seen.places

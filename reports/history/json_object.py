@@ -32,6 +32,7 @@ def as_object(checked: Checked) -> dict[str, object]:
         },
         "strongest": [level.value for level in checked.strongest],
         "stats": stats(checked),
+        **({} if checked.part is None else {"part": checked.part}),
         **({"executing": list(map(_executing, checked.executing))} if checked.executing else {}),
         **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
         **({} if checked.seen is None else _seen(checked.seen)),

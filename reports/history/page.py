@@ -29,7 +29,7 @@ from reports.history.drawing import Drawing, draw
 from reports.history.json_object import stats, verdict_word
 from reports.history.lattice import MARKS, lattice
 from reports.history.summary import in_short
-from reports.history.text import strongest_text
+from reports.history.text import part_text, strongest_text
 
 DRAWN = 40
 """Histories drawn on one page; the others are in its table only."""
@@ -93,7 +93,8 @@ def _named(drawn: Sequence[Checked], requested: Sequence[Level], verdict: Status
 
 def view(checked: Checked, requested: Sequence[Level], number: int) -> HistoryView:
     """Returns what the section of one history shows."""
-    text = render(checked.original)
+    # Of a large history without a fault nothing is at hand to be shown.
+    text = "" if checked.size is not None and checked.part is None else render(checked.original)
     drawing = draw(checked)
     sentences = Sentences(checked.analysis)
     return HistoryView(
@@ -123,6 +124,7 @@ def _template() -> Template:
         lattice=lattice,
         levels=LEVELS,
         marks=MARKS,
+        part_text=part_text,
         render=render,
         stats=stats,
         status=status,

@@ -49,6 +49,11 @@ def strongest_text(checked: Checked) -> str:
     return "none, not even PL-1" if violated else "none for certain"
 
 
+def part_text(part: int) -> str:
+    """Returns what a reader should know of a large history, of which some transactions are shown."""
+    return f"{part:,} transactions show what is wrong; others may be wrong in the same ways"
+
+
 def indented(history: History) -> str:
     """Returns a history in the text notation, indented by four spaces."""
     return "\n".join(f"    {line}" for line in render(history).splitlines())
@@ -65,6 +70,8 @@ def summary_line(counts: Mapping[Status, int], refused: int) -> str:
 def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterator[str]:
     yield headline(checked, requested)
     yield f"  {', '.join(f'{count} {name}' for name, count in stats(checked).items())}; {checked.reading}"
+    if checked.part is not None:
+        yield f"  {part_text(checked.part)}"
     yield f"  strongest that hold: {strongest_text(checked)}"
     anomalies = named(checked)
     counts = Counter(name for name, _, _ in anomalies)
