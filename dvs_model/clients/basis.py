@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, overload
+from typing import Protocol
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from dvs_model.clients.lost import lost_updates, lost_updates_of
 from dvs_model.columns.cycles import labels_of, windows
 from dvs_model.columns.forced import RULES, Forced, forced
 from dvs_model.columns.match import Matched, match
+from dvs_model.columns.names import Named
 from dvs_model.columns.part import part, whole
 from dvs_model.columns.serial import explained_in_order
-from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools, Ints
+from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
 from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, versions
 from dvs_model.columns.world import world_of
 from dvs_model.observed import graph
@@ -166,7 +167,7 @@ class InColumns(Basis):
     def decide(self, level: Client) -> Answer:
         found = forced(self.world, self.matched.reads, self.matched.installed, level)
         keys = self.matched.columns.keys
-        ww_names = _Named(keys, self.edges.ww_key)
+        ww_names = Named(self.edges.ww_key, keys)
         return verdict(self.edges, found, Reasons(self.observed, ww_names, keys))
 
     def in_order(self) -> bool:
@@ -174,28 +175,6 @@ class InColumns(Basis):
 
     def windows(self, *, timed: bool) -> Windows:
         return windows(self.observed.transactions, self.taken, timed=timed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Named(Sequence[str]):
-    """The names of keys at places."""
-
-    keys: Sequence[str]
-    codes: Ints
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self.keys[code] for code in self.codes[index].tolist()]
-        return self.keys[int(self.codes[index])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ transactions without an answer, starts and commits), and holds if it appears und
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,12 +18,15 @@ from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCHE
 from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Basis, Defined, InColumns
 from dvs_model.clients.large import shown
+from dvs_model.clients.notes import notes_on, size_of
+from dvs_model.clients.stamps import interference, stamps
 from dvs_model.clients.variants import Variants
 from dvs_model.columns.cycles import on_cycles
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
+from dvs_model.history import History
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.client import Answer
 from dvs_model.observed.history import Part
@@ -47,12 +50,6 @@ OUT_OF_ORDER = ("internal", "future read", "non-repeatable read", "intermediate 
 """Findings that are none if operations of one transaction stand in another order than they were done."""
 
 CONVERTED = "the file was converted, and the order of operations inside a transaction is lost"
-
-ITEMS_ONLY = (
-    "items only: the format has no reads by predicates, so PL-3 is PL-2.99 here; and no cursors, so PL-CS is "
-    "judged by items"
-)
-"""Said of every history of clients."""
 
 NAMED_OF = 400
 """Transactions on cycles up to which anomalies are looked for by name."""
@@ -104,6 +101,19 @@ def judged(
     return _Judgement(given, reading, steps, tuple(wanted), most).checked()
 
 
+@dataclass(frozen=True, slots=True)
+class _Cycles:
+    """The transactions on cycles. `windows`: real time by the order of the file, if there is one.
+
+    `serial`: dependencies, sessions and real time close no cycle; `acyclic`: the first two do not.
+    """
+
+    on: Bools
+    windows: Windows | None
+    serial: bool
+    acyclic: bool
+
+
 @dataclass(slots=True)
 class _Judgement:
     """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: excused reads."""
@@ -127,64 +137,73 @@ class _Judgement:
         self.answers = Answers(self.basis, asked or len(self.basis.taken) <= SEARCHED_OF)
 
     def checked(self) -> Checked:
-        observed, records, edges = self.basis.observed, self.basis.observed.records, self.basis.edges
-        pairs = (edges.ww, edges.wr, edges.rw, edges.session)
-        file_windows = self.basis.windows(timed=False) if records.real_time else None
-        count = len(observed.transactions)
-        on = on_cycles(count, pairs, file_windows)
-        serial = file_windows is not None and not on.any()
-        acyclic = not on.any() or not on_cycles(count, pairs).any()
-        if records.stamps:
-            on |= on_cycles(count, pairs, self.stamps())
-        if on.sum() > self.most:
-            kept = shown(self.basis, self.reading, self.steps, (*ORDERED, *SESSIONS), self.most)
-            on, self.left_open = kept.members, frozenset({*kept.open, *REALTIME, P.G_SIB})
-        part = self.part(on)
+        observed, records = self.basis.observed, self.basis.observed.records
+        cycles = self.cycles()
+        part = self.part(cycles.on)
         history = part.history(observed.name, None)
         plain = check(history, self.reading, steps=self.steps)
         self.dirty()
         self.ordered(plain)
-        self.real_time(on, file_windows)
-        self.starts(on)
-        self.phenomena.update(
-            {
-                p: Unknown("the format has no predicate operations, so only items are judged")
-                for p in PREDICATES
-            }
-        )
+        self.real_time(cycles.on, cycles.windows)
+        self.starts(cycles.on)
+        only_items = Unknown("the format has no predicate operations, so only items are judged")
+        self.phenomena |= dict.fromkeys(PREDICATES, only_items)
         if records.converted:
             self.phenomena |= dict.fromkeys(IN_ORDER, Unknown(CONVERTED))
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
-        present = {p for p, verdict in ordered.items() if isinstance(verdict, Present)}
-        # Levels of clients do not know what is assumed of versions.
-        certain = frozenset() if records.assumed else present
-        client = self.answers.client(certain, acyclic=acyclic)
-        variants = Variants(self.answers, client, certain, serial)
-        asked = {level.value: answer for level, answer in client.items()}
-        asked |= {name: variants.answer(name) for name in self.wanted}
-        levels = {level: self.level(level, ordered) for level in Level}
-        if records.converted:
-            asked = {name: self.out_of_order(name, answer) for name, answer in asked.items()}
-        named = [(each.name, each.txns, each.text) for each in (*self.basis.findings, *self.answers.lost)]
-        if len(part.members) <= NAMED_OF:
-            lost = {frozenset(each.txns) for each in self.answers.lost}
-            named += [
-                (name, txns, sentence(name, txns))
-                for name, txns in anomalies(history).items()
-                # The objects of one key are apart here, where its version order is not known.
-                if name != "write skew" or frozenset(txns) not in lost
-            ]
+        asked = self.asked(cycles, ordered)
         seen = Seen(
-            anomalies=tuple(dict.fromkeys(named)),
+            anomalies=tuple(dict.fromkeys(self.named(part, history))),
             client={name: _words(answer) for name, answer in asked.items()},
-            notes=tuple(self.notes()),
-            size=self.size(),
+            notes=tuple(notes_on(self.basis, self.contradictions)),
+            size=size_of(self.basis),
             names=part.names.keys,
             places={each.number: each.place for each in map(observed.transactions.__getitem__, part.members)},
             wanted=self.wanted,
             rules={obj: part.orders.rules[key] for obj, key in part.names.keys.items()},
         )
+        levels = {level: self.level(level, ordered) for level in Level}
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
+
+    def cycles(self) -> _Cycles:
+        """Finds the transactions on cycles; of too many, some."""
+        records, edges, count = self.basis.observed.records, self.basis.edges, len(self.basis.taken)
+        pairs = (edges.ww, edges.wr, edges.rw, edges.session)
+        file_windows = self.basis.windows(timed=False) if records.real_time else None
+        on = on_cycles(count, pairs, file_windows)
+        serial = file_windows is not None and not on.any()
+        acyclic = not on.any() or not on_cycles(count, pairs).any()
+        if records.stamps:
+            on |= on_cycles(count, pairs, stamps(self.basis))
+        if on.sum() > self.most:
+            kept = shown(self.basis, self.reading, self.steps, (*ORDERED, *SESSIONS), self.most)
+            on, self.left_open = kept.members, frozenset({*kept.open, *REALTIME, P.G_SIB})
+        return _Cycles(on, file_windows, serial, acyclic)
+
+    def asked(self, cycles: _Cycles, ordered: Mapping[Phenomenon, PhenomenonVerdict]) -> dict[str, Answer]:
+        """Returns the verdicts on client-side levels, and on the variants that are wanted."""
+        records = self.basis.observed.records
+        present = {phenomenon for phenomenon, verdict in ordered.items() if isinstance(verdict, Present)}
+        # Levels of clients do not know what is assumed of versions.
+        certain = frozenset() if records.assumed else present
+        client = self.answers.client(certain, acyclic=cycles.acyclic)
+        variants = Variants(self.answers, client, certain, cycles.serial)
+        asked = {level.value: answer for level, answer in client.items()}
+        asked |= {name: variants.answer(name) for name in self.wanted}
+        if records.converted:
+            asked = {name: self.out_of_order(name, answer) for name, answer in asked.items()}
+        return asked
+
+    def named(self, part: Part, history: History) -> Iterator[tuple[str, tuple[int, ...], str]]:
+        """Yields the anomalies by the names that people know."""
+        for each in (*self.basis.findings, *self.answers.lost):
+            yield each.name, each.txns, each.text
+        if len(part.members) <= NAMED_OF:
+            lost = {frozenset(each.txns) for each in self.answers.lost}
+            for name, txns in anomalies(history).items():
+                # The objects of one key are apart here, where its version order is not known.
+                if name != "write skew" or frozenset(txns) not in lost:
+                    yield name, txns, sentence(name, txns)
 
     def out_of_order(self, name: str, answer: Answer) -> Answer:
         """Returns the verdict on a level of clients where the order inside transactions is lost."""
@@ -294,43 +313,11 @@ class _Judgement:
             self.phenomena[phenomenon] = base if isinstance(base, Present) else reason
         if not self.basis.observed.records.stamps:
             return
-        self.phenomena[P.G_SIA] = self.opened(self.interference())
-        stamps = self.stamps()
-        history = self.part(on).history("", stamps)
+        self.phenomena[P.G_SIA] = self.opened(interference(self.basis))
+        history = self.part(on).history("", stamps(self.basis))
         analysis = Analysis(history, self.reading, steps=self.steps)
         told = self.told(analysis, P.G_SIB) if on.any() else ABSENT
         self.phenomena[P.G_SIB] = self.whole(P.G_SIB, self.opened(told))
-
-    def interference(self) -> PhenomenonVerdict:
-        """Judges G-SIa by timestamps: a dependency on a transaction that commits after the other's start."""
-        transactions = self.basis.observed.transactions
-        for tail, head in (*self.basis.edges.wr.tolist(), *self.basis.edges.ww.tolist()):
-            commit, start = transactions[tail].commit, transactions[head].start
-            if commit is not None and start is not None and commit > start:
-                a, b = transactions[tail], transactions[head]
-                late = f"which committed at {commit}, after T{b.number} started at {start}"
-                text = f"T{b.number} depends on T{a.number}, {late}"
-                return Present((Told(text),))
-        return ABSENT
-
-    def stamps(self) -> Windows:
-        """Returns the windows by the timestamps of the database; a commit at a start is before it."""
-        points = sorted(
-            {
-                p
-                for each in self.basis.observed.transactions
-                for p in (each.start, each.commit)
-                if p is not None
-            }
-        )
-        place = {point: number for number, point in enumerate(points)}
-        found = np.full((len(self.basis.taken), 2), np.nan)
-        for index in np.flatnonzero(self.basis.taken).tolist():
-            each = self.basis.observed.transactions[index]
-            if each.start is not None and each.commit is not None:
-                start, commit = place[each.start], place[each.commit]
-                found[index] = start + 0.5, max(commit, start + 0.75)
-        return found
 
     # Levels
 
@@ -352,39 +339,6 @@ class _Judgement:
             reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
-
-    # What is said besides
-
-    def notes(self) -> list[str]:
-        notes = list(self.basis.observed.notes)
-        if self.contradictions:
-            notes.append(
-                f"{self.contradictions} reads are left out that another order in their transactions explains"
-            )
-        if self.basis.tails:
-            notes.append(
-                f"{self.basis.tails} keys end in several appends that no read shows; their order is taken "
-                "to be one that closes no cycle"
-            )
-        unanswered = self.basis.size.unanswered
-        if unanswered:
-            notes.append(
-                f"{unanswered} transactions got no answer, and nobody read from them; they are left out"
-            )
-        notes.append(ITEMS_ONLY)
-        if self.basis.observed.records.lists and not self.basis.observed.records.aborts:
-            notes.append("the format does not record aborted transactions")
-        return notes
-
-    def size(self) -> dict[str, int]:
-        size = self.basis.size
-        return {
-            "transactions": len(self.basis.taken),
-            "committed": size.committed,
-            "events": size.operations,
-            "objects": size.keys,
-            "derivations": 0,
-        }
 
 
 @dataclass(frozen=True, slots=True)

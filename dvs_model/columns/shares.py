@@ -6,9 +6,9 @@ version orders and dependencies are a matter of one key each, so that a share te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar, overload
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,17 +59,8 @@ class Listed(Held):
     def __len__(self) -> int:
         return len(self.number)
 
-    @overload
-    def __getitem__(self, index: int) -> Transaction: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Transaction]: ...
-
-    def __getitem__(self, index: int | slice) -> Transaction | list[Transaction]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        if not 0 <= index < len(self):
-            raise IndexError(index)
+    def made(self, index: int) -> Transaction:
+        """Returns one, by its index from 0."""
         return Transaction(
             int(self.number[index]),
             self.sessions[int(self.session[index])],
@@ -79,9 +70,6 @@ class Listed(Held):
             None if self.windows is None else window_of(self.windows, index),
             None if self.timed is None else window_of(self.timed, index),
         )
-
-    def __iter__(self) -> Iterator[Transaction]:
-        return (self[at] for at in range(len(self)))
 
     def number_of(self, index: int) -> int:
         """Returns the number of one."""

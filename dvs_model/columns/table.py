@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,18 +142,8 @@ class Rows(Held):
 
     __hash__ = None  # type: ignore[assignment]
 
-    @overload
-    def __getitem__(self, index: int) -> Transaction: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Transaction]: ...
-
-    def __getitem__(self, index: int | slice) -> Transaction | list[Transaction]:
-        if isinstance(index, slice):
-            return [self[at] for at in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(index)
-        index %= len(self)
+    def made(self, index: int) -> Transaction:
+        """Returns one, by its index from 0."""
         columns = self.columns
         return Transaction(
             int(columns.number[index]),
@@ -183,9 +172,6 @@ class Rows(Held):
         if self.timed is None:
             return self
         return replace(self, windows=self.timed if by_time else self.windows, timed=None)
-
-    def __iter__(self) -> Iterator[Transaction]:
-        return (self[at] for at in range(len(self)))
 
 
 def columns_of(transactions: Sequence[Transaction]) -> Columns:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 
 class Status(Enum):
@@ -95,6 +95,23 @@ class Records:
 
 class Held(Sequence[Transaction], ABC):
     """Transactions that are made when they are asked for."""
+
+    @abstractmethod
+    def made(self, index: int) -> Transaction:
+        """Returns one, by its index from 0."""
+
+    @overload
+    def __getitem__(self, index: int) -> Transaction: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Transaction]: ...
+
+    def __getitem__(self, index: int | slice) -> Transaction | list[Transaction]:
+        if isinstance(index, slice):
+            return [self.made(at) for at in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return self.made(index % len(self))
 
     @abstractmethod
     def number_of(self, index: int) -> int:

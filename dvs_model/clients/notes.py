@@ -1,0 +1,42 @@
+"""What a reader should know of a history of clients besides its verdicts."""
+
+from __future__ import annotations
+
+from dvs_model.clients.basis import Basis
+
+ITEMS_ONLY = (
+    "items only: the format has no reads by predicates, so PL-3 is PL-2.99 here; and no cursors, so PL-CS is "
+    "judged by items"
+)
+"""Said of every history of clients."""
+
+
+def notes_on(basis: Basis, contradictions: int) -> list[str]:
+    """Returns notes. `contradictions`: reads left out that another order in transactions explains."""
+    notes = list(basis.observed.notes)
+    if contradictions:
+        notes.append(f"{contradictions} reads are left out that another order in their transactions explains")
+    if basis.tails:
+        notes.append(
+            f"{basis.tails} keys end in several appends that no read shows; their order is taken "
+            "to be one that closes no cycle"
+        )
+    unanswered = basis.size.unanswered
+    if unanswered:
+        notes.append(f"{unanswered} transactions got no answer, and nobody read from them; they are left out")
+    notes.append(ITEMS_ONLY)
+    if basis.observed.records.lists and not basis.observed.records.aborts:
+        notes.append("the format does not record aborted transactions")
+    return notes
+
+
+def size_of(basis: Basis) -> dict[str, int]:
+    """Returns how much a history has, as counts by name."""
+    size = basis.size
+    return {
+        "transactions": len(basis.taken),
+        "committed": size.committed,
+        "events": size.operations,
+        "objects": size.keys,
+        "derivations": 0,
+    }
