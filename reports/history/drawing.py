@@ -15,6 +15,9 @@ from dvs_model.verdict import DirtyRead, Present
 
 STEP = 150
 RADIUS = 21
+
+LETTERS = 4
+"""Letters of a name that fit into a circle at the size of the page; a longer name is written smaller."""
 LIFT = 46
 """How much higher an edge runs for each transaction that it passes."""
 
@@ -146,7 +149,7 @@ def _svg(
     width = 120 + STEP * max(0, len(txns) - 1)
     nodes = "".join(
         f'<g class="node{"" if txn in committed else " aborted"}">'
-        f'<circle cx="{x}" cy="0" r="{RADIUS}"/><text x="{x}" y="5">T{txn}</text></g>'
+        f'<circle cx="{x}" cy="0" r="{RADIUS}"/>{_label(x, txn)}</g>'
         for txn, x in places.items()
     )
     label = f"serialization graph of {len(txns)} transactions and {len(arcs)} edges"
@@ -162,6 +165,13 @@ def _svg(
         f'{above + below:.0f}" width="{width}" height="{above + below:.0f}">'
         f"<defs>{markers}</defs>{drawn}{nodes}</svg>"
     )
+
+
+def _label(x: int, txn: int) -> str:
+    """Returns the name of a transaction in its circle."""
+    name = f"T{txn}"
+    fit = f' textLength="{2 * RADIUS - 8}" lengthAdjust="spacingAndGlyphs"' if len(name) > LETTERS else ""
+    return f'<text x="{x}" y="5"{fit}>{name}</text>'
 
 
 @dataclass(frozen=True, slots=True)
