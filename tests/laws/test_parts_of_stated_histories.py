@@ -27,7 +27,7 @@ from dvs_model.verdict import Present
 from generators.histories import HistoryShape, history_at
 from reports.history.json_object import stats
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "1500"))
+COUNT = int(os.environ.get("DVS_HISTORIES", "400"))
 PLAIN = HistoryShape(
     transactions=(2, 9), derived=(0, 0), predicate_percent=0, precedes_percent=0, sessions_percent=35
 )
@@ -107,8 +107,12 @@ RARE = (
     # Reads of what is written later: a cycle, or no history.
     "r1(y2) w1(x1) r2(x1) w2(y2) c1 c2",
     # What is late through a derivation, and what is not.
-    "s1 w1(x1) d2(y2 | x1) s3 r3(y2) c3 c1 c2",
+    "s1 s2 w1(x1) d2(y2 | x1) c2 s3 r3(y2) c3 c1",
+    "s1 w1(x1) s2 d2(y2 | x1) c2 s3 w3(z3) s4 d4(y4 | z3) c4 c1 c3",
     "s1 w1(x1) c1 s2 d2(y2 | x1) c2 s3 r3(y2) c3",
+    # A long way by sessions, back to who missed a write; and the same without the last step.
+    "w1(x1) c1 w2(x2) c2 w4(y4) c4 r5(y4) w5(z5) c5 r3(z5) r3(x1) c3 [session a: 2, 4]",
+    "w1(x1) c1 w2(x2) c2 w4(y4) c4 w5(z5) c5 r3(z5) r3(x1) c3 [session a: 2, 4]",
     "w1(x1.1) w1(x1.2) c1 d2(y2 | x1.1) c2 r3(y2) c3",
     "w1(x1) a1 d2(y2 | x1) c2 r3(y2) c3",
     # Names, and values.
