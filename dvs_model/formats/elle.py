@@ -246,7 +246,7 @@ def _add(
     ops = [op for part in parts if (op := _op(reading, part, source.line, reads)) is not None]
     process = end.process if begin is None else begin.process
     session = f"{number}" if alone else f"{process}" if life == 1 else f"{process}, life {life}"
-    where = f"line {begin.line}" if begin and not end.line else f"line {line}"
+    where = begin.place if begin and not end.line else end.place
     place = where if alone else f"process {session}, {where}"
     window = None
     if begin is not None:

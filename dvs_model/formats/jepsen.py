@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,7 +20,7 @@ NO_PROCESS = object()
 
 @dataclass(slots=True)
 class Operation:
-    """One operation map. `at`: its place in the order of events."""
+    """One operation map. `at`: its place in the order of events. `where`: its place in the file, in words."""
 
     type: str
     process: object
@@ -27,6 +29,12 @@ class Operation:
     time: object
     line: int
     at: int = 0
+    where: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands in the file."""
+        return self.where or f"line {self.line}"
 
 
 def edn_operations(text: str) -> list[Operation]:
@@ -134,7 +142,32 @@ def json_operations(text: str) -> list[Operation]:
     found = json_value(text)
     if not isinstance(found, list):
         raise HistoryError("elle's JSON is one array of operations", 1, 1)
-    return _numbered([_of_json(item, number) for number, item in enumerate(found)])
+    operations = [_of_json(item, number) for number, item in enumerate(found)]
+    lines = _lines(text, len(found))
+    for number, (operation, line) in enumerate(zip(operations, lines, strict=True)):
+        operation.line = line
+        if len(set(lines)) < len(lines):
+            # Several on a line: it does not tell which one is meant.
+            operation.where = f"operation {number}"
+    return _numbered(operations)
+
+
+NEXT = re.compile(r"[\s,\[]*")
+"""What stands between the elements of an array."""
+
+
+def _lines(text: str, count: int) -> list[int]:
+    """Returns the line of each element of a JSON array."""
+    decoder, lines, line, at = json.JSONDecoder(), list[int](), 1, 0
+    for _ in range(count):
+        found = NEXT.match(text, at)
+        assert found is not None
+        line += text.count("\n", at, found.end())
+        lines.append(line)
+        _, end = decoder.raw_decode(text, found.end())
+        line += text.count("\n", found.end(), end)
+        at = end
+    return lines
 
 
 def _of_json(item: object, number: int) -> Operation:
