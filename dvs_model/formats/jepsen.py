@@ -144,10 +144,11 @@ def json_operations(text: str) -> list[Operation]:
         raise HistoryError("elle's JSON is one array of operations", 1, 1)
     operations = [_of_json(item, number) for number, item in enumerate(found)]
     lines = _lines(text, len(found))
+    # Several on a line: it does not tell which one is meant.
+    shared = len(set(lines)) < len(lines)
     for number, (operation, line) in enumerate(zip(operations, lines, strict=True)):
         operation.line = line
-        if len(set(lines)) < len(lines):
-            # Several on a line: it does not tell which one is meant.
+        if shared:
             operation.where = f"operation {number}"
     return _numbered(operations)
 
