@@ -295,7 +295,7 @@ def command(
     if not as_json and sum(reports.counts.values()) + len(reports.refused) > 1:
         click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
     if smallest_out is not None:
-        fact = "no history of clients without predicates is violated"
+        fact = "no history of clients is violated"
         click.echo(f"note: {smallest_out} is not written: {fact}", err=True)
     reports.write()
     return reports.code

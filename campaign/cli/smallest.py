@@ -14,7 +14,7 @@ from dvs_model.check import Checked
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, overall
-from dvs_model.formats.reader import Parsed, Viewed
+from dvs_model.formats.reader import Parsed, Pieces, Viewed
 from dvs_model.formats.written.plain import unmarked
 from dvs_model.formats.written.registry import SUFFIXES, Files, chosen
 
@@ -33,8 +33,10 @@ def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: C
 
     Raises CampaignError: the format cannot hold it.
     """
-    if not isinstance(item, Viewed) or overall(checked, wanted.requested) is not Status.VIOLATED:
+    if overall(checked, wanted.requested) is not Status.VIOLATED:
         return False
+    if isinstance(item, Parsed):
+        return item.pieces is not None and _write_pieces(file, wanted, item.pieces, checked)
     if isinstance(item.observed.transactions, Listed):
         raise CampaignError(
             f"--smallest {file}: {item.observed.name} is larger than --memory, so that its operations are "
@@ -52,6 +54,15 @@ def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: C
     click.echo(
         f"{file}: {len(part.transactions)} of {len(item.observed.transactions)} transactions", err=True
     )
+    return True
+
+
+def _write_pieces(file: Path, wanted: Wanted, pieces: Pieces, checked: Checked) -> bool:
+    if file.suffix != ".edn":
+        raise CampaignError(f"--smallest {file}: reads by predicates are written as EDN; name a file .edn")
+    places = wanted.fewest(pieces, checked)
+    write_bytes(file, pieces.written(places))
+    click.echo(f"{file}: {len(places)} of {pieces.count} operations", err=True)
     return True
 
 

@@ -15,14 +15,14 @@ from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
 from dvs_model.executing import executing
-from dvs_model.explain import Status, requested_with
-from dvs_model.formats.reader import Parsed, Viewed
+from dvs_model.explain import Status, explanations, requested_with
+from dvs_model.formats.reader import Parsed, Pieces, Viewed
 from dvs_model.formats.timekiller import with_initial
 from dvs_model.levels import BY_NAME
 from dvs_model.mixing import MIXED, mixing
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import Observed, RealTime
-from dvs_model.observed.smallest import smallest
+from dvs_model.observed.smallest import CALLS, fewer, smallest
 from dvs_model.reading import DEFAULT, Reading
 from dvs_model.verdict import Cycle, Present, Unknown
 
@@ -122,6 +122,30 @@ class Wanted:
         plain = replace(observed, records=replace(observed.records, complete=False))
         return smallest(plain if wrong(plain) else observed, _shown(checked), wrong)
 
+    def fewest(self, pieces: Pieces, checked: Checked) -> list[int]:
+        """Returns the places of the fewest operations found that show what first violates a level.
+
+        Others are left out while the same transactions depend on each other in the same way.
+        """
+        name, cycle, calls = (
+            requested_with(checked, self.requested, Status.VIOLATED)[0][0],
+            _first(checked),
+            0,
+        )
+
+        def same(places: list[int]) -> bool:
+            nonlocal calls
+            calls += 1
+            try:
+                judged = self.judged(pieces.read(sorted([*pieces.fixed, *places])))
+            except HistoryError:
+                return False
+            found = requested_with(judged, self.requested, Status.VIOLATED)
+            return name in [each for each, _ in found] and _first(judged) == cycle
+
+        others = [place for place in range(pieces.count) if place not in pieces.fixed]
+        return sorted([*pieces.fixed, *fewer(others, same, lambda: calls < CALLS)])
+
     def _observed(self, item: Viewed) -> Checked:
         """Returns the verdicts on a history that clients recorded."""
         return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
@@ -147,6 +171,16 @@ def _as_recorded(checked: Checked, item: Parsed) -> Checked:
     if item.unexplained:
         checked = with_unread(checked, item.unexplained, frozenset())
     return with_unread(checked, item.unread) if item.unread else checked
+
+
+def _first(checked: Checked) -> list[tuple[object, ...]]:
+    """Returns the steps of the first explanation: who depends on whom, and in what way."""
+    explained = explanations(checked, minimised=False)
+    lines = explained[0].lines if explained else ()
+    return [
+        (line.text,) if line.edge is None else (line.edge.kind, line.edge.source, line.edge.target)
+        for line in lines
+    ]
 
 
 def _shown(checked: Checked) -> list[int]:

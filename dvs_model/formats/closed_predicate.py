@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dvs_model.formats.jepsen import Operation
 from dvs_model.formats.placing import placed
 from dvs_model.formats.predicate_file import THERE, Predicate, PredicateFile
-from dvs_model.formats.reader import Parsed
+from dvs_model.formats.reader import Parsed, Pieces
 from dvs_model.formats.universe import UNIVERSE, Made, Universe
+from dvs_model.formats.written.operations import written
 from dvs_model.history import (
     Abort,
     Commit,
@@ -61,10 +62,18 @@ def closed_predicate(
     `sessions`: whether the file has processes. `timed`: whether it has invocations. Raises HistoryError: an
     operation is not of this workload, or a key gets a value twice.
     """
-    file = PredicateFile()
-    for begin, end in ends:
-        file.add(begin, end)
-    return _Whole(file, Universe.of(file), timed).parsed(name, sessions=sessions)
+    numbers: dict[int, int | None] = {}
+
+    def read(places: Sequence[int]) -> Parsed:
+        file = PredicateFile()
+        for place in places:
+            numbers[place] = file.add(*ends[place], numbers.get(place))
+        return _Whole(file, Universe.of(file), timed).parsed(name, sessions=sessions)
+
+    whole = read(range(len(ends)))
+    fixed = [place for place, (_, end) in enumerate(ends) if end.f == ":init"]
+    pieces = Pieces(len(ends), fixed, read, lambda places: written([ends[place] for place in places]))
+    return replace(whole, pieces=pieces)
 
 
 @dataclass(slots=True)

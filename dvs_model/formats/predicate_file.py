@@ -91,8 +91,12 @@ class PredicateFile:
     initial: dict[str, object] = field(default_factory=dict)
     transactions: list[Txn] = field(default_factory=list)
 
-    def add(self, begin: Operation | None, end: Operation) -> None:
-        """Takes an operation. Raises HistoryError: it is not of this workload."""
+    def add(self, begin: Operation | None, end: Operation, number: int | None = None) -> int | None:
+        """Takes an operation, and returns the number of its transaction; None: it is none.
+
+        `number`: of the transaction; else one more than the last one's. Raises HistoryError: the operation is
+        not of this workload.
+        """
         status = TYPES[end.type]
         assert status is not None
         opened = begin or end
@@ -101,14 +105,14 @@ class PredicateFile:
         known = opened if asked and (status is Status.UNKNOWN or type(end.value) is not list) else end
         if known.f == ":init":
             self._init(known, status, end.type)
-            return
+            return None
         if known.value is None and status is not Status.COMMITTED:
-            return
+            return None
         if type(known.value) is not list:
             fact = f"a transaction is a vector such as [[:w 1 2]], not {shown(known.value)[:60]}"
             raise HistoryError(fact, known.line, 1)
         # Without processes, each operation is a client of its own.
-        number = len(self.transactions) + 1
+        number = len(self.transactions) + 1 if number is None else number
         session = str(opened.process if isinstance(opened.process, int) else number)
         reads = status is Status.COMMITTED
         self.transactions.append(
@@ -123,6 +127,7 @@ class PredicateFile:
                 ops=tuple(_op(part, known.line, reads=reads) for part in known.value),
             )
         )
+        return number
 
     def _init(self, operation: Operation, status: Status, kind: str) -> None:
         if self.initialised or self.transactions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -38,6 +38,20 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
+class Pieces:
+    """The operations of a file, by place, of which some can be left out.
+
+    `fixed`: the ones that stay. `read`: returns the history of some of them, in which transactions keep their
+    numbers. `written`: returns the file of some.
+    """
+
+    count: int
+    fixed: Sequence[int]
+    read: Callable[[Sequence[int]], Parsed]
+    written: Callable[[Sequence[int]], bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Parsed:
     """A history, and the line of the file at which it begins.
 
@@ -46,7 +60,8 @@ class Parsed:
     transactions stand in the file. `windows`: starts and commits are what clients saw of them: a transaction
     began in the database after its start, and was over before its commit. `unexplained`: why something that
     clients saw is left out, because no order of the history explains it, or why versions have no order.
-    `whole`: the history of which `history` is a part, if it is one.
+    `whole`: the history of which `history` is a part, if it is one. `pieces`: what can be left out of a file
+    that clients recorded.
     """
 
     history: History
@@ -57,6 +72,7 @@ class Parsed:
     windows: bool = False
     unexplained: str = ""
     whole: Whole | None = None
+    pieces: Pieces | None = None
 
     @property
     def left_open(self) -> str:

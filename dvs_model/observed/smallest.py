@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from dvs_model.observed.seen import Kind, Observed, Op, Transaction
 
 CALLS = 400
 """Parts that are judged at most; what is left by then may not be the smallest."""
+
+Item = TypeVar("Item")
 
 Wrong = Callable[[Observed], bool]
 """Tells whether a part of a history is still wrong in the way that is looked for."""
@@ -61,6 +64,26 @@ def _without(op: Op, gone: set[tuple[str, object]]) -> Op:
     return op._replace(value=tuple(value for value in op.value if (op.key, value) not in gone))
 
 
+def fewer(kept: list[Item], fails: Callable[[list[Item]], bool], left: Callable[[], bool]) -> list[Item]:
+    """Returns what is left if ever smaller runs are left out while the rest fails.
+
+    `left`: whether there are calls left.
+    """
+    size = max(1, len(kept) // 2)
+    while left():
+        at, before = 0, len(kept)
+        while at < len(kept) and len(kept) > 1:
+            rest = [*kept[:at], *kept[at + size :]]
+            if rest and fails(rest):
+                kept = rest
+            else:
+                at += size
+        if size == 1 and len(kept) == before:
+            break
+        size = max(1, size // 2)
+    return kept
+
+
 class _Search:
     """Leaves out what is not needed. `kept`: what is left so far."""
 
@@ -84,18 +107,7 @@ class _Search:
 
     def transactions(self) -> None:
         """Leaves out ever smaller runs of transactions."""
-        size = max(1, len(self.kept) // 2)
-        while self.calls > 0:
-            at, before = 0, len(self.kept)
-            while at < len(self.kept) and len(self.kept) > 1:
-                rest = [*self.kept[:at], *self.kept[at + size :]]
-                if rest and self.fails(rest):
-                    self.kept = rest
-                else:
-                    at += size
-            if size == 1 and len(self.kept) == before:
-                return
-            size = max(1, size // 2)
+        self.kept = fewer(self.kept, self.fails, lambda: self.calls > 0)
 
     def operations(self) -> None:
         """Leaves out single operations."""

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from dvs_model.check import check, with_unselected
+from campaign.cli.wanted import Wanted
+from dvs_model.check import Violated, check, with_unselected
 from dvs_model.formats.elle import read_edn
 from dvs_model.formats.reader import Parsed
-from dvs_model.names import Phenomenon
+from dvs_model.names import Level, Phenomenon
 from dvs_model.notation import parse
 from dvs_model.reading import Predicates, Reading
 from dvs_model.verdict import Absent, Present, Unknown
@@ -177,3 +178,29 @@ def test_what_is_found_in_a_file_is_so_in_the_execution(part: int) -> None:
     assert traceless < COUNT / PARTS / 3
     assert decided[Absent] > decided[Present] > 0
     assert 0 < decided[Unknown] < 0.5 * decided.total()
+
+
+def test_the_smallest_part_of_a_file_shows_the_same() -> None:
+    """What is written is read again, and violates the level by the same transactions."""
+    wanted, met, smaller = Wanted((Level.PL_3,)), 0, 0
+    for seed in range(150):
+        execution = Execution(random.Random(seed))
+        execution.run(3 + seed % 4)
+        [item] = read_edn(io.BytesIO("\n".join(execution.file).encode()), "h.edn")
+        assert isinstance(item, Parsed)
+        assert item.pieces is not None
+        checked = wanted.judged(item)
+        if not isinstance(checked.levels[Level.PL_3], Violated):
+            continue
+        met += 1
+        places = wanted.fewest(item.pieces, checked)
+        smaller += len(places) < item.pieces.count
+        data = item.pieces.written(places)
+        # Commas are blanks.
+        kept = [execution.file[place].replace(",", "") for place in places]
+        assert data.decode().replace(",", "").splitlines() == kept
+        [again] = read_edn(io.BytesIO(data), "h.edn")
+        assert isinstance(again, Parsed)
+        assert isinstance(wanted.judged(again).levels[Level.PL_3], Violated), data.decode()
+    assert met > 15
+    assert smaller > 5
