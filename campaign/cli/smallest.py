@@ -71,7 +71,11 @@ def files_of(file: Path, written: Files) -> Iterator[tuple[Path, bytes]]:
     if isinstance(written, bytes):
         yield file, written
         return
-    other = [path.name for path in file.glob("*.log") if path.name not in written] if file.is_dir() else []
+    if file.exists() and not file.is_dir():
+        raise CampaignError(
+            f"--smallest {file}: Cobra's logs are a folder, and that is a file; name another one"
+        )
+    other = [path.name for path in file.glob("*.log") if path.name not in written]
     if other:
         raise CampaignError(f"--smallest {file}: {other[0]} is in that folder; name a new one")
     for name, data in written.items():

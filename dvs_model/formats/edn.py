@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -321,22 +321,16 @@ def _has_long_number(data: bytes) -> bool:
 
 def canonical(value: object) -> str:
     """Returns a value as EDN on one line, alike for sets and maps that differ in order alone."""
-    match value:
-        case Pairs():
-            inner = sorted(f"{canonical(name)} {canonical(each)}" for name, each in value)
-            return "{" + ", ".join(inner) + "}"
-        case Members():
-            return "#{" + " ".join(sorted(map(canonical, value))) + "}"
-        case list():
-            return "[" + " ".join(map(canonical, value)) + "]"
-        case Tagged(tag, inner):
-            return f"#{tag} {canonical(inner)}"
-        case _:
-            return shown(value)
+    return _printed(value, sorted)
 
 
 def shown(value: object) -> str:
     """Returns a value as EDN on one line, with maps and sets as they were written."""
+    return _printed(value, list)
+
+
+def _printed(value: object, arranged: Callable[[Iterable[str]], list[str]]) -> str:
+    """Returns a value as EDN. `arranged`: puts members of a set, or pairs of a map, in their order."""
     match value:
         case None:
             return "nil"
@@ -347,12 +341,13 @@ def shown(value: object) -> str:
         case Symbol(text):
             return text
         case Tagged(tag, inner):
-            return f"#{tag} {shown(inner)}"
+            return f"#{tag} {_printed(inner, arranged)}"
         case Pairs():
-            return "{" + ", ".join(f"{shown(name)} {shown(inner)}" for name, inner in value) + "}"
+            pairs = (f"{_printed(name, arranged)} {_printed(inner, arranged)}" for name, inner in value)
+            return "{" + ", ".join(arranged(pairs)) + "}"
         case Members():
-            return "#{" + " ".join(map(shown, value)) + "}"
+            return "#{" + " ".join(arranged(_printed(inner, arranged) for inner in value)) + "}"
         case list():
-            return "[" + " ".join(map(shown, value)) + "]"
+            return "[" + " ".join(_printed(inner, arranged) for inner in value) + "]"
         case _:
             return str(value)

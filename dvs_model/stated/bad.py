@@ -28,7 +28,7 @@ def dirty(versions: Made, reads: Reads) -> Ints:
 
 
 def late(versions: Made, reads: Reads) -> Ints:
-    """Returns who depends on a transaction that had not committed when he started, or read; and that one."""
+    """Returns transactions with those they depend on that had not committed at their start, or at a read."""
     start, commit = versions.lives.start, versions.lives.end
     writer, ordered = versions.txn[reads.version], versions.ordered[reads.version]
     begun = _ends(reads, versions, ordered & (commit[writer] >= start[reads.reader]))

@@ -24,7 +24,7 @@ from dvs_model.stated.arcs import Dependencies, Pairs, Reads
 from dvs_model.stated.made import NOBODY, Made
 
 TRIED = 300
-"""Anti-dependencies that lead back whose cycles are searched for to be shown."""
+"""Anti-dependencies that lead back, of which a cycle is searched for that reports can show."""
 
 STEPS = 3_000_000
 """Steps of all searches in one component."""

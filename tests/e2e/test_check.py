@@ -409,6 +409,9 @@ def test_the_smallest_part_in_the_format_of_the_file_or_another_one(name: str, t
     if name == "small.json":
         assert [len(session) for session in json.loads(out.read_text())] == [1, 1]
     if name == "logs":
+        (tmp_path / "plain").touch()
+        plain = dvs("--level", "PL-SI", "--smallest", str(tmp_path / "plain"), str(file))
+        assert "Cobra's logs are a folder, and that is a file; name another" in plain.output
         (out / "T9.log").write_bytes(b"")
         other = dvs("--level", "PL-SI", "--smallest", str(out), str(file))
         assert "T9.log is in that folder; name a new one" in other.output
