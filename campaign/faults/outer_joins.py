@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 
 from campaign.faults.affected_rows import AFFECTED, affected_rows, left_part, only_affected
-from campaign.faults.fault import rule_fault
+from campaign.faults.fault import in_row_ids, part_fault, rule_fault
 from campaign.faults.pieces import (
     OTHER,
     OUTER,
@@ -25,7 +25,8 @@ from dynamic_tables.differentiate.differentiation import ID, At, DeltaRule, Diff
 from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, with_id_as
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import condition, marked, preserved
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
+from dynamic_tables.differentiate.row_id import concat, frame, pair_id
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text, walk
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     INSERT,
@@ -187,6 +188,13 @@ def matched_in_the_present(node: Join, want_ids: bool, d: Differentiation) -> Pl
     return UnionAll((changed, *matched))
 
 
+def without_pad(left: Expr, right: Expr) -> Expr:
+    """The row id of a joined row leaves out the padded side: unmatched rows of both sides share an id."""
+    alone = {side: concat(text("j"), frame(side)) for side in (left, right)}
+    padded_right = Fn(CASE, (is_null(right), alone[left], pair_id(left, right)), STRING)
+    return Fn(CASE, (is_null(left), alone[right], padded_right), STRING)
+
+
 def at_other_end(d: Differentiation, child: Plan, at: At) -> Differentiation:
     """A recursion that takes a child's rows at one end from the other end."""
     other = At.T0 if at is At.T1 else At.T1
@@ -212,5 +220,14 @@ FAULTS = (
     ),
     _fault("outer-changes-meet-the-past", changes_meet_the_past, Check.EQUALITY, Check.INVARIANT_1),
     _fault("outer-matched-in-the-present", matched_in_the_present, Check.EQUALITY, Check.INVARIANT_1),
+    part_fault(
+        "padded-side-not-in-id",
+        "pair",
+        without_pad,
+        Check.ROW_IDS,
+        Check.INVARIANT_1,
+        area="outer joins",
+        replacing=in_row_ids,
+    ),
     _fault("right-join-sides-kept", right_as_left, Check.EQUALITY, operators=("right join",), core=False),
 )

@@ -108,7 +108,7 @@ class Applier:
             if not stamps:
                 stamps.append(self._stamp(commit.at + known.clock, names, len(commit.statements)))
             stamp = None if known.foreign else replace(stamps[0], part=part)
-            with self._noting_ids(known):
+            with self._noting_ids(statement.table, known):
                 self._statement(statement, commit.at + known.clock, stamp, commit.at)
             if part == len(commit.statements):
                 self._end(commit.at, known)
@@ -128,18 +128,18 @@ class Applier:
         names = dict.fromkeys(statement.table for statement in commit.statements)
         stamp = self._stamp(commit.at + known.clock, names, len(commit.statements) + 1, KILLED)
         for part, statement in enumerate(commit.statements, 1):
-            with self._noting_ids(known):
+            with self._noting_ids(statement.table, known):
                 self._statement(statement, commit.at + known.clock, replace(stamp, part=part), commit.at)
 
     @contextmanager
-    def _noting_ids(self, known: Meanwhile) -> Iterator[None]:
+    def _noting_ids(self, name: str, known: Meanwhile) -> Iterator[None]:
         """Notes which rows a statement inserts into which file, where an undo may have to take them away."""
         if not known.abandoned:
             yield
             return
-        path, first = self._path(), self.base_rows.next_id()
+        path, first = self._path(), self.base_rows.next_id(name)
         yield
-        self.inserted[path] = (first, self.base_rows.next_id())
+        self.inserted[path] = (first, self.base_rows.next_id(name))
 
     def _statement(self, statement: Dml, clock: int, stamp: Stamp | None, at: int) -> None:
         """Commits one statement as a version of its own."""

@@ -24,7 +24,11 @@ BATCH = 500
 
 ROW_ID = '"$ROW_ID"'
 ID = '"$id"'
-"""The hidden column of ids; snapshots show `b` and the id as `$ROW_ID`."""
+"""The hidden column of ids; snapshots show `b` and the id as `$ROW_ID`.
+
+Each table counts its ids by itself, from 1, as Delta's row tracking does: so rows of two tables have equal
+ids, and a rule that takes a row's id alone for its identity is found out.
+"""
 
 
 def engine_type(type_: SqlType) -> Type:
@@ -50,12 +54,12 @@ class BaseRows:
         self.connection = connection
         # In a schema of its own, so that a base table can have any name.
         self._run("CREATE SCHEMA hidden")
-        self._run("CREATE SEQUENCE hidden.ids")
 
     def create(self, table: Table) -> None:
         """Creates an empty base table."""
         columns = column_types(table, Dialect.DUCKDB)
-        self._run(f"CREATE TABLE {table.name} ({columns}, {ID} BIGINT DEFAULT nextval('hidden.ids'))")
+        self._run(f"CREATE SEQUENCE {_ids(table.name)}")
+        self._run(f"CREATE TABLE {table.name} ({columns}, {ID} BIGINT DEFAULT nextval('{_ids(table.name)}'))")
 
     def current(self, table: Table) -> tuple[Row, ...]:
         """Returns the current rows, without their ids."""
@@ -70,9 +74,9 @@ class BaseRows:
         )
         return name
 
-    def next_id(self) -> int:
-        """Takes an id, and returns it: rows inserted from now on have greater ones."""
-        row = self.connection.execute("SELECT nextval('hidden.ids')").fetchone()
+    def next_id(self, name: str) -> int:
+        """Takes an id of a table, and returns it: rows inserted from now on have greater ones."""
+        row = self.connection.execute(f"SELECT nextval('{_ids(name)}')").fetchone()
         assert row is not None
         return int(row[0])
 
@@ -115,6 +119,11 @@ class BaseRows:
 
     def _run(self, text: str) -> None:
         self.connection.execute(text).fetchall()
+
+
+def _ids(table: str) -> str:
+    """Returns the name of the sequence that gives the ids of a table."""
+    return f'hidden."{table}"'
 
 
 def _snapshot_name(table: str, version: int) -> str:
