@@ -444,6 +444,15 @@ class Account(Commanded, Operating, Watching, Evolving):
             record = self.store.refreshes(table)[-1]
             return self.refreshing(table).fresh(record.frontier)
 
+    def fresh_state(self, name: str) -> Relation | None:
+        """Returns the table's rows at its frontier with every hidden column and `$ROW_ID`, computed anew.
+
+        None for a table without hidden columns. It shows whether refreshes kept the hidden columns right.
+        """
+        with self.lock:
+            table = self.dynamic_table(name)
+            return self.refreshing(table).fresh_state(self.store.refreshes(table)[-1].frontier)
+
     def describe(self, name: str) -> Description:
         """Returns definition and history of a dynamic table. Raises DefinitionError: no such table."""
         with self.lock:

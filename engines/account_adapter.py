@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
+from dynamic_tables.differentiate.accumulators import TIES
 from dynamic_tables.errors import (
     DefinitionError,
     RefreshFailed as EngineRefreshFailed,
@@ -28,7 +29,7 @@ from workload.limits import NO_LIMITS
 from workload.scenario import Definition, DynamicTable
 from workload.schema import Column
 from workload.sql import Dialect
-from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, Counted, StoredRow
+from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, Counted, HiddenState, StoredRow
 from workload.types import Row, parse_type
 
 
@@ -131,6 +132,25 @@ class AccountAdapter(SchedulingAdapter):
         except StoreError:
             return None
         return [StoredRow(str(row[-1]), workload_row(row[:-1])) for row in rows]
+
+    def hidden_state(self, name: str) -> HiddenState | None:
+        """Returns the hidden columns, stored and computed anew; None where the query fails on the data."""
+        table = self.account.dynamic_table(name)
+        if not table.state:
+            return None
+        names, shown = tuple(column for column, _ in table.state), len(table.columns)
+        try:
+            fresh = self.account.fresh_state(name)
+            if fresh is None:
+                return None
+            by_id = [
+                {str(row[-1]): workload_row(row[shown:-1]) for row in relation.rows()}
+                for relation in (self.account.store.current(table), fresh)
+            ]
+        except StoreError:
+            return None
+        unknown = frozenset(column for column in names if column.endswith(TIES))
+        return HiddenState(names, unknown, *by_id)
 
     def _observing(self, record: Record) -> Callable[[RefreshResult], None]:
         def observe(result: RefreshResult) -> None:

@@ -17,7 +17,7 @@ from workload.limits import Limits
 from workload.scenario import Definition, DynamicTable, Meanwhile
 from workload.schema import Column, Table
 from workload.sql import Dialect, dml_texts
-from workload.trace import Action, ChangeRow, Counted, Shown, StoredRow
+from workload.trace import Action, ChangeRow, Counted, HiddenState, Shown, StoredRow
 from workload.types import Row
 
 
@@ -192,6 +192,13 @@ class Adapter(ABC):
         """The rows and ids that an initialization at the table's data timestamp would give.
 
         None where the table has no row ids. Called only if the engine shows FRESH_IDS.
+        """
+        return None
+
+    def hidden_state(self, name: str) -> HiddenState | None:
+        """The hidden columns that the engine maintains a table from; None where it has or shows none.
+
+        Called only if the engine shows FRESH_IDS.
         """
         return None
 

@@ -347,9 +347,10 @@ class Drive:
         action = notes.action or (Action.FULL if table in self.versions else Action.INITIALIZE)
         self.versions[table] = self.versions.get(table, -1) + 1 if notes.version is None else notes.version
         columns = notes.columns if Shown.COLUMNS in shown else self.columns[table]
-        fresh = None
+        fresh, state = None, None
         if Shown.FRESH_IDS in shown and self.fresh_wanted(self.step, table):
             fresh = self.adapter.fresh(public)
+            state = self.adapter.hidden_state(public)
         self.events.append(
             Refreshed(
                 step=self.step,
@@ -366,6 +367,7 @@ class Drive:
                 change_set=notes.change_set if Shown.CHANGE_SETS in shown else None,
                 fresh=None if fresh is None else tuple(fresh),
                 counted=notes.counted if Shown.CHANGE_SETS in shown else None,
+                state=state,
             )
         )
 

@@ -37,6 +37,7 @@ class Check(Enum):
     INVARIANT_6 = "action invariant 6"
     COUNTS = "counts in the refresh record"
     ROW_IDS = "row-id invariant"
+    STATE = "hidden state"
     FRONTIER = "frontier invariant"
     REFRESH_MODE = "effective refresh mode"
     SOURCES = "source contents"

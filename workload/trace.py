@@ -44,6 +44,20 @@ class StoredRow:
     row: Row
 
 
+@dataclass(frozen=True, slots=True)
+class HiddenState:
+    """The hidden columns that an engine maintains a table from, as stored and as computed anew.
+
+    `columns`: their names. `may_be_unknown`: those in which a stored NULL means "not known". `stored`,
+    `fresh`: their values by row id.
+    """
+
+    columns: tuple[str, ...]
+    may_be_unknown: frozenset[str]
+    stored: Mapping[str, Row]
+    fresh: Mapping[str, Row]
+
+
 class RefreshError(Enum):
     """Why a refresh committed nothing."""
 
@@ -99,7 +113,8 @@ class Refreshed:
     commit time (base table) or data timestamp (dynamic table) of each such version. `change_set`: raw, as
     computed, before any validation; None where the action computes none. `fresh`: the ids and rows a fresh
     initialization at this timestamp gives, where the run computed them. `counted`: what the engine's record
-    says of the change set; None where it says nothing. Times are logical microseconds.
+    says of the change set; None where it says nothing. `state`: hidden columns, compared where `fresh` is.
+    Times are logical microseconds.
     """
 
     step: int
@@ -116,6 +131,7 @@ class Refreshed:
     change_set: tuple[ChangeRow, ...] | None = None
     fresh: tuple[StoredRow, ...] | None = None
     counted: Counted | None = None
+    state: HiddenState | None = None
 
 
 @dataclass(frozen=True, slots=True)

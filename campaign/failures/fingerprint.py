@@ -53,6 +53,7 @@ FAMILIES: Mapping[Check, Family] = {
     Check.INVARIANT_6: Family.EFFORT,
     Check.COUNTS: Family.ACTION,
     Check.ROW_IDS: Family.ROWS,
+    Check.STATE: Family.ROWS,
     Check.FRONTIER: Family.VERSIONS,
     Check.REFRESH_MODE: Family.ACTION,
     Check.SOURCES: Family.SOURCES,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import in_rules, part_fault
-from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, or_zero
+from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, old_of, or_zero
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, replace_columns
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, replace_columns
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from workload.results import Check
@@ -61,6 +61,24 @@ class GreatestKept(Accumulator):
         return Lit(False, BOOLEAN) if self.agg.name == "MAX" else super().must_compute()
 
 
+class TiesKept(Accumulator):
+    """A row with its group's least or greatest value that leaves is still counted among such rows."""
+
+    def _remaining(self) -> Expr:
+        gained = Fn("greatest", (self._net_ties, ZERO), BIGINT)
+        return Fn("+", (old_of(self.ties), gained), BIGINT)
+
+
+class CountNeverFalls(Accumulator):
+    """The hidden number of values that are not NULL does not fall when such a value leaves the group."""
+
+    def _new_count(self) -> Expr:
+        gained = Fn("greatest", (or_zero(self._net_count), ZERO), BIGINT)
+        return (
+            Fn("+", (or_zero(old_of(self.count)), gained), BIGINT) if self.has_sum else super()._new_count()
+        )
+
+
 def of_kind(kind: type[Accumulator]) -> Maintained:
     """The algebra of queries, with accumulators of a faulty kind."""
 
@@ -99,5 +117,7 @@ FAULTS = (
     _fault("stored-sum-of-nothing", "algebra", of_kind(SumOfNothing), Check.EQUALITY),
     _fault("stored-average-of-rows", "algebra", of_kind(AverageOfRows), Check.EQUALITY),
     _fault("stored-count-of-nulls", "algebra", of_kind(NullCounted), Check.EQUALITY),
+    _fault("stored-ties-kept", "algebra", of_kind(TiesKept), Check.STATE, Check.EQUALITY),
+    _fault("stored-count-never-falls", "algebra", of_kind(CountNeverFalls), Check.STATE, Check.EQUALITY),
     _fault("stored-group-stays-empty", "algebra", emptied_group_stays, Check.EQUALITY),
 )

@@ -29,6 +29,9 @@ from dynamic_tables.plan.types import (
 STATE = "$STATE_"
 OLD = "$OLD_"
 NET = "$NET_"
+TIES = "_ties"
+"""How the name of a hidden column ends whose value may be NULL for "not known" (`Accumulator.ties`)."""
+
 ROWS = f"{STATE}rows"
 """The hidden column with the number of rows in a group."""
 
@@ -83,7 +86,7 @@ class Accumulator:
         It is known for a group that was computed anew: to count the rows of every group would make the first
         contents of a table twice as dear.
         """
-        return Col(f"{STATE}{self.number}_ties", BIGINT)
+        return Col(f"{STATE}{self.number}{TIES}", BIGINT)
 
     @property
     def state(self) -> tuple[Col, ...]:

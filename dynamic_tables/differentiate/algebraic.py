@@ -103,6 +103,15 @@ class Algebra:
             self._whole(d.state(self.node.child, At.T1, False), d), (*self._outputs(), (ROW_ID, ID))
         )
 
+    def fresh(self, d: Differentiation) -> Plan:
+        """Returns the same rows as `initial`, and with them every hidden column, the numbers of ties too.
+
+        It computes all groups as a refresh computes one anew: dearer than `initial`, and another way to the
+        same state, so that a check can compare what refreshes have kept with it.
+        """
+        parts = self._parts(d.state(self.node.child, At.T1, False), changes=False)
+        return Project(self._from_parts(parts, d), (*self._outputs(), (ROW_ID, ID)))
+
     def net(self, d: Differentiation) -> Plan:
         """Returns the net of what changed in each group, with the id of the group as the last column."""
         parts = self._parts(d.delta(self.node.child, False), changes=True)
@@ -173,6 +182,10 @@ class Algebra:
     def _computed_anew(self, d: Differentiation) -> Plan:
         """Returns the INSERTs of the groups that must be computed anew, from the result of `parts_again`."""
         parts = Leaf(PARTS, tuple((column.name, column) for column in columns(self.parts_again(d))))
+        return Project(self._from_parts(parts, d), (*self._outputs(), (ACTION, text(INSERT)), (ROW_ID, ID)))
+
+    def _from_parts(self, parts: Plan, d: Differentiation) -> Plan:
+        """Returns the query's result over the parts of whole groups, with hidden columns and `$ROW_ID`."""
         keys: Items = tuple((name, Col(name, key.type)) for name, key in self.node.keys)
         totals = (
             (NET_ROWS_OF_GROUP.name, Agg("SUM", NET_ROWS, False, BIGINT)),
@@ -200,8 +213,7 @@ class Algebra:
         identified = Project(counted, (*keys, *state, (ROW_ID, group_id(self.node, d))))
         values: Items = tuple((known.name, known.new_value()) for known in self.accumulators)
         passed = _passed((*state, (ROW_ID, ID)))
-        result = self._projected(Project(identified, (*keys, *values, *passed)), passed)
-        return Project(result, (*self._outputs(), (ACTION, text(INSERT)), (ROW_ID, ID)))
+        return self._projected(Project(identified, (*keys, *values, *passed)), passed)
 
     def _whole(self, rows: Plan, d: Differentiation) -> Plan:
         """Returns the query's result over some rows, with the hidden columns and `$ROW_ID`."""

@@ -176,6 +176,11 @@ def state_plan(query: BoundQuery, rules: Rules) -> Plan:
     return known.initial(Differentiation(rules.operators, rules.row_ids))
 
 
+def fresh_state_plan(known: Algebra, rules: Rules) -> Plan:
+    """Returns the plan of a query's rows at t1 with all hidden columns and `$ROW_ID`; see `Algebra.fresh`."""
+    return known.fresh(Differentiation(rules.operators, rules.row_ids))
+
+
 def net_plan(known: Algebra, rules: Rules) -> Plan:
     """Returns the plan of the net of what changed in each group between t0 and t1; see `Algebra.net`."""
     return known.net(Differentiation(rules.operators, rules.row_ids))

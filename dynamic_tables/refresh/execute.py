@@ -185,13 +185,25 @@ class Refreshing:
                 name: self._snapshot(name, source.version) for name, source in frontier.sources.items()
             }
             return self.store.compute_text(self.table.text, relations)
-        leaves: dict[str, Relation] = {}
-        for name, source in frontier.sources.items():
-            self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
         if hidden and self.table.state:
             plan = self.plans.state(self.bound)
         else:
             plan = self.plans.initial(self.bound, self.table.incremental)
+        return self._at(frontier, plan)
+
+    def fresh_state(self, frontier: Frontier) -> Relation | None:
+        """Returns the rows of the query at a frontier with every hidden column and `$ROW_ID`.
+
+        None for a table without hidden columns.
+        """
+        known = self.plans.algebra(self.bound) if self.table.state and self.bound is not None else None
+        return None if known is None else self._at(frontier, self.plans.fresh_state(known))
+
+    def _at(self, frontier: Frontier, plan: Plan) -> Relation:
+        """Returns the rows of a plan that reads all sources at t1."""
+        leaves: dict[str, Relation] = {}
+        for name, source in frontier.sources.items():
+            self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
         return self.store.compute(plan, leaves, once=False)
 
     def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:

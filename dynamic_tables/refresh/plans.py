@@ -11,6 +11,7 @@ from dynamic_tables.differentiate.registry import (
     Rules,
     algebra,
     change_plan,
+    fresh_state_plan,
     group_again_plan,
     group_change_plan,
     group_parts_plan,
@@ -44,6 +45,10 @@ class Plans:
         if query not in self.algebras:
             self.algebras[query] = algebra(query, self.rules)
         return self.algebras[query]
+
+    def fresh_state(self, known: Algebra) -> Plan:
+        """Returns the plan of a query's rows at t1 with every hidden column and `$ROW_ID`."""
+        return self._once(("fresh state", known), lambda: fresh_state_plan(known, self.rules))
 
     def net(self, known: Algebra, unchanged: Collection[str] = ()) -> Plan:
         """Returns the plan of what changed in each group; without terms of the sources `unchanged`."""

@@ -21,11 +21,12 @@ from oracle.invariants import (
     inserts_are_new,
     row_ids_are_fresh,
     row_ids_are_unique,
+    state_is_fresh,
     unchanged_means_empty,
 )
 from tests.unit.oracle.words import changes, columns, rows, stored
 from workload.results import Check, DifferenceKind, Finding
-from workload.trace import Action, Refreshed, RefreshError, RefreshRefused
+from workload.trace import Action, HiddenState, Refreshed, RefreshError, RefreshRefused
 
 SALES = columns("city STRING, total DOUBLE")
 REFRESH = CheckedRefresh("sales", 4, 20, SALES)
@@ -254,6 +255,24 @@ def test_a_right_refresh_passes_every_check() -> None:
     assert (results.findings, results.checks, results.changes, results.amplification) == ((), 9, 4, 0)
 
 
+class TestHiddenState:
+    STATE = HiddenState(
+        ("n", "ties"),
+        frozenset({"ties"}),
+        {"a": (2, None), "b": (1, 3)},
+        {"a": (2, 1), "b": (1, 3), "c": (1, 1)},
+    )
+
+    def test_a_value_that_is_not_known_and_a_row_of_one_side_only_break_nothing(self) -> None:
+        assert state_is_fresh(REFRESH, self.STATE) == ()
+
+    def test_a_value_that_differs_is_found_and_so_is_an_unknown_one_that_must_be_known(self) -> None:
+        wrong = replace(self.STATE, stored={"a": (None, None), "b": (1, 4)})
+        assert messages(state_is_fresh(REFRESH, wrong), Check.STATE) == [
+            "n of row id 'a' is None; computed anew it is 2; ties of row id 'b' is 4; computed anew it is 3"
+        ]
+
+
 def test_each_check_is_part_of_judging_a_refresh() -> None:
     def with_changes(text: str) -> Refreshed:
         return replace(REFRESHED, change_set=(*RIGHT, *changes(SALES, text)))
@@ -270,6 +289,8 @@ def test_each_check_is_part_of_judging_a_refresh() -> None:
     assert failed_checks(REFRESHED, replace(KNOWN, sources_unchanged=True)) == {Check.INVARIANT_6}
     assert failed_checks(replace(REFRESHED, source_timestamps={"orders": 10})) == {Check.FRONTIER}
     assert failed_checks(REFRESHED, replace(KNOWN, previous=30)) == {Check.FRONTIER}
+    state = HiddenState(("n",), frozenset(), {"a": (1,)}, {"a": (2,)})
+    assert failed_checks(replace(REFRESHED, state=state)) == {Check.STATE}
 
 
 def test_a_full_refresh_has_no_change_set_to_judge() -> None:
