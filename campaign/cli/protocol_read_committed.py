@@ -20,13 +20,17 @@ if TYPE_CHECKING:
     from protocols.read_committed.script import Script
 
 
+DRAWN = 100
+"""Orders with DDL that `--explore` draws."""
+
+
 @click.command("read-committed")
 @click.argument("script", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--explore", is_flag=True, help="Run every order of the statements.")
 @click.option(
     "--most", type=click.IntRange(1), default=20_000, show_default=True, help="Most orders with --explore."
 )
-@click.option("--fault", help="Plant a mistake: dirty-statement-read, no-locks, stale-upstream.")
+@click.option("--fault", help="Plant a mistake; a wrong name lists them.")
 @click.option(
     "--postgres",
     type=click.Choice(["read-committed", "repeatable-read"]),
@@ -39,9 +43,9 @@ def read_committed(
     """Run sessions under read committed with statement snapshots and partition locks.
 
     A line of SCRIPT is `T1: UPDATE t SET n = 1`; SETUP lines come first. Shows who waits for whom, the
-    history and its levels; with --explore the anomalies of all orders, the shortest first. Exit status 0:
-    PL-2 holds (with --postgres repeatable-read: PL-SI); 1: it does not; 3: undecided, or --most ended the
-    search.
+    history and its levels; with --explore the anomalies of all orders, the shortest first, and DDL drawn into
+    the sessions. Exit status 0: PL-2 holds (with --postgres repeatable-read: PL-SI); 1: it does not, or a
+    step did what it must not; 3: undecided, nothing is committed, or --most ended the search.
     """
     from campaign.cli.protocol_postgres import on_postgres
     from campaign.faults.read_committed import READ_COMMITTED_FAULTS
@@ -67,6 +71,7 @@ def read_committed(
 
 
 def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
+    from campaign.protocols.read_committed import commits
     from dvs_model.anomalies import anomalies
     from dvs_model.check import check
     from dvs_model.notation import render
@@ -78,14 +83,26 @@ def _once(script: Script, rules: Rules, as_json: bool) -> ExitCode:
     named = anomalies(done.history)
     if as_json:
         click.echo(json.dumps(document_of(done, checked, named)))
-        return _code(levels_of(checked))
+        return _code_of(done, checked)
     show(done)
     click.echo(f"\n{render(done.history)}\n")
     for name, txns in named.items():
         click.echo(f"{name}: {transactions_of(txns)}")
     held = [level.value for level in checked.strongest]
+    for law in done.broken:
+        click.echo(f"a step is wrong: {law}")
+    if not commits(done):
+        click.echo("undecided: no transaction commits, so the levels say nothing")
     click.echo(f"levels that hold: {', '.join(held) or 'none'}; PL-2 {levels_of(checked)['PL-2']}")
-    return _code(levels_of(checked))
+    return _code_of(done, checked)
+
+
+def _code_of(done: Run, checked: Checked) -> ExitCode:
+    from campaign.protocols.read_committed import commits
+
+    if done.broken:
+        return ExitCode.FAILED
+    return _code(levels_of(checked)) if commits(done) else ExitCode.UNKNOWN
 
 
 def show(done: Run) -> None:
@@ -126,6 +143,7 @@ def document_of(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]
         "contents": {table: [list(map(str, row)) for row in rows] for table, rows in done.contents.items()},
         "history": render(done.history),
         "levels": levels_of(checked),
+        "broken": list(done.broken),
         "anomalies": {name: list(txns) for name, txns in named.items()},
     }
 
@@ -135,9 +153,10 @@ def _code(levels: Mapping[str, str]) -> ExitCode:
 
 
 def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCode:
-    from campaign.protocols.read_committed import explore
+    from campaign.protocols.read_committed import explore, explore_ddl
 
-    found = explore(script, rules, most)
+    found, drawn = explore(script, rules, most), explore_ddl(script, rules, DRAWN)
+    broken = {**drawn, **found.broken}
     if as_json:
         first = {name: document_of(*each) for name, each in found.first.items()}
         document = {
@@ -153,6 +172,8 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
                 }
                 for name, each in found.first.items()
             ],
+            "with_ddl": DRAWN,
+            "broken": list(broken),
         }
         click.echo(json.dumps(document))
     else:
@@ -163,7 +184,11 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
                 f"\n{name}: in {found.counts[name]:,} orders, {transactions_of(named[name])} in the shortest:"
             )
             show(done)
+        for law, run in broken.items():
+            click.echo(f"\na step is wrong: {law}")
+            show(run)
         held = [level for level, verdict in found.levels.items() if verdict == "holds"]
         click.echo(f"\nin every order holds: {', '.join(held) or 'no level'}")
-    code = _code(found.levels)
+        click.echo(f"{DRAWN} orders with DDL drawn into them: {'see above' if drawn else 'each step as due'}")
+    code = ExitCode.FAILED if broken else _code(found.levels)
     return ExitCode.UNKNOWN if code is ExitCode.OK and not found.complete else code

@@ -16,6 +16,8 @@ INTENT_FAULTS: Mapping[str, Clauses] = {
     "null-equals-nothing": replace(
         CLAUSES, differs=lambda read, found: read is None or found is None or read != found
     ),
+    "read-writes-are-collected": replace(CLAUSES, unread=lambda written, last_read: True),
+    "last-writes-are-collected": replace(CLAUSES, superseded=lambda written, last: written <= last),
     "absent-is-not-checked": replace(
         CLAUSES, differs=lambda read, found: read is not None and found is not None and read != found
     ),

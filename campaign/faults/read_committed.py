@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from protocols.read_committed.machine import RULES, Rules
-from protocols.read_committed.state import Contents, Row, Transaction
+from protocols.read_committed.state import Contents, Row, Session, Transaction
 
 
 def _with_uncommitted(committed: Contents, others: Sequence[Transaction]) -> Contents:
@@ -17,9 +17,21 @@ def _with_uncommitted(committed: Contents, others: Sequence[Transaction]) -> Con
     return rows
 
 
+def _rolled_back(session: Session, sessions: Iterable[Session]) -> Sequence[tuple[Transaction, bool]]:
+    return [(transaction, False) for transaction in reversed(session.open)]
+
+
+def _everyones(session: Session, sessions: Iterable[Session]) -> Sequence[tuple[Transaction, bool]]:
+    idle = [each for each in sessions if each.waiting is None]
+    return [(transaction, True) for each in idle for transaction in reversed(each.open)]
+
+
 READ_COMMITTED_FAULTS: Mapping[str, Rules] = {
     "dirty-statement-read": replace(RULES, seen=_with_uncommitted),
     "no-locks": replace(RULES, locks=False),
     "stale-upstream": replace(RULES, together=False),
+    "ddl-leaves-open": replace(RULES, ended_by_ddl=lambda session, sessions: ()),
+    "ddl-rolls-back": replace(RULES, ended_by_ddl=_rolled_back),
+    "ddl-commits-others": replace(RULES, ended_by_ddl=_everyones),
 }
 """By name the rules with the mistake."""

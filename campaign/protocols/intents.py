@@ -10,7 +10,7 @@ from dvs_model.names import Level
 from protocols.data_plane.histories import history_of
 from protocols.data_plane.intents import Intent, rows_of
 from protocols.data_plane.resolve import CLAUSES, Clauses, resolve
-from protocols.data_plane.retire import retired
+from protocols.data_plane.retire import broken_task, retired
 from protocols.data_plane.serial import serial
 from protocols.data_plane.workloads import random_intents
 
@@ -55,7 +55,10 @@ def _wrong(intents: tuple[Intent, ...], clauses: Clauses) -> str | None:
         return f"rolled back: {given}; one after the other are rejected: {sorted(rejected)}"
     if resolved.store != store:
         return f"the store holds {dict(resolved.store)}; one after the other leave {dict(store)}"
-    left = retired(rows_of(intents), resolved.to_rollback)
+    rows = rows_of(intents)
+    if task := broken_task(rows, resolved, clauses):
+        return f"garbage collection: {task}"
+    left = retired(rows, resolved.to_rollback, clauses)
     if {row.key: row.val for row in left} != store or len(left) != len(store):
         return f"garbage collection leaves {left}; the store holds {dict(store)}"
     checked = check(history_of(intents, resolved.to_rollback))

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 
-from campaign.protocols.read_committed import Judged, add_levels
+from campaign.protocols.read_committed import Judged, add_levels, commits
 from dvs_model.anomalies import anomalies
 from dvs_model.check import check
-from dvs_model.history import Commit
 from dvs_model.names import Level
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
@@ -168,7 +167,7 @@ def beside(scripts: Iterable[Script], postgres: Postgres, isolation: Isolation, 
             examples.setdefault(each.kind, each)
         checked, named = check(real.history), anomalies(real.history)
         last = real, checked, named
-        if any(isinstance(event, Commit) for event in real.history.shown_events()):
+        if commits(real):
             committing += 1
             add_levels(levels, checked)
         for name in named:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
 from dvs_model.anomalies import anomalies
 from dvs_model.check import Checked, Holds, Violated, check
+from dvs_model.history import Commit
 from dvs_model.names import Level
 from dvs_model.notation import render
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.machine import RULES, Rules
-from protocols.read_committed.run import Run, interleavings
-from protocols.read_committed.script import Script, script_of
+from protocols.read_committed.run import Run, at_random, interleavings
+from protocols.read_committed.script import Script, Statement, Step, script_of, statement_of
 
 Judged = tuple[Run, Checked, Mapping[str, tuple[int, ...]]]
 """A run, the verdicts on its history, and its anomalies by name."""
@@ -24,8 +25,9 @@ Judged = tuple[Run, Checked, Mapping[str, tuple[int, ...]]]
 class Explored:
     """What all orders of a script showed.
 
-    `levels`: holds only if it holds in every order. `first`: by anomaly the shortest run that shows it, the
-    shortest of all first. `counts`: the orders that show it. `complete`: whether every order was run.
+    `levels`: holds only if it holds in every order that commits something; unknown if none does. `first`: by
+    anomaly the shortest run that shows it, the shortest of all first. `counts`: the orders that show it.
+    `complete`: whether every order was run. `broken`: by law of a step the shortest run that broke it.
     """
 
     orders: int
@@ -33,6 +35,7 @@ class Explored:
     levels: Mapping[str, str]
     first: Mapping[str, Judged]
     counts: Mapping[str, int]
+    broken: Mapping[str, Run]
 
 
 def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explored:
@@ -44,7 +47,8 @@ def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explore
     levels = dict.fromkeys((level.value for level in Level), "holds")
     first: dict[str, Judged] = {}
     counts: Counter[str] = Counter()
-    orders = 0
+    broken: dict[str, Run] = {}
+    orders = committing = 0
     complete = True
     for done in interleavings(script, evaluator, rules):
         if orders == most:
@@ -56,13 +60,100 @@ def explore(script: Script, rules: Rules = RULES, most: int = 20_000) -> Explore
         if text not in known:
             known[text] = check(done.history), anomalies(done.history)
         checked, named = known[text]
-        add_levels(levels, checked)
+        add_broken(broken, done)
+        if commits(done):
+            committing += 1
+            add_levels(levels, checked)
         for name in named:
             counts[name] += 1
             if name not in first or _size(done) < _size(first[name][0]):
                 first[name] = done, checked, named
     ordered = dict(sorted(first.items(), key=lambda item: _size(item[1][0])))
-    return Explored(orders, complete, levels, ordered, counts)
+    if not committing:
+        levels = dict.fromkeys(levels, "unknown")
+    return Explored(orders, complete, levels, ordered, counts, broken)
+
+
+def commits(done: Run) -> bool:
+    """Tells whether a run commits anything: without, its levels hold and say nothing."""
+    return any(isinstance(event, Commit) for event in done.history.shown_events())
+
+
+def add_broken(broken: dict[str, Run], done: Run) -> None:
+    """Adds the laws that a run broke; of two runs that broke the same one the shorter stays."""
+    for law in done.broken:
+        if law not in broken or _size(done) < _size(broken[law]):
+            broken[law] = done
+
+
+def explore_ddl(script: Script, rules: Rules = RULES, runs: int = 100, seed: int = 1) -> Mapping[str, Run]:
+    """Draws DDL into a script, at random places of random sessions, and runs it in random orders.
+
+    Scripts seldom hold DDL, and a wrong DDL step leaves a history that is fine. Returns the laws that were
+    broken, each with the shortest run that broke it. Raises StatementFailed: SETUP cannot be run.
+    """
+    evaluator, random = DuckEvaluator(), Random(seed)
+    broken: dict[str, Run] = {}
+    for _ in range(runs):
+        done = at_random(with_ddl(script, random), evaluator, random, rules)
+        add_broken(broken, done)
+        if isinstance(check(done.history).levels[Level.PL_2], Violated):
+            broken.setdefault("PL-2 is violated", done)
+    return broken
+
+
+def with_ddl(script: Script, random: Random) -> Script:
+    """Returns a script with a table that is created, or dropped, at a random place of a random session."""
+    name = "drawn"
+    while any(name in statement.text.lower() for statement in statements_of(script)):
+        name += "_"
+    session = random.choice(script.sessions)
+    create, drop = (statement_of(f"{word} {name}{rest}") for word, rest in DDL)
+    creates = random.random() < 0.5
+    setup = script.setup if creates else (*script.setup, create)
+    place = random.randrange(len(script.of(session)) + 1)
+    steps = list(script.steps)
+    own = [at for at, step in enumerate(steps) if step.session == session]
+    at = own[place] if place < len(own) else len(steps)
+    steps.insert(at, Step(session, create if creates else drop))
+    return Script(setup, tuple(steps))
+
+
+DDL = (("CREATE TABLE", " (a INT)"), ("DROP TABLE", ""))
+
+
+def statements_of(script: Script) -> Iterator[Statement]:
+    """Yields every statement of a script."""
+    yield from script.setup
+    yield from (step.statement for step in script.steps if step.statement is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedScripts:
+    """Random scripts in how many orders together, and what the last one has broken, one sentence each."""
+
+    scripts: int
+    orders: int
+    broken: tuple[str, ...] = ()
+
+
+def search_scripts(seed: int, scripts: int, rules: Rules = RULES, most: int = 40) -> SearchedScripts:
+    """Explores random scripts until a law or PL-2 is broken: at most `most` orders of each, twice.
+
+    The second time DDL is drawn into them.
+    """
+    orders = 0
+    for number in range(scripts):
+        script = random_script(Random(f"{seed} {number}"))
+        found = explore(script, rules, most)
+        drawn = explore_ddl(script, rules, most, seed=number)
+        orders += found.orders + most
+        broken = [*found.broken, *drawn]
+        if found.levels[Level.PL_2.value] == "violated":
+            broken.append("PL-2 is violated")
+        if broken:
+            return SearchedScripts(number + 1, orders, tuple(broken))
+    return SearchedScripts(scripts, orders)
 
 
 def add_levels(levels: dict[str, str], checked: Checked) -> None:

@@ -18,6 +18,8 @@ class Clauses:
     `counts`: whether the writes of a transaction count, from "it is rolled back". `earlier`: whether a write
     of one transaction comes before a read of another. `latest`: the position of the write that is read
     among those that come before, oldest first. `differs`: IS DISTINCT FROM. `rounds`: at most so many.
+    Of the garbage collection: `superseded`: whether a write is older than the last one of its key; `unread`:
+    whether no row reads it, from its transaction and that of the last read.
     """
 
     counts: Callable[[bool], bool] = lambda rolled_back: not rolled_back
@@ -25,6 +27,8 @@ class Clauses:
     latest: int = -1
     differs: Callable[[str | None, str | None], bool] = lambda read, found: read != found
     rounds: int | None = None
+    superseded: Callable[[int, int], bool] = lambda written, last: written < last
+    unread: Callable[[int, int], bool] = lambda written, last_read: last_read <= written
 
 
 CLAUSES = Clauses()

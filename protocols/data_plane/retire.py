@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from protocols.data_plane.intents import IntentRow
+from protocols.data_plane.intents import IntentRow, intents_of
+from protocols.data_plane.resolve import CLAUSES, Clauses, Resolved, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Retirable:
         return frozenset((*self.failed, *self.committed_reads, *self.dead_writes))
 
 
-def retirable(rows: Sequence[IntentRow], to_rollback: Set[int]) -> Retirable:
+def retirable(rows: Sequence[IntentRow], to_rollback: Set[int], clauses: Clauses = CLAUSES) -> Retirable:
     """Returns the rows that may go now.
 
     A write is dead if a committed transaction has written its key later and no later row reads the key: rows
@@ -42,8 +43,8 @@ def retirable(rows: Sequence[IntentRow], to_rollback: Set[int]) -> Retirable:
             row
             for row in rows
             if not row.is_read
-            and row.id < last_write.get(row.key, row.id)
-            and last_read.get(row.key, row.id) <= row.id
+            and clauses.superseded(row.id, last_write.get(row.key, row.id))
+            and clauses.unread(row.id, last_read.get(row.key, row.id))
         ),
     )
 
@@ -55,8 +56,40 @@ def _largest(rows: Iterable[IntentRow]) -> dict[str, int]:
     return largest
 
 
-def retired(rows: Sequence[IntentRow], to_rollback: Set[int]) -> tuple[IntentRow, ...]:
+def retired(
+    rows: Sequence[IntentRow], to_rollback: Set[int], clauses: Clauses = CLAUSES
+) -> tuple[IntentRow, ...]:
     """Returns the rows that are left after all three tasks of the article, one after the other."""
     left = [row for row in rows if row.id not in to_rollback and not row.is_read]
-    dead = set(retirable(left, frozenset()).dead_writes)
+    dead = set(retirable(left, frozenset(), clauses).dead_writes)
     return tuple(row for row in left if row not in dead)
+
+
+def broken_task(rows: Sequence[IntentRow], resolved: Resolved, clauses: Clauses = CLAUSES) -> str:
+    """Returns which task of the garbage collection changes what readers see; empty if none does.
+
+    Each task runs by itself, because the one after it may hide what it has done: a write that is still read
+    may only go once its readers' rows are gone. After a task the rows that are left must resolve to the same
+    store, and the same transactions among them must be rolled back.
+    """
+    gone = retirable(rows, resolved.to_rollback, clauses)
+    tasks = {
+        "rows of transactions rolled back": frozenset(gone.failed),
+        "reads of committed transactions": frozenset(gone.committed_reads),
+        "dead writes": frozenset(gone.dead_writes),
+        "all rows that may go": gone.rows,
+    }
+    for task, dropped in tasks.items():
+        left = intents_of(row for row in rows if row not in dropped)
+        again = resolve(left, clauses=clauses)
+        if again.store != resolved.store:
+            first, second = again.store.items(), resolved.store.items()
+            key = min(key for key, _ in first ^ second)
+            found, held = again.store.get(key, "nothing"), resolved.store.get(key, "nothing")
+            return f"without the {task} the store holds {found} at {key}, and {held} with them"
+        due = resolved.to_rollback & {intent.id for intent in left}
+        if again.to_rollback != due:
+            number = min(again.to_rollback ^ due)
+            fate = "committed" if number in due else "rolled back"
+            return f"without the {task} T{number} is {fate}, with them it is not"
+    return ""

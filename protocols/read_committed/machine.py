@@ -6,7 +6,7 @@ when it began (`docs/protocols.md`); a row that another transaction has deleted 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from dvs_model.draft import Name
@@ -23,6 +23,11 @@ DEPTH = 16
 """How deep procedures may call each other."""
 
 
+def _own_commits(session: Session, sessions: Iterable[Session]) -> Sequence[tuple[Transaction, bool]]:
+    """DDL commits the open transactions of its session, the innermost first."""
+    return [(transaction, True) for transaction in reversed(session.open)]
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The parts of the model that planted faults replace.
@@ -30,13 +35,15 @@ class Rules:
     `seen`: the rows that a statement sees besides its own: from what was committed when it began, and from
     what other open transactions have written. `locks`: whether UPDATE, DELETE and MERGE take partition locks.
     `victim`: chooses among the statements of a deadlock, by their numbers. `together`: whether a refresh
-    refreshes the dynamic tables that it reads as of its own data timestamp.
+    refreshes the dynamic tables that it reads as of its own data timestamp. `ended_by_ddl`: the transactions
+    that DDL of a session ends among all sessions, and whether they commit.
     """
 
     seen: Callable[[Contents, Sequence[Transaction]], Contents] = lambda committed, others: committed
     locks: bool = True
     victim: Callable[[Sequence[int]], int] = max
     together: bool = True
+    ended_by_ddl: Callable[[Session, Iterable[Session]], Sequence[tuple[Transaction, bool]]] = _own_commits
 
 
 RULES = Rules()
@@ -185,9 +192,9 @@ class Machine:
 
     def _define_here(self, session: Session, statement: Statement) -> None:
         # DDL commits the open transaction, and is committed itself.
-        while session.open:
-            self._say(session, statement, f"commits T{session.open[-1].number} first")
-            self._end(session.open[-1], commit=True)
+        for transaction, commit in self.rules.ended_by_ddl(session, tuple(self.sessions.values())):
+            self._say(session, statement, f"commits T{transaction.number} first")
+            self._end(transaction, commit=commit)
         self._define(statement)
         self._say(session, statement, "done, and committed")
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from random import Random
 
 from dvs_model.history import History
+from protocols.read_committed import laws
 from protocols.read_committed.machine import RULES, Machine, Rules
 from protocols.read_committed.rows import Evaluator
 from protocols.read_committed.script import Script, Step
@@ -16,13 +18,15 @@ from protocols.read_committed.state import Line, Row
 class Run:
     """A script after one order of its statements.
 
-    `order`: the session of each step. `contents`: the committed rows of each table.
+    `order`: the session of each step. `contents`: the committed rows of each table. `broken`: the laws of
+    steps that were broken (see `laws`).
     """
 
     order: tuple[str, ...]
     lines: tuple[Line, ...]
     history: History
     contents: Mapping[str, tuple[tuple[object, ...], ...]]
+    broken: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -31,6 +35,7 @@ class _Playing:
 
     machine: Machine
     left: dict[str, list[Step]]
+    broken: list[str] = field(default_factory=list)
 
     def enabled(self) -> Sequence[str]:
         """The sessions that can run their next step."""
@@ -39,10 +44,13 @@ class _Playing:
     def step(self, name: str) -> None:
         """Runs the next step of a session."""
         step = self.left[name].pop(0)
+        held = laws.before(self.machine, step)
         if step.statement is None:
             self.machine.pass_time(step.seconds)
         else:
             self.machine.run(step.session, step.statement)
+        if held is not None and (wrong := laws.broken(held, self.machine, step)):
+            self.broken.append(wrong)
 
 
 def _started(script: Script, evaluator: Evaluator, rules: Rules) -> _Playing:
@@ -60,7 +68,8 @@ def _ended(playing: _Playing, order: Sequence[str], evaluator: Evaluator) -> Run
         table: dynamic.result(table, rows) if table in dynamic.definitions else _values(rows)
         for table, rows in machine.committed.items()
     }
-    return Run(tuple(order), tuple(machine.lines), machine.recorder.history(evaluator), contents)
+    history = machine.recorder.history(evaluator)
+    return Run(tuple(order), tuple(machine.lines), history, contents, tuple(playing.broken))
 
 
 def _values(rows: Mapping[str, Row]) -> tuple[tuple[object, ...], ...]:
@@ -74,6 +83,19 @@ def run(script: Script, evaluator: Evaluator, rules: Rules = RULES) -> Run:
     """
     playing = _started(script, evaluator, rules)
     order = in_order([step.session for step in script.steps], playing.enabled, playing.step)
+    return _ended(playing, order, evaluator)
+
+
+def at_random(script: Script, evaluator: Evaluator, random: Random, rules: Rules = RULES) -> Run:
+    """Runs a script in a random order that keeps the order within each session.
+
+    Raises StatementFailed: SETUP cannot be run.
+    """
+    playing = _started(script, evaluator, rules)
+    order: list[str] = []
+    while enabled := playing.enabled():
+        order.append(random.choice(enabled))
+        playing.step(order[-1])
     return _ended(playing, order, evaluator)
 
 

@@ -18,7 +18,7 @@ from dvs_model.names import Level
 from protocols.data_plane.histories import history_of
 from protocols.data_plane.intents import IntentRow, IntentsError, intents_of, rows_of
 from protocols.data_plane.resolve import resolve
-from protocols.data_plane.retire import retirable, retired
+from protocols.data_plane.retire import broken_task, retirable, retired
 from protocols.data_plane.seahash import seahash
 from protocols.data_plane.serial import serial
 from protocols.data_plane.workloads import BANK, article, random_intents
@@ -177,3 +177,21 @@ def test_a_file_that_holds_no_intents(tmp_path: Path, text: str, message: str) -
     status, output = run("--intents", str(file))
     assert status == 2
     assert message in output
+
+
+def test_a_task_that_drops_a_visible_write_is_found_though_the_tasks_after_it_hide_it() -> None:
+    """A dead write is one that no later row reads. The end of all tasks is the same: the reads are gone."""
+    wrong = INTENT_FAULTS["read-writes-are-collected"]
+    intents = intents_of(BANK)
+    resolved = resolve(intents)
+    assert retired(BANK, resolved.to_rollback, wrong) == retired(BANK, resolved.to_rollback)
+    assert broken_task(BANK, resolved) == ""
+    assert broken_task(BANK, resolved, wrong).startswith("without the dead writes ")
+
+
+@pytest.mark.parametrize("workload", ["bank", "random"])
+@pytest.mark.parametrize("fault", ["read-writes-are-collected", "last-writes-are-collected"])
+def test_the_command_finds_a_wrong_task(workload: str, fault: str) -> None:
+    status, output = run("--workload", workload, "--fault", fault, "--runs", "50")
+    assert status == 1
+    assert "garbage collection" in output

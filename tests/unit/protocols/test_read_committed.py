@@ -12,14 +12,15 @@ from click.testing import CliRunner
 
 from campaign.cli import main
 from campaign.faults.read_committed import READ_COMMITTED_FAULTS
-from campaign.protocols.read_committed import explore, random_script
+from campaign.protocols.read_committed import explore, explore_ddl, random_script, search_scripts
 from dvs_model.check import Holds, Violated, check
 from dvs_model.names import Level
 from dvs_model.notation import parse, render
 from protocols.read_committed.evaluate.duck import DuckEvaluator
-from protocols.read_committed.machine import RULES
+from protocols.read_committed.machine import RULES, Machine
 from protocols.read_committed.run import Run, interleavings, run
-from protocols.read_committed.script import ScriptError, script_of
+from protocols.read_committed.script import Script, ScriptError, script_of
+from protocols.read_committed.state import Transaction
 
 TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 0), (2, 0)\n"
 
@@ -342,6 +343,15 @@ BREAKS = {
         T2: SELECT * FROM e
     """,
 }
+COUNTED = """
+    T1: BEGIN
+    T1: UPDATE t SET n = 1 WHERE id = 1
+    T1: ROLLBACK
+    T2: BEGIN
+    T2: INSERT INTO t VALUES (3, 3)
+    T2: COMMIT
+"""
+DDL_FAULTS = ("ddl-leaves-open", "ddl-rolls-back", "ddl-commits-others")
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -353,7 +363,7 @@ def test_pl_2_holds_in_every_order_of_random_sessions(seed: int) -> None:
     assert found.levels["PL-2"] == "holds"
 
 
-@pytest.mark.parametrize("fault", READ_COMMITTED_FAULTS)
+@pytest.mark.parametrize("fault", [name for name in READ_COMMITTED_FAULTS if name not in DDL_FAULTS])
 def test_a_planted_mistake_is_found(fault: str) -> None:
     script = script_of(TABLE + BREAKS[fault])
     right, wrong = explore(script), explore(script, READ_COMMITTED_FAULTS[fault])
@@ -560,3 +570,70 @@ def test_a_dropped_table_is_gone() -> None:
         "fails: there is no table t",
         "fails: there is no table t",
     ]
+
+
+@pytest.mark.parametrize("fault", DDL_FAULTS)
+def test_a_mistake_of_ddl_is_found_in_a_script_without_any(fault: str) -> None:
+    script = script_of(TABLE + COUNTED)
+    assert explore_ddl(script, runs=40) == {}
+    assert explore(script, READ_COMMITTED_FAULTS[fault]).broken == {}, "no history shows it"
+    assert explore_ddl(script, READ_COMMITTED_FAULTS[fault], runs=40)
+    assert search_scripts(1, 6, READ_COMMITTED_FAULTS[fault], most=12).broken
+
+
+def test_random_sessions_with_ddl_keep_every_law_of_steps() -> None:
+    found = search_scripts(5, 5, most=8)
+    assert (found.scripts, found.broken) == (5, ())
+
+
+@pytest.mark.parametrize(
+    ("step", "law"),
+    [
+        ("T1: COMMIT", "T1: COMMIT: T1 must be committed by it"),
+        ("T1: ROLLBACK", "T1: ROLLBACK: T1 must be rolled back by it"),
+    ],
+)
+def test_a_machine_that_ends_no_transaction_breaks_a_law(
+    step: str, law: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = script_of(TABLE + f"T1: BEGIN\nT1: UPDATE t SET n = 1 WHERE id = 1\n{step}")
+    assert run(script, DuckEvaluator()).broken == ()
+    monkeypatch.setattr(Machine, "_end_here", lambda *_: None)
+    assert run(script, DuckEvaluator()).broken == (law,)
+
+
+def test_a_machine_that_loses_rows_breaks_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    def publish(machine: Machine, transaction: Transaction) -> None:
+        machine.committed = {name: {} for name in machine.committed}
+
+    script = script_of(TABLE + "T1: BEGIN\nT1: UPDATE t SET n = 1 WHERE id = 1\nT1: CREATE TABLE u (a INT)")
+    playing = run(script, DuckEvaluator())
+    assert playing.broken == ()
+    set_up = Machine.set_up
+
+    def set_up_then_lose(machine: Machine, read: Script) -> None:
+        set_up(machine, read)
+        monkeypatch.setattr(Machine, "_publish", publish)
+
+    monkeypatch.setattr(Machine, "set_up", set_up_then_lose)
+    (law,) = run(script, DuckEvaluator()).broken
+    assert law.startswith("T1: CREATE TABLE u (a INT): of table t row t_")
+
+
+def test_a_script_that_commits_nothing_is_undecided(tmp_path: Path) -> None:
+    script = tmp_path / "nothing.txt"
+    script.write_text(f"{TABLE}T1: BEGIN\nT1: SELECT * FROM t\nT1: ROLLBACK\n", encoding="utf-8")
+    once = CliRunner().invoke(main, ["protocol", "read-committed", str(script)])
+    assert once.exit_code == 3
+    assert "undecided: no transaction commits" in once.output
+    assert explore(script_of(script.read_text(encoding="utf-8"))).levels["PL-2"] == "unknown"
+
+
+def test_explore_finds_a_mistake_of_ddl_by_the_command(tmp_path: Path) -> None:
+    script = tmp_path / "script.txt"
+    script.write_text(TABLE + COUNTED, encoding="utf-8")
+    command = ["protocol", "read-committed", str(script), "--explore", "--json"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    wrong = CliRunner().invoke(main, [*command, "--fault", "ddl-rolls-back"])
+    assert wrong.exit_code == 1
+    assert json.loads(wrong.output)["broken"]

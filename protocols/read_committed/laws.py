@@ -1,0 +1,157 @@
+"""What each step of a script must do to the committed rows and to the open transactions, and to nothing else.
+
+The history of a run records what the machine did; so a machine that commits too much or too little shows a
+history that is fine. These laws say what each statement may do, from the statement alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from protocols.read_committed.machine import Machine
+from protocols.read_committed.script import Kind, Statement, Step
+from protocols.read_committed.state import Contents, Row, Session
+
+TABLE = re.compile(r"(?P<word>CREATE|DROP)\s+(?P<dynamic>DYNAMIC\s+)?TABLE\s+(?P<name>\w+)\b", re.IGNORECASE)
+
+JUDGED = (
+    Kind.SELECT,
+    Kind.INSERT,
+    Kind.CHANGE,
+    Kind.REFRESH,
+    Kind.BEGIN,
+    Kind.COMMIT,
+    Kind.ROLLBACK,
+    Kind.DDL,
+)
+"""The statements with a law; the others are about sessions and procedures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """A machine before a step: what is committed, what is open, who waits, and how much was recorded.
+
+    `open`: by number the rows that a transaction has written so far, and its session.
+    """
+
+    committed: Contents
+    open: Mapping[int, tuple[str, Mapping[str, Mapping[str, Row]]]]
+    waiting: frozenset[str]
+    own: tuple[int, ...]
+    last: int
+    events: int
+
+
+def before(machine: Machine, step: Step) -> Before | None:
+    """Returns what a machine holds before a step; None: the step has no law."""
+    if step.statement is None or step.statement.kind not in JUDGED:
+        return None
+    session = machine.session(step.session)
+    if session.lost or session.in_procedure or session.abort_on_error:
+        return None
+    sessions = machine.sessions.values()
+    return Before(
+        committed=machine.committed,
+        open={
+            each.number: (one.name, {name: dict(rows) for name, rows in each.changes.items()})
+            for one in sessions
+            for each in one.open
+        },
+        waiting=frozenset(one.name for one in sessions if one.waiting is not None),
+        own=tuple(each.number for each in session.open),
+        last=machine.numbers,
+        events=len(machine.recorder.events),
+    )
+
+
+def broken(held: Before, machine: Machine, step: Step) -> str:
+    """Returns which law a step has broken; empty if none."""
+    statement = step.statement
+    assert statement is not None
+    ended = {
+        event.txn: event.kind == "c"
+        for event in machine.recorder.events[held.events :]
+        if event.kind in ("c", "a")
+    }
+    due = _due(held, statement)
+    wrong = _ends(held, ended, due) or _rows(held, machine, ended, due, statement)
+    if not wrong and statement.kind is Kind.DDL:
+        wrong = _tables(held, machine, statement) or _left(machine.session(step.session))
+    return wrong and f"{step.session}: {statement.text}: {wrong}"
+
+
+def _due(held: Before, statement: Statement) -> Mapping[int, bool]:
+    """Returns the open transactions that a statement ends, and whether they commit."""
+    match statement.kind:
+        case Kind.DDL:
+            return dict.fromkeys(held.own, True)
+        case Kind.COMMIT | Kind.ROLLBACK:
+            return dict.fromkeys(held.own[-1:], statement.kind is Kind.COMMIT)
+        case _:
+            return {}
+
+
+def _ends(held: Before, ended: Mapping[int, bool], due: Mapping[int, bool]) -> str:
+    for number, commits in due.items():
+        if ended.get(number) is not commits:
+            must = "be committed" if commits else "be rolled back"
+            return f"T{number} must {must} by it"
+    for number in ended.keys() - due.keys():
+        # What waited may go on and end by itself, and so may what began in this step.
+        if number <= held.last and held.open[number][0] not in held.waiting:
+            return f"T{number} ends with it"
+    return ""
+
+
+def _rows(
+    held: Before,
+    machine: Machine,
+    ended: Mapping[int, bool],
+    due: Mapping[int, bool],
+    statement: Statement,
+) -> str:
+    """Tells whether the committed rows are those of before, those of what has committed, and no others."""
+    expected = {name: dict(rows) for name, rows in held.committed.items()}
+    for number in (number for number, commits in due.items() if commits):
+        for name, rows in held.open[number][1].items():
+            expected.setdefault(name, {}).update(rows)
+    others = {number for number, commits in ended.items() if commits and number not in due}
+    dropped = _named(statement) if statement.kind is Kind.DDL else ""
+    for name, rows in machine.committed.items():
+        for identity in expected.get(name, {}).keys() | rows.keys():
+            row, right = rows.get(identity), expected.get(name, {}).get(identity)
+            if row != right and not (row is not None and row.version.txn in others):
+                return (
+                    f"of table {name} row {identity} must be {_shown(right)} after it, and is {_shown(row)}"
+                )
+    lost = [name for name in expected if name not in machine.committed and name != dropped]
+    return f"table {lost[0]} is gone after it" if lost else ""
+
+
+def _tables(held: Before, machine: Machine, statement: Statement) -> str:
+    """Tells whether CREATE TABLE and DROP TABLE have made or dropped their table."""
+    found = TABLE.match(statement.text)
+    if found is None or found["dynamic"]:
+        return ""
+    name, creates = found["name"].lower(), found["word"].upper() == "CREATE"
+    if creates:
+        return "" if name in machine.committed else f"there is no table {name} after it"
+    dropped = name not in machine.dynamic.definitions
+    return f"there is a table {name} after it" if dropped and name in machine.committed else ""
+
+
+def _left(session: Session) -> str:
+    return f"T{session.open[-1].number} is open after it" if session.open else ""
+
+
+def _named(statement: Statement) -> str:
+    found = TABLE.match(statement.text)
+    return found["name"].lower() if found is not None and found["word"].upper() == "DROP" else ""
+
+
+def _shown(row: Row | None) -> str:
+    if row is None:
+        return "absent"
+    return "deleted" if row.dead else str(row.values)
