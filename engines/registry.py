@@ -29,7 +29,8 @@ class Tier:
     threads, because one JVM serves all. `chunk`: how many scenarios a worker takes at once. `workers`: how
     many there are by default. `attempts`: how many runs shrinking one failure may take. `lifting`: the one
     that suits the engine. `attributed_on`: the tier on which a divergence is attributed, where this tier's
-    third vote is the engine's own. `built_in`: whether faults can be planted in the engine.
+    third vote is the engine's own. `built_in`: whether faults can be planted in the engine. `least`: the
+    scenarios that a run by time must have judged for a verdict; the slower the tier, the fewer.
     """
 
     start: Start
@@ -41,6 +42,7 @@ class Tier:
     lifting: Lifting = Lifting.NONE
     attributed_on: str | None = None
     built_in: bool = True
+    least: int = 20
 
 
 def _in_memory(variant: Variant, lasting: bool) -> Engine:
@@ -75,6 +77,7 @@ TIERS: dict[str, Tier] = {
         chunk=4,
         attempts=400,
         attributed_on="spark",
+        least=100,
     ),
     "spark": Tier(
         start=partial(_on_spark, False, False),
@@ -82,6 +85,7 @@ TIERS: dict[str, Tier] = {
         workers=4,
         attempts=60,
         lifting=Lifting.INTERVALS,
+        least=50,
     ),
     "spark-stock": Tier(
         start=partial(_on_spark, False, True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.errors import ReportError
@@ -72,6 +72,7 @@ def headline(summary: RunSummary) -> Headline:
     ]
     if not passed:
         sentences.append("No scenario passed." if summary.scenarios else "No scenario ran.")
+    sentences.extend(_too_few(summary))
     if unmet := summary.coverage.unmet:
         sentences.append(f"{plural(len(unmet), 'coverage floor')} not met.")
     if summary.interrupted:
@@ -101,6 +102,13 @@ def headline(summary: RunSummary) -> Headline:
         )
     verdict = run_verdict(summary)
     return Headline(verdict, _title(verdict, counts, len(unmet)), tuple(sentences))
+
+
+def _too_few(summary: RunSummary) -> Iterator[str]:
+    """The sentence of a run that the time ended too early."""
+    if summary.scenarios < summary.wanted:
+        judged, wanted = number(summary.scenarios), plural(summary.wanted, "scenario")
+        yield f"{judged} of {wanted} were judged when the time was over, too few for a verdict."
 
 
 def _title(verdict: RunVerdict, counts: Mapping[OutcomeClass, int], unmet: int) -> str:

@@ -258,3 +258,5 @@ class RunSummary:
     rule_notes: tuple[str, ...] = ()
     """Ignore rules that have expired, or that covered nothing."""
     not_checked: Mapping[str, int] = field(default_factory=dict)
+    wanted: int = 0
+    """With fewer scenarios the run is undecided: all that were asked for, or the least for a verdict."""

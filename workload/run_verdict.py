@@ -25,6 +25,7 @@ class RunVerdict(Enum):
     GENERATOR_INVALID = "invalid scenarios"
     INFRASTRUCTURE_FAILURE = "infrastructure failures"
     NOTHING_PASSED = "nothing passed"
+    TOO_FEW_SCENARIOS = "too few scenarios"
     TOO_FEW_JUDGED = "too few scenarios judged"
     INTERRUPTED = "interrupted"
     AMPLIFIED = "too many changes without effect"
@@ -92,6 +93,7 @@ def verdicts(summary: RunSummary) -> tuple[RunVerdict, ...]:
     spoiled = {SPOILERS[outcome] for outcome in SPOILERS if summary.outcomes.get(outcome.value)}
     conditions = {
         RunVerdict.NOTHING_PASSED: not summary.outcomes.get(OutcomeClass.PASSED.value),
+        RunVerdict.TOO_FEW_SCENARIOS: summary.scenarios < summary.wanted,
         RunVerdict.TOO_FEW_JUDGED: judged_percent(summary.outcomes) < LEAST_JUDGED,
         RunVerdict.INTERRUPTED: summary.interrupted,
         RunVerdict.AMPLIFIED: is_amplified(summary),

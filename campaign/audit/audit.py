@@ -58,9 +58,19 @@ class Audit:
 
     @property
     def finding(self) -> Finding:
-        """The worst of all: violated before unknown before holds."""
+        """The worst of all: violated before unknown before holds; unknown where nothing was compared."""
         found = {table.finding for table in self.tables}
-        return next((each for each in (Finding.VIOLATED, Finding.UNKNOWN) if each in found), Finding.HOLDS)
+        worst_first = (Finding.VIOLATED, Finding.UNKNOWN, Finding.HOLDS)
+        return next((each for each in worst_first if each in found), Finding.UNKNOWN)
+
+    @property
+    def nothing(self) -> str:
+        """Why nothing was compared, in a sentence; empty where something was."""
+        if not self.tables:
+            return "the account has no dynamic table, so nothing was compared"
+        if all(table.finding is Finding.EMPTY for table in self.tables):
+            return "no dynamic table was refreshed yet, so nothing was compared"
+        return ""
 
 
 def audit(

@@ -36,7 +36,7 @@ def command(
 
     Reads FOLDER with delta-rs and evaluates the queries with DuckDB; writes nothing, starts no Spark. Exit
     status 0: every table is its query; 1: one is not, or its row ids or its frontier are wrong; 3: of one
-    nothing can be said; 2: FOLDER is no account.
+    nothing can be said, or there is nothing to compare; 2: FOLDER is no account.
     """
     from campaign.audit.audit import Finding, audit
 
@@ -70,6 +70,8 @@ def _print(found: Audit) -> None:
                 click.echo(f"  {what}: {_row(each, row)}")
             if count > len(some):
                 click.echo(f"  {what}: {count - len(some):,} more")
+    if found.nothing:
+        click.echo(found.nothing)
     if found.skipped:
         click.echo(f"{found.skipped} dynamic tables were left out")
 
@@ -93,6 +95,7 @@ def _document(found: Audit) -> dict[str, object]:
     return {
         "folder": found.folder,
         "verdict": found.finding.value,
+        "nothing": found.nothing or None,
         "skipped": found.skipped,
         "tables": [
             {

@@ -77,9 +77,13 @@ def command(
     Values are shown only as salted hashes, for data that nobody may see.
 
     Exit status 0: A and B have the same contents everywhere; 1: they differ; 2: the options or the set-up
-    are wrong; 3: nothing differs, but something could not be compared.
+    are wrong; 3: nothing differs, but something could not be compared, or nothing was, or the time was over.
     """
     number = options.scenario_count(scenarios, budget, DEFAULT_SCENARIOS)
+    if paths and not any(scenario_files(paths)):
+        nothing = f"undecided: no scenario below {', '.join(map(str, paths))}, so nothing was compared"
+        click.echo(json.dumps(asdict(Comparison(a, b))) if as_json else nothing)
+        return ExitCode.UNKNOWN
     left, right = configuration(a), configuration(b)
     tiers = (left.spec.tier, right.spec.tier)
     mask = Mask(secrets.token_bytes(32) if salt is None else salt.encode())
@@ -89,7 +93,7 @@ def command(
         else random_scenarios(within_limits(load_profile(profile), *tiers), seed, first, number)
     )
     deadline = None if budget is None else time.monotonic() + budget
-    comparison = Comparison(a, b)
+    comparison = Comparison(a, b, wanted=len(chosen) if isinstance(chosen, list) else number or 1)
     try:
         with left.running() as run_a, right.running() as run_b, options.interruptible():
             for scenario in chosen:
@@ -104,26 +108,37 @@ def command(
         show(comparison)
     if comparison.disagreements:
         return ExitCode.FAILED
-    decided = comparison.refreshes and not comparison.undecided and not comparison.interrupted
-    return ExitCode.OK if decided else ExitCode.UNKNOWN
+    return ExitCode.UNKNOWN if comparison.undecided or comparison.lacking else ExitCode.OK
 
 
 @dataclass(slots=True)
 class Comparison:
     """The comparison of all scenarios; the JSON output has these keys.
 
-    `refreshes`: how many were compared; `other_actions`: how many had different refresh actions.
-    `undecided`: why a scenario could not be compared, by its name.
+    `wanted`: the scenarios that were asked for. `refreshes`: how many were compared; `other_actions`: how
+    many had different refresh actions. `undecided`: why a scenario could not be compared, by its name.
     """
 
     a: str
     b: str
+    wanted: int = 1
     scenarios: int = 0
     refreshes: int = 0
     other_actions: int = 0
     interrupted: bool = False
     undecided: dict[str, str] = field(default_factory=dict)
     disagreements: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def lacking(self) -> str:
+        """What keeps the comparison from a verdict, in a sentence; empty where nothing does."""
+        if self.interrupted:
+            return "interrupted: these are the scenarios compared by then"
+        if self.scenarios < self.wanted:
+            return f"undecided: {self.scenarios} of {self.wanted} scenarios, time over"
+        if not self.refreshes:
+            return "undecided: no refresh was compared"
+        return ""
 
     def add(self, compared: Compared) -> None:
         """Adds one scenario."""
@@ -146,14 +161,14 @@ def stored_scenarios(paths: Sequence[Path], limits: Limits) -> list[Scenario]:
 
     Raises CampaignError naming a file that is no scenario, without any of its text.
     """
-    files: list[Path] = []
+    return [stored_scenario(file, limits) for file in scenario_files(paths)]
+
+
+def scenario_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """The files of paths: of a folder that is no failure folder, all scenario files below it."""
     for path in paths:
         is_tree = path.is_dir() and not (path / SCENARIO_FILE).is_file()
-        below = sorted(path.glob("**/*.json")) if is_tree else [path]
-        if not below:
-            raise CampaignError(f"no scenario below {path}; give a folder with scenario files (*.json)")
-        files.extend(below)
-    return [stored_scenario(file, limits) for file in files]
+        yield from sorted(path.glob("**/*.json")) if is_tree else [path]
 
 
 def stored_scenario(file: Path, limits: Limits) -> Scenario:
@@ -179,8 +194,8 @@ def show(comparison: Comparison) -> None:
         ("not compared", str(len(undecided))),
     )
     print_table(f"A = {comparison.a}, B = {comparison.b}", (), rows)
-    if comparison.interrupted:
-        click.echo("interrupted: these are the scenarios compared by then")
+    if comparison.lacking:
+        click.echo(comparison.lacking)
     for disagreement in disagreements[:MAX_SHOWN]:
         click.echo("\n".join(lines_of(disagreement)))
     if len(disagreements) > MAX_SHOWN:

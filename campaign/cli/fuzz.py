@@ -46,6 +46,11 @@ from workload.run_verdict import run_verdict, worst
 @click.option("--scenarios", type=click.IntRange(1), help="How many scenarios to run.  [200]")
 @options.budget
 @click.option(
+    "--least",
+    type=click.IntRange(1),
+    help="With --budget alone: fewer scenarios leave the run undecided.  [rules 100, spark 50, others 20]",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 64),
     help="Number of worker processes; on Spark of threads.  [2; on Spark 4]",
@@ -79,7 +84,8 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
     Failures are shrunk and shown by cause. Exit status 0: every scenario passed (known failures aside) and
     every coverage floor was met; 1: a product failure; 2: the options or the set-up are wrong; 3: nothing
     failed, but the run is undecided: a floor was not met, engines diverged, a failure did not happen again,
-    or a scenario could not be judged.
+    a scenario could not be judged, or too few ran before the time was over: fewer than --scenarios, or
+    than --least where only --budget is given.
     """
     request = Request(**values)
     if resume:

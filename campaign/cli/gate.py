@@ -21,12 +21,16 @@ from campaign.files import write_text
 from campaign.gate.baseline import GATE_FILE, read_baseline
 from campaign.gate.document import gate_object
 from campaign.gate.profiles import GATES, GateProfile
-from campaign.gate.stages import GatePlan, Stage, run_gate
+from campaign.gate.stage import GatePlan, Stage
+from campaign.gate.stages import run_gate
 from campaign.mutants.hunt import core_faults, known_faults
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
+from reports.gate_page import gate_page
 from reports.junit import Suite, junit_xml
 from workload.run_verdict import Decision, worst
+
+PAGE_FILE = "gate.html"
 
 STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECIDED: "yellow"}
 
@@ -41,9 +45,9 @@ STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECI
 @click.option(
     "--seed", type=int, help="Decides which scenarios run.  [pr: 1; others: the day, such as 20261121]"
 )
-@click.option("--budget", type=options.Duration(), help="Time of all campaigns together.  [by profile]")
+@click.option("--budget", type=options.Duration(), help="Most time of all campaigns together.  [by profile]")
 @click.option(
-    "--fault-budget", type=options.Duration(), help="Time to hunt the planted faults.  [by profile]"
+    "--fault-budget", type=options.Duration(), help="Most time to hunt the planted faults.  [by profile]"
 )
 @options.workers
 @click.option(
@@ -56,7 +60,8 @@ STYLES = {Decision.PASSED: "green", Decision.FAILED: "bold red", Decision.UNDECI
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
-    help="Folder of an earlier gate or run; lost coverage, lost speed and surviving faults shut the gate.",
+    help="Folder of an earlier gate or run; lost coverage and surviving faults shut the gate, lost speed "
+    "leaves it undecided.",
 )
 @click.option(
     "--slowdown",
@@ -86,10 +91,10 @@ def command(
     out: Path,
     **values: Any,
 ) -> ExitCode:
-    """Replay kept scenarios, run campaigns, hunt planted faults, and compare all with a baseline.
+    """Replay kept scenarios, run campaigns and checks, hunt planted faults, and compare with a baseline.
 
-    Exit status 0: the gate is open; 1: it is shut; 2: the options or the set-up are wrong; 3: a stage is
-    undecided.
+    Exit status 0: the gate is open; 1: it is shut; 2: the options or the set-up are wrong; 3: nothing failed,
+    but a stage was not done, or not to its end.
     """
     now = datetime.now(UTC)
     gate = with_budgets(GATES[profile], budget, fault_budget)
@@ -111,9 +116,10 @@ def command(
         write_text(out / "junit.xml", junit_xml(Suite(stage.name, stage.junit_cases) for stage in stages))
         content = gate_object(plan, stages, verdict, now.isoformat(timespec="seconds"))
         write_text(out / GATE_FILE, json.dumps(content, indent=2) + "\n")
+        write_text(out / PAGE_FILE, gate_page(content))
     rows = [(stage.name, Text(stage.verdict.value, STYLES[stage.verdict]), stage.message) for stage in stages]
     print_table(f"gate {gate.name}, seed {plan.seed}", ("stage", "verdict", "result"), rows)
-    click.echo(f"JUnit: {out / 'junit.xml'}\nJSON: {out / GATE_FILE}")
+    click.echo(f"page: {out / PAGE_FILE}\nJUnit: {out / 'junit.xml'}\nJSON: {out / GATE_FILE}")
     for report in sorted(out.glob("*/report.html")):
         click.echo(f"report: {report}")
     return EXIT_CODES[verdict]

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from campaign.cli import options
 from campaign.cli.terminal import print_table
-from campaign.exit_codes import ExitCode
+from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import SCENARIO_FILE
 from campaign.faults import FAULTS
 from campaign.faults.histories import HISTORY_FAULTS
@@ -22,13 +22,17 @@ from campaign.faults.missing import MISSING
 from campaign.files import write_text
 from campaign.mutants.histories import HistoryHuntResult, hunt_histories, known_history_faults
 from campaign.mutants.hunt import HuntResult, hunt_all, known_faults
+from campaign.mutants.verdict import MOST, MOST_HISTORIES, HuntVerdict, hunt_text
 from engines.registry import TIERS
 from generators.profiles import load_profile
 from workload.codec import scenario_to_json
+from workload.run_verdict import worst
 
 MODEL = "model"
 """The tier without an engine: it checks checkers of histories against the definitions."""
 
+
+STYLES = {HuntVerdict.KILLED: "", HuntVerdict.SURVIVED: "bold red", HuntVerdict.UNDECIDED: "yellow"}
 
 Score = dict[str, Any]
 """The result for one planted fault as JSON data; the tables print it too."""
@@ -40,9 +44,10 @@ def engine_score(result: HuntResult) -> Score:
     return {
         "fault": result.fault,
         "area": fault.area,
-        "verdict": "survived" if kill is None else "killed",
+        "verdict": result.verdict.value,
         "seconds": round(result.seconds, 2),
         "scenarios": result.scenarios,
+        "most": result.most,
         "killer": None if kill is None else kill.killer.value,
         "expected": [check.value for check in fault.caught_by],
         "reproduction": None if kill is None else asdict(kill.size),
@@ -56,9 +61,10 @@ def history_score(result: HistoryHuntResult) -> Score:
     return {
         "fault": result.fault,
         "area": "histories",
-        "verdict": "survived" if kill is None else "killed",
+        "verdict": result.verdict.value,
         "seconds": round(result.seconds, 2),
         "histories": result.histories,
+        "most": result.most,
         "killer": None if kill is None else kill.killer.value,
         "reproduction": None if kill is None else {"events": kill.events, "history": kill.reproduction},
         "note": "",
@@ -84,14 +90,20 @@ def history_files(results: Sequence[HistoryHuntResult]) -> dict[str, str]:
     default="rules",
     help=f"The engine with the fault; {MODEL}: faults in the analysis of histories.",
 )
-@click.option("--budget", type=options.Duration(), default="10m", help="Time for all faults together.")
+@click.option(
+    "--budget",
+    type=options.Duration(),
+    default="10m",
+    help="Most time for all faults together; a fault for which it was too short is undecided.",
+)
 @options.seed
 @options.workers
 @options.profile
 @click.option(
     "--scenarios",
     type=click.IntRange(1),
-    help="Most scenarios (histories) for one fault: one that lives longer has survived.  [default: no limit]",
+    help="Scenarios (histories) for each fault: one that lives longer has survived.  "
+    f"[{MOST}; {MOST_HISTORIES}]",
 )
 @click.option(
     "--attempts", type=click.IntRange(0), default=300, help="How many runs shrinking one kill may take."
@@ -120,7 +132,8 @@ def command(
 ) -> ExitCode:
     """Plant one fault at a time in the engine, and run scenarios until a check finds it.
 
-    Exit status 0: every fault was killed (found); 1: one survived; 2: the options or the set-up are wrong.
+    Exit status 0: every fault was killed (found); 1: one survived all its scenarios; 2: the options or the
+    set-up are wrong; 3: none survived, but the time was over before each had its scenarios.
     """
     if listing:
         list_faults(tier)
@@ -132,7 +145,7 @@ def command(
             seed=seed,
             budget=budget,
             attempts=attempts,
-            most=scenarios,
+            most=scenarios or MOST_HISTORIES,
             progress=lambda result: print_line(history_score(result), unit),
         )
         scores, files = [history_score(result) for result in histories], history_files(histories)
@@ -145,7 +158,7 @@ def command(
             budget=budget,
             workers=workers,
             attempts=attempts,
-            most=scenarios,
+            most=scenarios or MOST,
             validations=validations,
             progress=lambda result: print_line(engine_score(result), unit),
         )
@@ -154,7 +167,7 @@ def command(
         for name, content in files.items():
             write_text(out / name, content)
     print_result(scores, unit, {} if faults or tier == MODEL else MISSING, as_json=as_json)
-    return ExitCode.OK if all(score["killer"] for score in scores) else ExitCode.FAILED
+    return EXIT_CODES[worst(HuntVerdict(score["verdict"]).decision for score in scores)]
 
 
 def list_faults(tier: str) -> None:
@@ -167,9 +180,15 @@ def list_faults(tier: str) -> None:
 
 def print_line(score: Score, unit: str) -> None:
     """Prints the result for one fault as a line of progress."""
-    reason = f"by {score['killer']}" if score["killer"] else score["note"]
+    reason = f"by {score['killer']}" if score["killer"] else reason_of(score, unit)
     work = f"({score[unit]} {unit}, {score['seconds']:.1f} s)"
     click.echo(f"{score['verdict']:8} {score['fault']} {reason} {work}", err=True)
+
+
+def reason_of(score: Score, unit: str) -> str:
+    """Why a fault was not found, in words."""
+    text = hunt_text(HuntVerdict(score["verdict"]), score[unit], score["most"], unit)
+    return f"{text}; {score['note']}" if score["note"] else text
 
 
 def print_result(scores: Sequence[Score], unit: str, missing: Mapping[str, str], *, as_json: bool) -> None:
@@ -189,8 +208,8 @@ def print_scores(scores: Sequence[Score], unit: str) -> None:
     rows = [
         (
             score["fault"],
-            Text(score["verdict"], "" if score["killer"] else "bold red"),
-            score["killer"] or score["note"],
+            Text(score["verdict"], STYLES[HuntVerdict(score["verdict"])]),
+            score["killer"] or reason_of(score, unit),
             str(score[unit]),
             f"{score['seconds']:.1f}",
             *(str((score["reproduction"] or {}).get(size, "")) for size in sizes),

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from campaign.errors import CampaignError
 from generators.profiles import PROFILES
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ validations = click.option(
 )
 seed = click.option("--seed", type=int, default=1, help="Decides which random scenarios run.")
 first = click.option("--first", type=click.IntRange(0), default=0, help="Index of the first scenario.")
-budget = click.option("--budget", type=Duration(), help="How long to run, such as 90s, 10m or 2h.")
+budget = click.option("--budget", type=Duration(), help="How long to run at most, such as 90s, 10m or 2h.")
 profile = click.option(
     "--profile", default="smoke", help=f"Kind of random scenarios: {', '.join(PROFILES)}, or a TOML file."
 )
@@ -107,15 +106,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on st
 
 
 def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:
-    """The number of scenarios to run; None where a time budget ends the run.
-
-    Raises CampaignError where both options are given.
-    """
-    if scenarios is not None and budget is not None:
-        raise CampaignError(
-            "--scenarios and --budget exclude each other: one says how many scenarios run, the other how "
-            "long; give one of them"
-        )
+    """The number of scenarios to run; None where a time budget alone ends the run."""
     return default if scenarios is None and budget is None else scenarios
 
 

@@ -34,8 +34,12 @@ def command(path: Path, tier: str, faults: tuple[str, ...], validations: bool, a
     """Run the scenario of a file or failure folder again, and show what fails.
 
     Exit status 0: it passes; 1: a product failure; 2: the scenario is invalid, or the options or the set-up
-    are wrong; 3: it could not be judged.
+    are wrong; 3: it could not be judged, or PATH is an empty folder.
     """
+    if path.is_dir() and not any(path.iterdir()):
+        reason = f"{path} is empty, so nothing was replayed; give a scenario file or a failure folder"
+        click.echo(json.dumps({"outcome": "undecided", "reason": reason}) if as_json else reason)
+        return ExitCode.UNKNOWN
     scenario = read_scenario(path)
     spec = LaneSpec(tier=tier, faults=faults, validations=validations, fresh_percent=100)
     outcome = attributed_outcome(scenario, spec.build().judge(scenario), spec)

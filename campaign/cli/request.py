@@ -34,6 +34,7 @@ class Request:
     seed: int
     scenarios: int | None
     budget: float | None
+    least: int | None
     workers: int | None
     profile: str
     first: int
@@ -76,7 +77,8 @@ class Request:
             fresh_percent=plan.profile.fresh_percent,
         )
         default = CHUNKS_ON_CLUSTER if self.master else spec.engine_tier.workers
-        return replace(plan, workers=self.workers or default), spec
+        least = spec.engine_tier.least if self.least is None else self.least
+        return replace(plan, workers=self.workers or default, least=least), spec
 
 
 def resumed(request: Request, out: Path, given: Callable[[str], bool]) -> Request:
@@ -86,14 +88,14 @@ def resumed(request: Request, out: Path, given: Callable[[str], bool]) -> Reques
     """
     options = read_head(journal_folder(out))["options"]
     try:
-        before = Request(**{**options, "faults": tuple(options["faults"])})
+        before = Request(**{"least": None, **options, "faults": tuple(options["faults"])})
     except (KeyError, TypeError) as error:
         raise CampaignError(
             f"{out} holds a run that `dvs fuzz` did not begin; resume it with the command that began it"
         ) from error
     changes = {field.name: getattr(request, field.name) for field in fields(Request) if given(field.name)}
     if changes.keys() & {"scenarios", "budget"}:
-        # They exclude each other, so the one given now replaces the other one of before.
+        # Together they say how far the run goes, so what is given now replaces both.
         changes |= {"scenarios": request.scenarios, "budget": request.budget}
     return replace(before, **changes)
 

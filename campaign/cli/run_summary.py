@@ -37,7 +37,9 @@ def _figures(summary: RunSummary) -> Iterator[tuple[str, str | Text]]:
     def per_second(count: int) -> float:
         return count / summary.seconds if summary.seconds else 0.0
 
-    yield "scenarios", str(summary.scenarios)
+    too_few = summary.scenarios < summary.wanted
+    wanted = f" of {summary.wanted}, time over" if too_few else ""
+    yield "scenarios", f"{summary.scenarios}{wanted}"
     yield "dynamic tables", f"{summary.definitions} ({per_second(summary.definitions):.1f} per second)"
     yield "refreshes", str(summary.refreshes)
     yield "checks", str(summary.checks)

@@ -14,7 +14,7 @@ import click
 
 from campaign.cli import options
 from campaign.errors import CampaignError
-from campaign.exit_codes import ExitCode
+from campaign.exit_codes import EXIT_CODES, ExitCode
 
 if TYPE_CHECKING:
     from campaign.soak.result import Fault, Soaked
@@ -83,6 +83,7 @@ def command(
     # Imported here, so that `dvs soak --help` loads neither the engine nor DuckDB.
     from campaign.soak.faults import FAULTS
     from campaign.soak.file import plan_to_json, read_plan
+    from campaign.soak.floors import decision_of, not_shown
     from campaign.soak.plan import plan_of
     from campaign.soak.run import soak
 
@@ -113,9 +114,7 @@ def command(
             out.write_text(plan_to_json(smallest.plan), encoding="utf-8")
         except OSError as error:
             click.echo(f"error: {out} cannot be written: {error.strerror}", err=True)
-    if smallest:
-        return ExitCode.FAILED
-    return ExitCode.UNKNOWN if lacking else ExitCode.OK
+    return EXIT_CODES[decision_of(done, lacking)]
 
 
 def smaller(soaked: Soaked, fault: Fault | None, attempts: int) -> ShrunkPlan:
@@ -125,15 +124,6 @@ def smaller(soaked: Soaked, fault: Fault | None, attempts: int) -> ShrunkPlan:
     if attempts:
         click.echo(f"making the account smaller, {attempts} runs at most ...", err=True)
     return shrink(soaked.plan, soaked.wrong[0], fault, attempts=attempts)
-
-
-def not_shown(done: list[Soaked], *, floors: bool) -> list[str]:
-    """What the runs have not met and must have: anything at all, and the floors of long runs."""
-    from campaign.soak.floors import applies, unmet
-
-    if not any(each.refreshes for each in done):
-        return ["refresh"]
-    return unmet(done) if floors and applies(done) and not any(each.wrong for each in done) else []
 
 
 def document(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
-from campaign.exit_codes import ExitCode
+from campaign.exit_codes import EXIT_CODES, ExitCode
 
 if TYPE_CHECKING:
     from campaign.verify.evolution import Evolved
@@ -47,9 +47,7 @@ def evolution(stories: int, steps: int, seed: int, as_json: bool) -> ExitCode:
         result = evolve(spark, Path(folder), seeds=seeds, steps=steps, progress=progress)
     seconds = time.perf_counter() - start
     click.echo(json.dumps(document(result, seconds)) if as_json else text(result, seconds))
-    if result.wrong:
-        return ExitCode.FAILED
-    return ExitCode.UNKNOWN if result.unmet else ExitCode.OK
+    return EXIT_CODES[result.decision]
 
 
 def document(result: Evolved, seconds: float) -> Mapping[str, object]:
@@ -72,5 +70,6 @@ def text(result: Evolved, seconds: float) -> str:
     for each in result.wrong:
         lines += [f"  WRONG at seed {each.seed}: {each.message}", *(f"    {told}" for told in each.told)]
     if not result.wrong:
-        lines.append(f"  not shown: {', '.join(result.unmet)}" if result.unmet else "  nothing wrong")
+        lacking = ", ".join(result.unmet) if result.steps else "a change"
+        lines.append(f"  not shown: {lacking}" if lacking else "  nothing wrong")
     return "\n".join(lines)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from campaign.cli import options
-from campaign.exit_codes import ExitCode
+from campaign.exit_codes import EXIT_CODES, ExitCode
+from workload.run_verdict import Decision
 
 if TYPE_CHECKING:
     from campaign.verify.protocol import Protocol
@@ -31,7 +32,7 @@ def protocol(quick: bool, mistake: str | None, as_json: bool) -> ExitCode:
     A process dies, another writer commits, a table is suspended, a lease runs out and a second process works,
     to its end or to its death, before the first goes on. Afterwards every table must hold its query at its
     data timestamp, nothing applied twice, history continuous, groups whole. Exit status 0: all hold; 1: one
-    does not, and the first is shown step by step.
+    does not, and the first is shown step by step; 3: nothing was tried.
     """
     # Imported here, so that `dvs verify --help` loads neither the engine nor DuckDB.
     from campaign.verify.protocol import SOUND, Planted, verify_protocol
@@ -46,7 +47,7 @@ def protocol(quick: bool, mistake: str | None, as_json: bool) -> ExitCode:
     result = verify_protocol(planted, depth=QUICK if quick else None, progress=progress)
     seconds = time.perf_counter() - start
     click.echo(json.dumps(document(result, seconds)) if as_json else text(result, seconds))
-    return ExitCode.FAILED if result.broken else ExitCode.OK
+    return EXIT_CODES[result.decision]
 
 
 def document(result: Protocol, seconds: float) -> dict[str, Any]:
@@ -64,6 +65,8 @@ def document(result: Protocol, seconds: float) -> dict[str, Any]:
 
 def text(result: Protocol, seconds: float) -> str:
     """The result for a terminal."""
+    if result.decision is Decision.UNDECIDED:
+        return "nothing was tried: the refreshes took no step at which something could happen"
     if not result.broken:
         return (
             f"{result.interleavings} interleavings of {result.steps} steps: every law holds ({seconds:.0f} s)"

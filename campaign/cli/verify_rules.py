@@ -12,7 +12,8 @@ import click
 
 from campaign.cli import options
 from campaign.cli.terminal import print_table
-from campaign.exit_codes import ExitCode
+from campaign.exit_codes import EXIT_CODES, ExitCode
+from workload.run_verdict import Decision
 
 if TYPE_CHECKING:
     from campaign.verify.verify import Verified
@@ -41,11 +42,11 @@ def rules(
 
     A world is contents of all tables and a change of them. The changes by the engine's rules are compared
     with recomputation by the engine and by the oracle, row ids included. Exit status 0: all hold; 1: one does
-    not, and its least world is shown.
+    not, and its least world is shown; 3: nothing was compared.
     """
     # Imported here, so that `dvs verify --help` loads neither sqlglot nor DuckDB.
     from campaign.verify.definitions import FULL_PAIRS, QUICK_PAIRS, chosen_definitions, pairs, singles
-    from campaign.verify.running import verify_all
+    from campaign.verify.running import decision_of, verify_all
 
     start = time.perf_counter()
     every = [*singles(quick=quick), *pairs(QUICK_PAIRS if quick else FULL_PAIRS)]
@@ -58,7 +59,10 @@ def rules(
         click.echo(json.dumps(document(results, seconds)))
     else:
         print_results(results, seconds)
-    return ExitCode.FAILED if any(result.failures for result in results) else ExitCode.OK
+    decision = decision_of(results)
+    if decision is Decision.UNDECIDED and not as_json:
+        click.echo("undecided: nothing was compared")
+    return EXIT_CODES[decision]
 
 
 def _progress(count: int, silent: bool) -> Callable[[Verified], None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.errors import CampaignError
+from campaign.mutants.verdict import HuntVerdict
 from campaign.runs.result_files import COVERAGE_KINDS, SUMMARY_FILE, StoredRun, read_object, stored_run
 from reports.json_summary import SUMMARY_FORMAT, SUMMARY_VERSION
 from workload.results import RunSummary
@@ -56,21 +57,29 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def regressions(
-    baseline: Baseline, campaigns: Iterable[RunSummary], killed: Mapping[str, bool], slowdown: float
+    baseline: Baseline, campaigns: Iterable[RunSummary], hunted: Mapping[str, HuntVerdict]
 ) -> Iterator[str]:
-    """One sentence for each thing that got worse than in the baseline.
+    """One sentence for each thing that got worse than in the baseline, but for the speed.
 
-    Campaigns are compared with those of the same tier and profile. `killed`: each fault hunted now, and
-    whether it was killed. `slowdown`: the share of the speed that may be lost.
+    Campaigns are compared with those of the same tier and profile. `hunted`: the verdict on each fault.
     """
     for run in campaigns:
         before = baseline.campaign_like(run)
         if before is not None:
-            for problem in (*coverage_lost(before, run), *speed_lost(before, run, slowdown)):
+            for problem in coverage_lost(before, run):
                 yield f"{run.tier}, {run.profile}: {problem}"
-    for fault, is_killed in killed.items():
-        if fault in baseline.killed and not is_killed:
+    for fault, verdict in hunted.items():
+        if fault in baseline.killed and verdict is HuntVerdict.SURVIVED:
             yield f"fault alive again: {fault}"
+
+
+def slower(baseline: Baseline, campaigns: Iterable[RunSummary], slowdown: float) -> Iterator[str]:
+    """One sentence for each campaign that lost more than the share `slowdown` of its speed."""
+    for run in campaigns:
+        before = baseline.campaign_like(run)
+        if before is not None:
+            for problem in speed_lost(before, run, slowdown):
+                yield f"{run.tier}, {run.profile}: {problem}"
 
 
 def coverage_lost(before: StoredRun, run: RunSummary) -> Iterator[str]:

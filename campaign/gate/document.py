@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from campaign.exit_codes import EXIT_CODES
 from campaign.gate.baseline import GATE_FORMAT, GATE_VERSION
-from campaign.gate.stages import GatePlan, Stage, killed_faults
+from campaign.gate.stage import GatePlan, Stage, hunted_faults
 from reports.json_summary import summary_object
 from workload.run_verdict import Decision
 
@@ -32,15 +33,27 @@ def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, star
                 "verdict": stage.verdict.value,
                 "message": stage.message,
                 "seconds": round(stage.seconds, 1),
+                "look": stage.look,
+                "report": report_of(plan, stage),
                 "cases": [
-                    {"name": case.name, "verdict": case.verdict.value, "message": case.message}
+                    {
+                        "name": case.name,
+                        "verdict": case.verdict.value,
+                        "message": case.message,
+                        "details": case.details,
+                    }
                     for case in stage.junit_cases
                 ],
             }
             for stage in stages
         ],
         "campaigns": [summary_object(stage.summary) for stage in stages if stage.summary is not None],
-        "faults": {
-            fault: "killed" if is_killed else "survived" for fault, is_killed in killed_faults(stages).items()
-        },
+        "faults": {fault: verdict.value for fault, verdict in hunted_faults(stages).items()},
     }
+
+
+def report_of(plan: GatePlan, stage: Stage) -> str | None:
+    """The page of a campaign's own report, from the gate's folder; None where a stage has none."""
+    if stage.summary is None:
+        return None
+    return str(Path(stage.look).relative_to(plan.out))

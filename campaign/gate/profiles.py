@@ -6,28 +6,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateCampaign:
-    """One campaign of a gate: a tier, a scenario profile, and its budget in seconds."""
+    """One campaign of a gate: a tier, a scenario profile, and how many scenarios.
+
+    `budget`: seconds. With `scenarios` it is an upper bound; without, the campaign uses all of it and must
+    have judged `least` scenarios. What time has cut short is undecided.
+    """
 
     tier: str
     profile: str
     budget: float
+    scenarios: int | None = None
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateProfile:
-    """The campaigns and the fault hunt of one kind of gate.
+    """The campaigns, the checks and the fault hunt of one kind of gate.
 
-    `fault_budget`: seconds. `core_only`: hunt the core faults, not all. `daily`: a new seed every day.
+    `fault_scenarios`: in which each fault must be found; `fault_budget`: seconds, an upper bound.
+    `core_only`: hunt the core faults, not all. `daily`: a new seed every day. `rounds`: how much each check
+    of `campaign.gate.checks` does; 0 for none of them.
     """
 
     name: str
     meant_for: str
     campaigns: tuple[GateCampaign, ...]
+    fault_scenarios: int
     fault_budget: float
     core_only: bool
     daily: bool
+    rounds: int
 
     @property
     def budget(self) -> float:
@@ -43,40 +53,47 @@ GATES: Mapping[str, GateProfile] = {
     for gate in (
         GateProfile(
             name="pr",
-            meant_for="each change: five minutes, the same scenarios every time",
-            campaigns=(GateCampaign("rules", "smoke", MINUTE),),
-            fault_budget=4 * MINUTE,
+            meant_for="each change: about five minutes, the same scenarios every time",
+            campaigns=(GateCampaign(tier="rules", profile="smoke", scenarios=300, budget=15 * MINUTE),),
+            fault_scenarios=500,
+            fault_budget=20 * MINUTE,
             core_only=True,
             daily=False,
+            rounds=0,
         ),
         GateProfile(
             name="nightly",
-            meant_for="each night: three hours, new scenarios every day",
+            meant_for="each night: four hours, new scenarios every day",
             campaigns=(
-                GateCampaign("rules", "nightly", HOUR),
-                GateCampaign("rules", "production", 10 * MINUTE),
-                GateCampaign("spark", "smoke", 25 * MINUTE),
-                GateCampaign("spark-stock", "quick", 10 * MINUTE),
-                GateCampaign("delta", "quick", HOUR),
+                GateCampaign(tier="rules", profile="nightly", budget=HOUR, least=1000),
+                GateCampaign(tier="rules", profile="production", budget=10 * MINUTE, least=50),
+                GateCampaign(tier="spark", profile="smoke", budget=25 * MINUTE, least=100),
+                GateCampaign(tier="spark-stock", profile="quick", budget=10 * MINUTE, least=20),
+                GateCampaign(tier="delta", profile="quick", budget=HOUR, least=50),
             ),
-            fault_budget=15 * MINUTE,
+            # A seed of the day meets a rare fault later than the fixed seed of a pull request.
+            fault_scenarios=2000,
+            fault_budget=HOUR,
             core_only=False,
             daily=True,
+            rounds=1,
         ),
         GateProfile(
             name="release",
-            meant_for="before a release: nine hours, new scenarios every day",
+            meant_for="before a release: eleven hours, new scenarios every day",
             campaigns=(
-                GateCampaign("rules", "smoke", HOUR),
-                GateCampaign("rules", "nightly", 3 * HOUR),
-                GateCampaign("rules", "production", 30 * MINUTE),
-                GateCampaign("spark", "smoke", HOUR),
-                GateCampaign("spark-stock", "smoke", 30 * MINUTE),
-                GateCampaign("delta", "quick", 2.5 * HOUR),
+                GateCampaign(tier="rules", profile="smoke", budget=HOUR, least=3000),
+                GateCampaign(tier="rules", profile="nightly", budget=3 * HOUR, least=3000),
+                GateCampaign(tier="rules", profile="production", budget=30 * MINUTE, least=150),
+                GateCampaign(tier="spark", profile="smoke", budget=HOUR, least=250),
+                GateCampaign(tier="spark-stock", profile="smoke", budget=30 * MINUTE, least=50),
+                GateCampaign(tier="delta", profile="quick", budget=2.5 * HOUR, least=150),
             ),
-            fault_budget=30 * MINUTE,
+            fault_scenarios=2000,
+            fault_budget=2 * HOUR,
             core_only=False,
             daily=True,
+            rounds=4,
         ),
     )
 }

@@ -1,22 +1,25 @@
-"""The stages of the release gate: kept scenarios, campaigns, known failures, planted faults, the baseline."""
+"""The stages of the release gate: kept scenarios, campaigns, checks, planted faults, the baseline."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from campaign.errors import CampaignError
 from campaign.failures.folders import read_scenario
 from campaign.failures.ignore import IgnoreRules
-from campaign.failures.report import ShrinkBudget
-from campaign.gate.baseline import Baseline, regressions
-from campaign.gate.profiles import GateCampaign, GateProfile
+from campaign.faults import FAULTS
+from campaign.gate.baseline import Baseline, regressions, slower
+from campaign.gate.checks import CHECKS, checked
+from campaign.gate.profiles import GateCampaign
+from campaign.gate.stage import HUNT_CASES, GatePlan, Stage, hunted_faults, listed
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
-from campaign.mutants.hunt import hunt_all
+from campaign.mutants.hunt import HuntResult, hunt_all
+from campaign.mutants.verdict import HuntVerdict, hunt_text
 from campaign.runs.campaign import run_campaign
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.plan import CampaignPlan
@@ -25,59 +28,10 @@ from engines.errors import EngineError
 from generators.profiles import SMOKE, load_profile
 from reports.figures import plural
 from reports.junit import Case, CaseVerdict
-from reports.run_junit import CASES
+from reports.run_junit import CASES, run_cases
 from workload.errors import WorkloadError
 from workload.results import OutcomeClass, RunSummary
-from workload.run_verdict import Decision, run_verdict
-
-MAX_LISTED = 6
-"""Names that a stage's message lists; `gate.json` and `junit.xml` have all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatePlan:
-    """What a gate runs. `slowdown`: the share of the baseline's speed that may be lost.
-
-    `resume`: continue the campaigns that an earlier gate began in `out`; the other stages run again.
-    """
-
-    gate: GateProfile
-    seed: int
-    workers: int
-    corpus: Path
-    out: Path
-    faults: tuple[str, ...]
-    baseline: Baseline | None = None
-    slowdown: float = 0.3
-    resume: bool = False
-    ignored: IgnoreRules = field(default_factory=IgnoreRules)
-    shrinking: ShrinkBudget = field(default_factory=ShrinkBudget)
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """The result of one stage: a line of the gate's table, and the JUnit cases behind it.
-
-    `summary`: of a campaign. `killed`: each fault that was hunted, and whether it was killed.
-    """
-
-    name: str
-    verdict: Decision
-    message: str
-    cases: tuple[Case, ...] = ()
-    seconds: float = 0.0
-    summary: RunSummary | None = None
-    killed: Mapping[str, bool] = field(default_factory=dict)
-
-    @property
-    def junit_cases(self) -> tuple[Case, ...]:
-        """The cases of the stage; where it has none, one case with its name, verdict and message."""
-        return self.cases or (Case(self.name, self.seconds, CASES[self.verdict], self.message),)
-
-
-def killed_faults(stages: Sequence[Stage]) -> dict[str, bool]:
-    """Each fault that some stage hunted, and whether it was killed."""
-    return {fault: is_killed for stage in stages for fault, is_killed in stage.killed.items()}
+from workload.run_verdict import Decision, run_verdict, worst
 
 
 def run_gate(plan: GatePlan, progress: Callable[[str], None] = lambda name: None) -> Iterator[Stage]:
@@ -101,6 +55,10 @@ def stages_of(plan: GatePlan, done: list[Stage]) -> Iterator[tuple[str, Callable
     yield "kept scenarios", partial(corpus, plan)
     for campaign in plan.gate.campaigns:
         yield campaign_name(campaign), partial(fuzz, plan, campaign)
+    if not plan.gate.campaigns:
+        yield "campaigns", no_campaign
+    for check in CHECKS if plan.gate.rounds else ():
+        yield check.name, partial(checked, check, plan)
     if plan.ignored.rules or plan.ignored.expired:
         yield "known failures", partial(known, plan.ignored, done)
     yield faults_name(plan), partial(faults, plan)
@@ -122,30 +80,58 @@ def faults_name(plan: GatePlan) -> str:
 def corpus(plan: GatePlan) -> Stage:
     """The stage that replays the kept scenarios: all must pass.
 
-    A folder that does not exist, and a file that cannot be read, have failed: a mistyped path is no pass.
+    Without a folder or a scenario nothing was replayed, which is undecided. A file that cannot be read has
+    failed: the scenario that it kept is judged no more.
     """
+    name, look = "kept scenarios", f"{plan.corpus}: dvs replay FILE"
     if not plan.corpus.is_dir():
         message = f"there is no folder {plan.corpus}; create it, or name another one with --corpus"
-        return Stage("kept scenarios", Decision.FAILED, message)
-    lane = LaneSpec(tier="rules", fresh_percent=100).build()
+        return Stage(name, Decision.UNDECIDED, message, look=look)
     files = sorted(plan.corpus.glob("**/*.json"))
+    if not files:
+        message = (
+            f"{plan.corpus} holds no scenario, so nothing was replayed; copy a scenario.json there, or name "
+            "another folder with --corpus"
+        )
+        return Stage(name, Decision.UNDECIDED, message, look=look)
+    lane = LaneSpec(tier="rules", fresh_percent=100).build()
     cases = tuple(replay_case(lane, file, str(file.relative_to(plan.corpus))) for file in files)
-    failed = [f"{case.name}: {case.message}" for case in cases if case.verdict is not CaseVerdict.PASSED]
+    failed = [f"{case.name}: {case.message}" for case in cases if case.verdict is CaseVerdict.FAILED]
+    undone = [f"{case.name}: {case.message}" for case in cases if case.verdict is CaseVerdict.SKIPPED]
     message = f"{len(cases)} replayed, {len(failed)} failed"
     if failed:
         message += f": {listed(failed, '; ')}"
-    return Stage("kept scenarios", Decision.FAILED if failed else Decision.PASSED, message, cases)
+    if undone:
+        message += f"; {len(undone)} could not be judged: {listed(undone, '; ')}"
+    decisions = (
+        Decision.FAILED if failed else Decision.PASSED,
+        Decision.UNDECIDED if undone else Decision.PASSED,
+    )
+    return Stage(name, worst(decisions), message, cases, look=look)
 
 
 def replay_case(lane: Lane, file: Path, name: str) -> Case:
     """The case of one kept scenario, which is judged again."""
+    look = f"dvs replay {file}"
     try:
         outcome = lane.judge(read_scenario(file))
     except (CampaignError, WorkloadError) as error:
-        return Case(name, 0.0, CaseVerdict.FAILED, f"cannot be read: {error}")
-    if outcome.outcome is OutcomeClass.PASSED:
-        return Case(name, outcome.seconds, CaseVerdict.PASSED)
-    return Case(name, outcome.seconds, CaseVerdict.FAILED, f"{outcome.outcome.value}: {outcome.reason}")
+        return Case(name, 0.0, CaseVerdict.FAILED, f"cannot be read: {error}", look)
+    message = f"{outcome.outcome.value}: {outcome.reason}"
+    match outcome.outcome:
+        case OutcomeClass.PASSED:
+            return Case(name, outcome.seconds, CaseVerdict.PASSED)
+        case OutcomeClass.INFRASTRUCTURE_FAILURE | OutcomeClass.DIVERGENCE | OutcomeClass.FLAKY:
+            # The scenario was not judged, so it has neither passed nor failed.
+            return Case(name, outcome.seconds, CaseVerdict.SKIPPED, message, look)
+        case _:
+            return Case(name, outcome.seconds, CaseVerdict.FAILED, message, look)
+
+
+def no_campaign() -> Stage:
+    """The stage of a gate without a campaign: kept scenarios and faults alone say too little to open it."""
+    message = "no campaign ran: the profile names none, so no random scenario was judged"
+    return Stage("campaigns", Decision.UNDECIDED, message)
 
 
 def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
@@ -155,25 +141,44 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     """
     name = campaign_name(campaign)
     profile = load_profile(campaign.profile)
-    run_plan = CampaignPlan(seed=plan.seed, profile=profile, budget=campaign.budget, workers=plan.workers)
+    run_plan = CampaignPlan(
+        seed=plan.seed,
+        profile=profile,
+        scenarios=campaign.scenarios,
+        budget=campaign.budget,
+        least=campaign.least,
+        workers=plan.workers,
+    )
     spec = LaneSpec(tier=campaign.tier, fresh_percent=profile.fresh_percent)
     folder = plan.out / f"{campaign.tier}-{campaign.profile}"
+    look = str(folder / "report.html")
     try:
         resume = plan.resume and (folder / JOURNAL_FILE).exists()
         summary = run_campaign(
             run_plan, spec, folder, resume=resume, ignored=plan.ignored, shrinking=plan.shrinking
         )
     except (CampaignError, EngineError, DynamicTablesError) as error:
-        return Stage(name, Decision.UNDECIDED, str(error))
+        command = f"dvs fuzz --tier {campaign.tier} --profile {campaign.profile} --seed {plan.seed}"
+        return Stage(name, Decision.UNDECIDED, str(error), look=command)
+    cases = tuple(
+        replace(case, details="\n".join(filter(None, (case.details, look)))) for case in run_cases(summary)
+    )
+    decision = run_verdict(summary).decision
+    return Stage(name, decision, campaign_text(summary), cases, summary=summary, look=look)
+
+
+def campaign_text(summary: RunSummary) -> str:
+    """The result of a campaign in one line: outcomes, scenarios that are missing, floors."""
     unmet = ", ".join(
         f"{name} ({floor.reached} of {floor.wanted})" for name, floor in summary.coverage.unmet.items()
     )
     counts = ", ".join(f"{count} {outcome}" for outcome, count in summary.outcomes.items() if count)
-    message = f"{counts or 'nothing ran'}; floors {'met' if not unmet else f'not met: {unmet}'}"
+    message = counts or "nothing ran"
     if summary.interrupted:
         message = f"interrupted: {message}"
-    decision = run_verdict(summary).decision
-    return Stage(name, decision, message, summary=summary)
+    elif summary.scenarios < summary.wanted:
+        message += f"; {summary.scenarios} of {summary.wanted} scenarios, time over"
+    return f"{message}; floors {'met' if not unmet else f'not met: {unmet}'}"
 
 
 def known(rules: IgnoreRules, done: Sequence[Stage]) -> Stage:
@@ -193,8 +198,13 @@ def known(rules: IgnoreRules, done: Sequence[Stage]) -> Stage:
 
 
 def faults(plan: GatePlan) -> Stage:
-    """The stage that hunts planted faults: all must be killed, or the gate could miss real bugs too."""
-    start = time.perf_counter()
+    """The stage that hunts planted faults: all must be killed, or the gate could miss real bugs too.
+
+    A fault has survived after `fault_scenarios` scenarios, and not before: a machine that is slow or busy
+    leaves it undecided.
+    """
+    name, most = faults_name(plan), plan.gate.fault_scenarios
+    look = f"dvs mutants --seed {plan.seed} --scenarios {most}"
     try:
         results = hunt_all(
             plan.faults,
@@ -204,46 +214,69 @@ def faults(plan: GatePlan) -> Stage:
             budget=plan.gate.fault_budget,
             workers=plan.workers,
             attempts=0,
+            most=most,
         )
     except CampaignError as error:
-        return Stage(faults_name(plan), Decision.UNDECIDED, str(error))
-    alive = [result.fault for result in results if result.kill is None]
-    cases = tuple(
-        Case(result.fault, result.seconds, CaseVerdict.FAILED, result.note)
-        if result.kill is None
-        else Case(result.fault, result.seconds, CaseVerdict.PASSED)
-        for result in results
-    )
-    killed = len(results) - len(alive)
-    message = f"{killed} of {len(results)} killed in {time.perf_counter() - start:.0f} s"
-    if alive:
-        message += f"; alive: {listed(alive, ', ')}"
+        return Stage(name, Decision.UNDECIDED, str(error), look=look)
+    hunted = {result.fault: result.verdict for result in results}
+    by_verdict = {each: [result for result in results if result.verdict is each] for each in HuntVerdict}
+    message = f"{len(by_verdict[HuntVerdict.KILLED])} of {len(results)} killed"
+    if alive := by_verdict[HuntVerdict.SURVIVED]:
+        message += f"; alive after {most} scenarios: {listed([result.fault for result in alive], ', ')}"
+    if open_ := by_verdict[HuntVerdict.UNDECIDED]:
+        fewest, most_done = min(r.scenarios for r in open_), max(r.scenarios for r in open_)
+        done = f"{fewest}" if fewest == most_done else f"{fewest} to {most_done}"
+        message += (
+            f"; {len(open_)} not decided, hunted in {done} scenarios of {most}, time over: "
+            f"{listed([result.fault for result in open_], ', ')}"
+        )
+    cases = tuple(fault_case(plan, result) for result in results)
     return Stage(
-        faults_name(plan),
-        Decision.FAILED if alive else Decision.PASSED,
-        message,
-        cases,
-        killed={result.fault: result.kill is not None for result in results},
+        name, worst(verdict.decision for verdict in hunted.values()), message, cases, hunted=hunted, look=look
     )
+
+
+def fault_case(plan: GatePlan, result: HuntResult) -> Case:
+    """The case of one fault: what came of its hunt, what it does, and the command that hunts it again."""
+    message = hunt_text(result.verdict, result.scenarios, result.most)
+    if result.kill is not None:
+        message += f", by the check {result.kill.killer.value}"
+        return Case(result.fault, result.seconds, CaseVerdict.PASSED, message)
+    fault = FAULTS[result.fault]
+    details = [
+        f"the fault: {fault.wrong}",
+        f"the checks that should find it: {', '.join(check.value for check in fault.caught_by)}",
+        f"dvs mutants --fault {result.fault} --seed {plan.seed} --scenarios {result.most}",
+    ]
+    if result.note:
+        details.insert(2, f"another failure: {result.note}")
+    return Case(result.fault, result.seconds, HUNT_CASES[result.verdict], message, "\n".join(details))
 
 
 def baseline(before: Baseline, done: Sequence[Stage], slowdown: float) -> Stage:
-    """The stage that compares the others with the baseline; undecided where nothing can be compared."""
+    """The stage that compares the others with the baseline; undecided where nothing can be compared.
+
+    Lost speed leaves it undecided: it is the clock's word, and another program may have had the machine.
+    """
     campaigns = [stage.summary for stage in done if stage.summary is not None]
-    killed = killed_faults(done)
+    hunted = hunted_faults(done)
     compared = sum(before.campaign_like(campaign) is not None for campaign in campaigns)
-    if not compared and not before.killed & killed.keys():
+    look = str(before.path)
+    if not compared and not before.killed & hunted.keys():
         message = f"{before.path} has no campaign of the same tier and profile, and no fault, of this gate"
-        return Stage("baseline", Decision.UNDECIDED, message)
-    worse = list(regressions(before, campaigns, killed, slowdown))
-    if not worse:
+        return Stage("baseline", Decision.UNDECIDED, message, look=look)
+    worse = {
+        Decision.FAILED: list(regressions(before, campaigns, hunted)),
+        Decision.UNDECIDED: list(slower(before, campaigns, slowdown)),
+    }
+    found = [text for texts in worse.values() for text in texts]
+    if not found:
         message = f"nothing got worse ({compared} of {len(campaigns)} campaigns compared)"
-        return Stage("baseline", Decision.PASSED, message)
-    cases = tuple(Case(text.partition(":")[0], 0.0, CaseVerdict.FAILED, text) for text in worse)
-    return Stage("baseline", Decision.FAILED, listed(worse, "; "), cases)
-
-
-def listed(items: Sequence[str], separator: str) -> str:
-    """The first items as one text, and how many more there are."""
-    more = len(items) - MAX_LISTED
-    return separator.join([*items[:MAX_LISTED], *([f"and {more} more"] if more > 0 else [])])
+        return Stage("baseline", Decision.PASSED, message, look=look)
+    cases = tuple(
+        Case(text.partition(":")[0], 0.0, CASES[decision], text, look)
+        for decision, texts in worse.items()
+        for text in texts
+    )
+    decision = worst(decision for decision, texts in worse.items() if texts)
+    return Stage("baseline", decision, listed(found, "; "), cases, look=look)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from campaign.errors import CampaignError
 from campaign.faults.histories import HISTORY_FAULTS
+from campaign.mutants.verdict import MOST_HISTORIES, HuntVerdict, hunt_verdict
 from dvs_model.check import Checked, check
 from dvs_model.history import History
 from dvs_model.minimise import reductions
@@ -41,12 +42,21 @@ class HistoryKill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryHuntResult:
-    """The result for one planted fault. `kill`: None where it survived."""
+    """The result for one planted fault. `kill`: None where it was not found.
+
+    `most`: the histories after which it counts as survived.
+    """
 
     fault: str
     histories: int
     seconds: float
     kill: HistoryKill | None = None
+    most: int = MOST_HISTORIES
+
+    @property
+    def verdict(self) -> HuntVerdict:
+        """Whether the fault was found, survived, or was hunted too little to say."""
+        return hunt_verdict(self.kill is not None, self.histories, self.most)
 
 
 def hunt_histories(
@@ -55,14 +65,14 @@ def hunt_histories(
     seed: int,
     budget: float,
     attempts: int,
-    most: int | None = None,
+    most: int = MOST_HISTORIES,
     progress: Callable[[HistoryHuntResult], None] = lambda result: None,
     checker: Checker = check,
 ) -> list[HistoryHuntResult]:
-    """Checks random histories with each fault planted, until all are killed or the budget (seconds) is spent.
+    """Checks at most `most` random histories with each fault planted, until all are killed.
 
-    `attempts`: smaller histories tried for each kill. `most`: histories after which a fault counts as
-    survived; None: as many as the budget allows. Raises CampaignError where the correct `checker`
+    `budget`: an upper bound in seconds; what it ends early is undecided. `attempts`: smaller histories tried
+    for each kill. Raises CampaignError where the correct `checker`
     contradicts the definitions itself: a kill would prove nothing.
     """
     start = time.monotonic()
@@ -82,15 +92,27 @@ def hunt_histories(
                 continue
             kill = shrunk_kill(history, index, fault.check, checker, attempts)
             seconds = time.monotonic() - start
-            killed[name] = HistoryHuntResult(fault=name, histories=index + 1, seconds=seconds, kill=kill)
+            killed[name] = HistoryHuntResult(
+                fault=name, histories=index + 1, seconds=seconds, kill=kill, most=most
+            )
             progress(killed[name])
         index += 1
-    survivor = HistoryHuntResult(fault="", histories=index, seconds=time.monotonic() - start)
+    survivor = HistoryHuntResult(fault="", histories=index, seconds=time.monotonic() - start, most=most)
     results = [killed.get(name, replace(survivor, fault=name)) for name in names]
     for result in results:
         if result.kill is None:
             progress(result)
     return results
+
+
+def disagreement(seed: int, count: int, checker: Checker = check) -> str:
+    """The first of some random histories that a checker judges otherwise than the definitions; or empty."""
+    for index in range(count):
+        history = history_at(seed, SHAPES[index % len(SHAPES)], index)
+        wrong = first_difference(history, checker, Reference(history).verdicts())
+        if wrong is not None:
+            return f"history {index} of seed {seed} on {wrong.value}: {render(history)}"
+    return ""
 
 
 def first_difference(

@@ -15,6 +15,7 @@ from campaign.failures.triage import REDUCTIONS
 from campaign.faults import FAULTS
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Pool, Worker, WorkerDied, pool_for
+from campaign.mutants.verdict import MOST, HuntVerdict, hunt_verdict
 from generators.generate import scenario_at
 from generators.profiles import Profile
 from shrink import shrink
@@ -45,23 +46,30 @@ class Kill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HuntResult:
-    """The result for one planted fault. `kill`: None where it survived.
+    """The result for one planted fault. `kill`: None where it was not found.
 
-    `note`: the last scenario that failed in another way than by the fault.
+    `most`: the scenarios after which it counts as survived. `note`: the last scenario that failed in another
+    way than by the fault.
     """
 
     fault: str
     scenarios: int
     seconds: float
     kill: Kill | None
+    most: int = MOST
     note: str = ""
+
+    @property
+    def verdict(self) -> HuntVerdict:
+        """Whether the fault was found, survived, or was hunted too little to say."""
+        return hunt_verdict(self.kill is not None, self.scenarios, self.most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunt:
     """The task of one worker: hunt one fault, or shrink its `kill` within `attempts` runs.
 
-    `first`: index of the first scenario. `most`: index at which the hunt gives up; None: no such limit.
+    `first`: index of the first scenario. `most`: index at which the hunt gives up.
     `seconds`: how long to hunt. `deadline`: end by the clock `now`.
     """
 
@@ -71,7 +79,7 @@ class Hunt:
     profile: Profile
     validations: bool
     first: int = 0
-    most: int | None = None
+    most: int = MOST
     seconds: float
     deadline: float
     attempts: int = 0
@@ -118,7 +126,14 @@ def hunt(worker: Worker, task: Hunt) -> HuntResult:
             case _:
                 note = f"scenario {index - 1}: {outcome.outcome.value}: {outcome.reason}"
     seconds = time.perf_counter() - start
-    return HuntResult(fault=task.fault, scenarios=index - task.first, seconds=seconds, kill=kill, note=note)
+    return HuntResult(
+        fault=task.fault,
+        scenarios=index - task.first,
+        seconds=seconds,
+        kill=kill,
+        most=task.most,
+        note=note,
+    )
 
 
 def shrink_kill(worker: Worker, task: Hunt) -> Kill:
@@ -148,15 +163,15 @@ def hunt_all(
     budget: float,
     workers: int,
     attempts: int,
-    most: int | None = None,
+    most: int = MOST,
     validations: bool = False,
     progress: Callable[[HuntResult], None] = lambda result: None,
     now: Callable[[], float] = time.time,
 ) -> list[HuntResult]:
-    """Hunts every fault within a total budget (seconds), then shrinks the kills; results in order of `names`.
+    """Hunts every fault in at most `most` scenarios, then shrinks the kills; results in order of `names`.
 
-    `most`: scenarios after which a fault counts as survived; None: as many as the budget allows.
-    Raises CampaignError: a worker died.
+    `budget`: an upper bound of the seconds for all; what it ends early is undecided. Raises CampaignError: a
+    worker died.
     """
     start = now()
     task = Hunt(
@@ -196,7 +211,7 @@ def hunt_in_rounds(
     for result in in_order(pool, hunt, [replace(task, fault=name) for name in names]):
         results[result.fault] = result
         progress(result)
-    while (left := task.left) > WORTHWHILE and (alive := alive_of(results, task.most)):
+    while (left := task.left) > WORTHWHILE and (alive := alive_of(results)):
         longer = left * workers / len(alive)
         again = [replace(task, fault=r.fault, first=r.scenarios, seconds=longer) for r in alive]
         for result in in_order(pool, hunt, again):
@@ -205,9 +220,9 @@ def hunt_in_rounds(
     return results
 
 
-def alive_of(results: dict[str, HuntResult], most: int | None) -> list[HuntResult]:
-    """The faults that survived so far and have scenarios left."""
-    return [r for r in results.values() if r.kill is None and (most is None or r.scenarios < most)]
+def alive_of(results: dict[str, HuntResult]) -> list[HuntResult]:
+    """The faults that were not found so far and have scenarios left."""
+    return [result for result in results.values() if result.verdict is HuntVerdict.UNDECIDED]
 
 
 def joined(before: HuntResult, after: HuntResult) -> HuntResult:

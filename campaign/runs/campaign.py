@@ -64,6 +64,7 @@ def run_campaign(
             tally.summary(plan.seed, spec.name, profile, judged.seconds, failures.failures),
             interrupted=judged.interrupted,
             started=opened.started,
+            wanted=plan.wanted,
             groups=failures.groups,
             rule_notes=failures.notes,
         )

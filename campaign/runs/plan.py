@@ -18,8 +18,10 @@ LASTING_SCENARIOS = 300
 class CampaignPlan:
     """Everything that decides which scenarios run; a time budget decides only how many of them.
 
-    `scenarios`: how many; None where `budget` (seconds) ends the run. `first`: the index of the first
-    scenario. `done`: indices of scenarios that are judged already. `master`: the Spark cluster
+    `scenarios`: how many; None where only `budget` (seconds) ends the run. With both, `budget` is an upper
+    bound: a run that it ends early is undecided. `least`: a run that `budget` alone ends is undecided with
+    fewer scenarios; time decides how many run, but never whether they were enough. `first`: the index of the
+    first scenario. `done`: indices of scenarios that are judged already. `master`: the Spark cluster
     `spark://host:port` that judges the scenarios; empty for this machine.
     """
 
@@ -27,17 +29,23 @@ class CampaignPlan:
     profile: Profile
     scenarios: int | None = None
     budget: float | None = None
+    least: int = 0
     workers: int = 2
     first: int = 0
     done: frozenset[int] = frozenset()
     master: str = ""
 
     @property
+    def wanted(self) -> int:
+        """The scenarios that must be judged for a verdict."""
+        return self.least if self.scenarios is None else self.scenarios
+
+    @property
     def lasting(self) -> bool:
         """Whether the campaign takes many minutes, so that a slower start for a faster JVM pays off."""
-        if self.budget is not None:
-            return self.budget >= LASTING_SECONDS
-        return self.scenarios is not None and self.scenarios - len(self.done) >= LASTING_SCENARIOS
+        if self.scenarios is not None:
+            return self.scenarios - len(self.done) >= LASTING_SCENARIOS
+        return self.budget is not None and self.budget >= LASTING_SECONDS
 
     def chunks(self, size: int) -> Iterator[Sequence[int]]:
         """The indices not judged yet, in chunks of `size`; endless where a time budget ends the run."""

@@ -9,6 +9,7 @@ from typing import get_args
 from campaign.soak.plan import SECOND, TICK, Happening
 from campaign.soak.result import Soaked, State
 from dynamic_tables.store.port import Action
+from workload.run_verdict import Decision
 
 TABLE_HOURS = 96
 """Simulated hours, of all tables together, from which the floors apply: those of 12 tables for 8 hours."""
@@ -32,3 +33,17 @@ def unmet(done: Sequence[Soaked]) -> list[str]:
     events = [event.__name__ for event in get_args(Happening)]
     required = [*events, *(action.value for action in ACTIONS), "failed refresh", *(s.value for s in State)]
     return [name for name in required if not met[name]]
+
+
+def not_shown(done: Sequence[Soaked], *, floors: bool) -> list[str]:
+    """Returns what the runs have not met and must have: anything at all, and the floors of long runs."""
+    if not any(each.refreshes for each in done):
+        return ["refresh"]
+    return unmet(done) if floors and applies(done) and not any(each.wrong for each in done) else []
+
+
+def decision_of(done: Sequence[Soaked], lacking: Sequence[str]) -> Decision:
+    """Tells whether nothing was wrong; undecided where the runs have not met what they must (`lacking`)."""
+    if any(each.wrong for each in done):
+        return Decision.FAILED
+    return Decision.UNDECIDED if lacking or not done else Decision.PASSED

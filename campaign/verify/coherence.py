@@ -30,6 +30,7 @@ from engines.memory.applier import Applier
 from engines.memory.database import Connection, own_database
 from engines.memory.duck_store import DuckStore
 from workload.dml import Insert
+from workload.run_verdict import Decision
 from workload.scenario import Commit
 from workload.schema import Column, Table
 from workload.types import INT
@@ -206,6 +207,18 @@ class Searched:
     runs: int
     skewed: int
     shortest: str
+
+
+def decision_of(found: Sequence[Searched]) -> Decision:
+    """Whether readers see what each setting allows: read skew with the weaker ones, none with the strongest.
+
+    Undecided where some weaker setting has not shown its read skew: too few runs, so that the readers that
+    saw none prove nothing either.
+    """
+    if any(each.skewed for each in found if each.setting is Setting.REPEATABLE_READ):
+        return Decision.FAILED
+    shown = all(each.skewed for each in found if each.setting is not Setting.REPEATABLE_READ)
+    return Decision.PASSED if found and shown else Decision.UNDECIDED
 
 
 def search(setting: Setting, seeds: Sequence[int]) -> Searched:

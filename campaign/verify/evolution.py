@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.verify.story import EVENTS, Misread, Story
+from workload.run_verdict import Decision
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,8 +32,19 @@ class Evolved:
     @property
     def unmet(self) -> Sequence[str]:
         """The kinds of changes that were not met, where there were enough steps."""
-        steps = sum(self.met.get(name, 0) for name in (*NAMES, "refused"))
-        return [name for name in NAMES if not self.met.get(name)] if steps >= FLOOR else []
+        return [name for name in NAMES if not self.met.get(name)] if self.steps >= FLOOR else []
+
+    @property
+    def steps(self) -> int:
+        """The changes of all stories together."""
+        return sum(self.met.get(name, 0) for name in (*NAMES, "refused"))
+
+    @property
+    def decision(self) -> Decision:
+        """Whether nothing was wrong; undecided where nothing changed, or a kind of change was not met."""
+        if self.wrong:
+            return Decision.FAILED
+        return Decision.UNDECIDED if self.unmet or not self.steps else Decision.PASSED
 
 
 NAMES = tuple(sorted({event.__name__ for event in EVENTS}))

@@ -26,6 +26,7 @@ from engines.memory.applier import Applier
 from engines.memory.database import Connection, own_database
 from engines.memory.duck_store import DuckStore
 from workload.dml import Insert
+from workload.run_verdict import Decision
 from workload.scenario import Commit
 from workload.schema import Column, Table
 from workload.types import INT
@@ -263,6 +264,13 @@ class Protocol:
     interleavings: int
     steps: int
     broken: tuple[Broken, ...]
+
+    @property
+    def decision(self) -> Decision:
+        """Whether every law holds; undecided where nothing happened at any step."""
+        if self.broken:
+            return Decision.FAILED
+        return Decision.PASSED if self.steps and self.interleavings > 1 else Decision.UNDECIDED
 
 
 def verify_protocol(

@@ -15,6 +15,7 @@ from campaign.verify.engine import capture
 from campaign.verify.universe import Universe
 from campaign.verify.verify import Verified, verify
 from dynamic_tables.differentiate.registry import RULES, Rules
+from workload.run_verdict import Decision
 
 _kept: list[tuple[object, Universe]] = []
 """The universe that this process used last, with what it was made of."""
@@ -39,6 +40,13 @@ def verify_all(
         results[number] = result
         progress(result)
     return tuple(results[number] for number in range(len(definitions)))
+
+
+def decision_of(results: Sequence[Verified]) -> Decision:
+    """Whether every definition holds in every world; undecided where nothing was compared."""
+    if any(result.failures for result in results):
+        return Decision.FAILED
+    return Decision.PASSED if any(result.checks for result in results) else Decision.UNDECIDED
 
 
 def _run(

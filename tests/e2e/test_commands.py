@@ -117,7 +117,6 @@ def test_the_engines_own_validations_catch_a_fault_too() -> None:
     ("arguments", "message"),
     [
         (("fuzz", "--profile", "nowhere"), "no profile 'nowhere'"),
-        (("fuzz", "--scenarios", "2", "--budget", "2s"), "exclude each other"),
         (("replay", "nowhere.json"), "no scenario at nowhere.json"),
         (("mutants", "--fault", "nobody"), "no planted fault named 'nobody'"),
     ],

@@ -22,29 +22,32 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from campaign.cli import main
+from campaign.cli import gate as gate_command, main
 from campaign.cli.gate import usual_seed
 from campaign.exit_codes import ExitCode
 from campaign.failures.ignore import IgnoreRule, IgnoreRules
-from campaign.gate.profiles import GATES
-from campaign.gate.stages import GatePlan, Stage, faults, known
+from campaign.gate.profiles import GATES, GateCampaign
+from campaign.gate.stage import GatePlan, Stage
+from campaign.gate.stages import corpus, faults, known, no_campaign, replay_case, stages_of
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Pool
 from campaign.mutants import hunt as hunting
 from campaign.runs.lock import locked
+from reports.junit import CaseVerdict
 from tests.unit.reports import test_groups as groups
+from workload.results import Outcome, OutcomeClass
 from workload.run_verdict import Decision
 
 SEED = 3
-"""A seed whose first scenarios meet every floor, however few of them run in a second."""
+"""A seed whose first scenarios meet every floor, however few of them run."""
+
+FEW = GateCampaign(tier="rules", profile="smoke", scenarios=4, budget=600.0)
 
 SWIFT = (
     "--seed",
     str(SEED),
-    "--budget",
-    "1s",
     "--fault-budget",
-    "20s",
+    "10m",
     "--workers",
     "1",
     "--fault",
@@ -52,8 +55,12 @@ SWIFT = (
 )
 
 
-def gate(out: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["gate", "--out", str(out), *SWIFT, *arguments])
+def gate(out: Path, *arguments: str, **changes: Any) -> Result:
+    """Runs a gate of four scenarios and one fault; `changes`: of its profile."""
+    swift = {**GATES, "pr": replace(GATES["pr"], **{"campaigns": (FEW,), **changes})}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(gate_command, "GATES", swift)
+        return CliRunner().invoke(main, ["gate", "--out", str(out), *SWIFT, *arguments])
 
 
 def written(out: Path) -> dict[str, Any]:
@@ -88,14 +95,14 @@ def test_the_gate_as_data(opened: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_baseline_that_was_faster_shuts_the_gate(opened: Path, tmp_path: Path) -> None:
+def test_a_baseline_that_was_faster_leaves_the_gate_undecided(opened: Path, tmp_path: Path) -> None:
     faster = written(opened)
     faster["campaigns"][0]["seconds"] /= 100
     (tmp_path / "gate.json").write_text(json.dumps(faster), encoding="utf-8")
     result = gate(tmp_path / "out", "--baseline", str(tmp_path))
-    assert result.exit_code == ExitCode.FAILED, result.output
+    assert result.exit_code == ExitCode.UNKNOWN, result.output
     assert written(tmp_path / "out")["stages"][-1]["message"].startswith("rules, smoke: throughput lost")
-    good = gate(tmp_path / "out", "--baseline", str(opened), "--slowdown", "0.9")
+    good = gate(tmp_path / "out", "--baseline", str(opened), "--slowdown", "1")
     assert good.exit_code == ExitCode.OK, good.output
     assert written(tmp_path / "out")["stages"][-1]["message"] == (
         "nothing got worse (1 of 1 campaigns compared)"
@@ -126,11 +133,78 @@ def test_a_rule_that_one_campaign_used_is_used() -> None:
     assert known(rules, stages[1:]).message.startswith("0 ignored, 1 rule: covered nothing: bugs/7")
 
 
-def test_a_fault_that_stays_alive_shuts_the_gate(tmp_path: Path) -> None:
-    result = gate(tmp_path, "--fault-budget", "0.001s")
+def test_a_fault_that_stays_alive_shuts_the_gate_and_says_where_to_look(tmp_path: Path) -> None:
+    # One scenario shows a fault that needs two times of both sides of a join only by great luck.
+    result = gate(tmp_path, "--fault", "join-both-at-t1", fault_scenarios=1)
     assert result.exit_code == ExitCode.FAILED, result.output
-    assert "alive: update-becomes-insert" in " ".join(result.output.replace("│", " ").split())
+    assert "alive after 1 scenarios: join-both-at-t1" in in_one_line(result)
     assert written(tmp_path)["verdict"] == "shut"
+    (failure,) = failures(tmp_path)
+    assert failure.get("message") == "not found in 1 scenarios"
+    assert "the fault: " in str(failure.text)
+    assert f"dvs mutants --fault join-both-at-t1 --seed {SEED} --scenarios 1" in str(failure.text)
+
+
+def test_what_the_time_cut_short_is_undecided_and_no_failure(tmp_path: Path) -> None:
+    result = gate(tmp_path, "--budget", "0.001s", "--fault-budget", "0.001s")
+    assert result.exit_code == ExitCode.UNKNOWN, result.output
+    shown = in_one_line(result)
+    assert "nothing ran; 0 of 4 scenarios, time over" in shown
+    assert "hunted in 0 scenarios of 500, time over: update-becomes-insert" in shown
+    assert written(tmp_path)["faults"] == {"update-becomes-insert": "undecided"}
+    assert failures(tmp_path) == []
+    suites = {suite.get("name"): suite for suite in ET.parse(tmp_path / "junit.xml").getroot()}
+    assert [case.get("name") for case in suites["core faults"]] == ["core faults", "update-becomes-insert"]
+    assert [case[0].tag for case in suites["core faults"]] == ["error", "skipped"]
+    assert suites["core faults"][1][0].get("message") == "hunted in 0 scenarios of 500, time over"
+    page = (tmp_path / "gate.html").read_text(encoding="utf-8")
+    assert "The gate is undecided" in page
+    assert "hunted in 0 scenarios of 500, time over" in page
+
+
+@pytest.mark.parametrize("folder", ["empty", "missing"])
+def test_without_kept_scenarios_nothing_was_replayed(folder: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    plan = plan_of(tmp_path, corpus=tmp_path / folder)
+    stage = corpus(plan)
+    assert stage.verdict is Decision.UNDECIDED
+    assert str(tmp_path / folder) in stage.message
+    assert ("so nothing was replayed" in stage.message) is (folder == "empty")
+
+
+def test_a_kept_scenario_that_could_not_be_judged_is_no_failure(tmp_path: Path) -> None:
+    class Down:
+        def judge(self, scenario: Any) -> Outcome:
+            return Outcome(
+                scenario="s", outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason="stopped after 300 s"
+            )
+
+    case = replay_case(Down(), Path("corpus/statement-without-effect.json"), "kept")  # type: ignore[arg-type]
+    assert (case.verdict, case.message) == (
+        CaseVerdict.SKIPPED,
+        "infrastructure_failure: stopped after 300 s",
+    )
+    assert case.details == "dvs replay corpus/statement-without-effect.json"
+
+
+def test_a_gate_without_a_campaign_is_undecided(tmp_path: Path) -> None:
+    names = [name for name, _ in stages_of(plan_of(tmp_path, campaigns=()), [])]
+    assert names == ["kept scenarios", "campaigns", "core faults"]
+    assert no_campaign().verdict is Decision.UNDECIDED
+    assert "no campaign ran" in no_campaign().message
+
+
+def plan_of(folder: Path, corpus: Path = Path("corpus"), **changes: Any) -> GatePlan:
+    gate = replace(GATES["pr"], **changes)
+    return GatePlan(gate=gate, seed=1, workers=1, corpus=corpus, out=folder, faults=())
+
+
+def in_one_line(result: Result) -> str:
+    return " ".join(result.output.replace("│", " ").split())
+
+
+def failures(out: Path) -> list[ET.Element]:
+    return list(ET.parse(out / "junit.xml").getroot().iter("failure"))
 
 
 def test_a_kept_scenario_that_no_longer_reads_is_a_failure_by_name(tmp_path: Path) -> None:

@@ -54,6 +54,8 @@ def test_the_command_tells_killed_from_survived(tmp_path: Path) -> None:
     text = (tmp_path / "aborted-read-ignored.adya").read_text(encoding="utf-8")
     assert disagrees(parse(text), HISTORY_FAULTS["aborted-read-ignored"].check)
     code, fault = mutants("refresh-order-for-version-order", "--budget", "0.01s")
+    assert (code, fault["verdict"], fault["reproduction"]) == (3, "undecided", None)
+    code, fault = mutants("refresh-order-for-version-order", "--scenarios", "2")
     assert (code, fault["verdict"], fault["reproduction"]) == (1, "survived", None)
 
 

@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 
 from campaign.errors import CampaignError
-from campaign.gate.baseline import Baseline, read_baseline, regressions
+from campaign.gate.baseline import Baseline, read_baseline, regressions, slower
+from campaign.gate.checks import CHECKS
 from campaign.gate.document import gate_object
 from campaign.gate.profiles import GATES
-from campaign.gate.stages import GatePlan, Stage, baseline
+from campaign.gate.stage import GatePlan, Stage
+from campaign.gate.stages import baseline
+from campaign.mutants.verdict import HuntVerdict
 from campaign.runs.result_files import stored_run
 from engines.registry import TIERS
 from generators.profiles import PROFILES
 from reports.json_summary import summary_object
+from reports.junit import CaseVerdict
 from tests.unit.runs.sample import RUN
 from workload.results import RunSummary
 from workload.run_verdict import Decision, worst
@@ -27,8 +31,12 @@ BEFORE = Baseline(
 )
 
 
-def worse(now: RunSummary, killed: dict[str, bool] | None = None, slowdown: float = 0.3) -> list[str]:
-    return list(regressions(BEFORE, [now], killed or {}, slowdown))
+def worse(now: RunSummary, hunted: dict[str, HuntVerdict] | None = None) -> list[str]:
+    return list(regressions(BEFORE, [now], hunted or {}))
+
+
+def lost(now: RunSummary, slowdown: float = 0.3) -> list[str]:
+    return list(slower(BEFORE, [now], slowdown))
 
 
 def with_coverage(**kinds: dict[str, int]) -> RunSummary:
@@ -36,7 +44,8 @@ def with_coverage(**kinds: dict[str, int]) -> RunSummary:
 
 
 def test_the_same_again_is_not_worse() -> None:
-    assert worse(RUN, {"join-both-at-t1": True}) == []
+    assert worse(RUN, {"join-both-at-t1": HuntVerdict.KILLED}) == []
+    assert lost(RUN) == []
 
 
 def test_coverage_that_is_gone_is_lost() -> None:
@@ -66,23 +75,33 @@ def test_a_little_less_is_chance() -> None:
 
 
 def test_speed_may_be_lost_up_to_the_share() -> None:
-    assert worse(replace(RUN, seconds=140.0)) == []
-    (message,) = worse(replace(RUN, seconds=150.0))
+    assert lost(replace(RUN, seconds=140.0)) == []
+    (message,) = lost(replace(RUN, seconds=150.0))
     assert message == (
         "rules, smoke: throughput lost: 13.3 dynamic tables/s, 20.0 before (at most 30% may be lost)"
     )
-    assert worse(replace(RUN, seconds=150.0), slowdown=0.5) == []
+    assert lost(replace(RUN, seconds=150.0), slowdown=0.5) == []
+
+
+def test_lost_speed_is_the_word_of_the_clock_and_leaves_the_gate_undecided() -> None:
+    run = Stage("", Decision.PASSED, "", (), summary=replace(RUN, seconds=9999.0))
+    compared = baseline(BEFORE, [run], 0.3)
+    assert compared.verdict is Decision.UNDECIDED
+    assert "throughput lost" in compared.message
+    assert [case.verdict for case in compared.cases] == [CaseVerdict.ERROR]
+    both = replace(run, summary=replace(with_coverage(intents={}), seconds=9999.0))
+    assert baseline(BEFORE, [both], 0.3).verdict is Decision.FAILED
 
 
 def test_a_fault_that_lives_again() -> None:
-    assert worse(RUN, {"join-both-at-t1": False, "never-killed": False}) == [
-        "fault alive again: join-both-at-t1"
-    ]
+    survived = {"join-both-at-t1": HuntVerdict.SURVIVED, "never-killed": HuntVerdict.SURVIVED}
+    assert worse(RUN, survived) == ["fault alive again: join-both-at-t1"]
+    assert worse(RUN, {"join-both-at-t1": HuntVerdict.UNDECIDED}) == []
 
 
 def test_only_like_is_compared_with_like() -> None:
     other = replace(RUN, profile="nightly", seconds=9999.0)
-    assert worse(other) == []
+    assert worse(other) == lost(other) == []
     assert BEFORE.campaign_like(other) is None
     assert BEFORE.campaign_like(RUN) == BEFORE.campaigns[0]
     stage = baseline(BEFORE, [Stage("", Decision.PASSED, "", (), summary=other)], 0.3)
@@ -111,8 +130,8 @@ def test_a_long_list_is_cut_in_the_table_and_whole_in_the_cases() -> None:
 def gate_file(folder: Path) -> dict[str, Any]:
     plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=folder, out=folder, faults=())
     stages = [
-        Stage("campaign", Decision.PASSED, "", (), summary=RUN),
-        Stage("faults", Decision.FAILED, "", (), killed={"a": True, "b": False}),
+        Stage("campaign", Decision.PASSED, "", (), summary=RUN, look=str(folder / "rules-smoke/report.html")),
+        Stage("faults", Decision.FAILED, "", (), hunted={"a": HuntVerdict.KILLED, "b": HuntVerdict.SURVIVED}),
     ]
     return gate_object(plan, stages, Decision.FAILED, "now")
 
@@ -154,3 +173,24 @@ def test_every_gate_names_tiers_and_profiles_that_exist() -> None:
         for campaign in gate.campaigns:
             assert campaign.tier in TIERS
             assert campaign.profile in PROFILES
+
+
+def test_every_campaign_of_a_gate_has_a_floor_on_its_scenarios() -> None:
+    for gate in GATES.values():
+        assert gate.campaigns
+        for campaign in gate.campaigns:
+            assert (campaign.scenarios or campaign.least) >= 20, campaign
+
+
+def test_a_pull_request_is_judged_in_scenarios_and_the_night_by_every_check() -> None:
+    assert [campaign.scenarios for campaign in GATES["pr"].campaigns] == [300]
+    assert all(GATES[name].rounds for name in ("nightly", "release"))
+    assert {check.name for check in CHECKS} == {
+        "soak",
+        "rules in small worlds",
+        "refresh protocol",
+        "refresh groups",
+        "changed columns on delta",
+        "protocol models",
+        "analysis of histories",
+    }

@@ -13,6 +13,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Pool, Worker
 from campaign.mutants import hunt as hunting
 from campaign.mutants.hunt import Hunt, HuntResult, Kill, hunt_all
+from campaign.mutants.verdict import HuntVerdict, hunt_text
 from generators.profiles import SMOKE
 from shrink import size
 from tests.unit.workload.shop import SHOP
@@ -41,11 +42,9 @@ class Hunter:
         self.tasks.append(task)
         self.clock += SECONDS_PER_HUNT
         kill = KILL if task.first + 2 >= self.needed else None
-        return HuntResult(fault=task.fault, scenarios=2, seconds=SECONDS_PER_HUNT, kill=kill)
+        return HuntResult(fault=task.fault, scenarios=2, seconds=SECONDS_PER_HUNT, kill=kill, most=task.most)
 
-    def hunt_one_fault(
-        self, monkeypatch: pytest.MonkeyPatch, budget: float, most: int | None = None
-    ) -> HuntResult:
+    def hunt_one_fault(self, monkeypatch: pytest.MonkeyPatch, budget: float, most: int = 500) -> HuntResult:
         monkeypatch.setattr(hunting, "pool_for", one_thread)
         monkeypatch.setattr(hunting, "hunt", self.hunt)
         (result,) = hunt_all(
@@ -79,6 +78,10 @@ def test_a_hunt_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(hunter.tasks) == 8
     assert result.scenarios == 16
     assert result.seconds == 2.0
+    assert result.verdict is HuntVerdict.UNDECIDED, "the time was over, which says nothing about the fault"
+    assert hunt_text(result.verdict, result.scenarios, result.most) == (
+        "hunted in 16 scenarios of 500, time over"
+    )
 
 
 def test_each_hunt_has_the_time_that_is_left_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +99,7 @@ def test_a_hunt_ends_after_the_most_scenarios_for_a_fault(monkeypatch: pytest.Mo
     assert [task.most for task in hunter.tasks] == [6] * 3
     assert result.kill is None
     assert result.scenarios == 6
+    assert result.verdict is HuntVerdict.SURVIVED
 
 
 def test_a_worker_judges_no_scenario_after_the_most() -> None:

@@ -1,0 +1,196 @@
+"""What `dvs soak`, `verify`, `protocol` and `mutants --tier model` check, as stages of a gate.
+
+Each stage calls the function behind the command and takes its decision: a mistake in the scheduler, in the
+rules of the engine, in a protocol or in the analysis of histories shuts the gate here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.errors import CampaignError
+from campaign.faults.histories import HISTORY_FAULTS
+from campaign.gate.stage import HUNT_CASES, GatePlan, Stage, listed
+from campaign.mutants.histories import HistoryHuntResult, disagreement, hunt_histories
+from campaign.mutants.verdict import HuntVerdict, hunt_text
+from campaign.protocols.intents import search_intents
+from campaign.protocols.read_committed import search_scripts
+from campaign.soak.floors import decision_of as soak_decision, not_shown
+from campaign.soak.plan import plan_of
+from campaign.soak.result import Soaked
+from campaign.soak.run import soak
+from campaign.verify.coherence import Setting, decision_of as groups_decision, search
+from campaign.verify.definitions import QUICK_PAIRS, pairs, singles
+from campaign.verify.protocol import verify_protocol
+from campaign.verify.running import decision_of as rules_decision, verify_all
+from dvs_model.errors import HistoryError
+from dynamic_tables.errors import DynamicTablesError
+from engines.errors import EngineError
+from reports.figures import plural
+from reports.junit import Case, CaseVerdict
+from workload.run_verdict import Decision, worst
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a check has shown. `look`: the command that runs it alone; `wrong`: one text for each mistake."""
+
+    decision: Decision
+    message: str
+    look: str
+    wrong: Sequence[str] = ()
+    cases: tuple[Case, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check by its name in the gate's table."""
+
+    name: str
+    run: Callable[[GatePlan], Result]
+
+
+def checked(check: Check, plan: GatePlan) -> Stage:
+    """The stage of a check; one that cannot run is undecided, so that the other stages still run."""
+    try:
+        result = check.run(plan)
+    except (CampaignError, EngineError, DynamicTablesError, HistoryError) as error:
+        return Stage(check.name, Decision.UNDECIDED, f"could not be done: {error}")
+    message = result.message + (f"; wrong: {listed(result.wrong, '; ')}" if result.wrong else "")
+    look = "\n".join([*result.wrong, *([result.look] if result.look else [])])
+    return Stage(check.name, result.decision, message, result.cases, look=look)
+
+
+SOAK_HOURS, SOAK_TABLES = 8.0, 12
+"""Of each simulated account: enough of both for the floors of `campaign.soak.floors`."""
+
+STORIES, GROUP_RUNS, INTENTS, SCRIPTS, HISTORIES, HUNT_S = 12, 200, 1000, 25, 5000, 900.0
+"""What one round does: stories of changes, runs of each kind of group, sets of intents, scripts of sessions,
+histories; and the most seconds for the faults in the analysis of histories."""
+
+
+def soaked(plan: GatePlan) -> Result:
+    """Busy accounts in simulated time; the first one that goes wrong is the last."""
+    done: list[Soaked] = []
+    while len(done) < plan.gate.rounds and not any(each.wrong for each in done):
+        done.append(soak(plan_of(plan.seed + len(done), SOAK_HOURS, SOAK_TABLES)))
+    lacking = not_shown(done, floors=True)
+    wrong = [
+        f"seed {each.plan.seed}, {one.at / 1e6:.0f} s: {one.table} {one.message}"
+        for each in done
+        for one in each.wrong
+    ]
+    size = f"{SOAK_HOURS:g} simulated hours and {SOAK_TABLES} tables"
+    message = f"{plural(len(done), 'account')} of {size}, {plural(sum(r.refreshes for r in done), 'refresh')}"
+    if lacking and not wrong:
+        message += f"; not met: {listed(lacking, ', ')}"
+    look = (
+        f"dvs soak --hours {SOAK_HOURS:g} --tables {SOAK_TABLES} --runs {plan.gate.rounds} --seed {plan.seed}"
+    )
+    return Result(soak_decision(done, lacking), message, look, wrong)
+
+
+def rules(plan: GatePlan) -> Result:
+    """Every operator and every pair of operators in all small worlds, by the smaller bounds."""
+    results = verify_all([*singles(quick=True), *pairs(QUICK_PAIRS)], workers=plan.workers)
+    wrong = [
+        f"{result.definition.name}: {failure.message}" for result in results for failure in result.failures
+    ]
+    checks = plural(sum(result.checks for result in results), "check")
+    message = f"{plural(len(results), 'definition')} in all small worlds, {checks}"
+    return Result(rules_decision(results), message, "dvs verify rules --quick", wrong)
+
+
+def protocol(plan: GatePlan) -> Result:
+    """Refreshes of a group and of a table above it, with something else at every step."""
+    result = verify_protocol()
+    wrong = [f"{each.interleaving}: {each.law}" for each in result.broken]
+    message = f"{plural(result.interleavings, 'interleaving')} of {plural(result.steps, 'step')}"
+    return Result(result.decision, message, "dvs verify protocol", wrong)
+
+
+def groups(plan: GatePlan) -> Result:
+    """What readers of two dynamic tables see, with and without a refresh group."""
+    runs = GROUP_RUNS * plan.gate.rounds
+    # The same seeds as of the command.
+    seeds = [plan.seed * 1_000_003 + number for number in range(runs)]
+    found = [search(setting, seeds) for setting in Setting]
+    counts = ", ".join(f"{each.setting.value} {each.skewed}" for each in found)
+    message = f"{runs} runs of each setting, with read skew: {counts}"
+    wrong = [each.shortest for each in found if each.setting is Setting.REPEATABLE_READ and each.shortest]
+    look = f"dvs verify groups --runs {runs} --seed {plan.seed}"
+    return Result(groups_decision(found), message, look, wrong)
+
+
+def evolution(plan: GatePlan) -> Result:
+    """Columns, tables and views that change above dynamic tables on Delta."""
+    # Imported here, because it loads pyspark.
+    from campaign.verify.evolution import evolve
+    from dynamic_tables.session import Settings, open_session
+
+    seeds = range(plan.seed, plan.seed + STORIES * plan.gate.rounds)
+    spark = open_session(app_name="dvs-gate", settings=Settings.TUNED)
+    with tempfile.TemporaryDirectory(prefix="dvs-evolution-") as folder:
+        result = evolve(spark, Path(folder), seeds=seeds)
+    message = f"{result.stories} stories, {plural(result.steps, 'change')}"
+    if result.unmet:
+        message += f"; not met: {listed(result.unmet, ', ')}"
+    wrong = [
+        "\n  ".join([f"seed {each.seed}: {each.message}", *map(str, each.told)]) for each in result.wrong
+    ]
+    look = f"dvs verify evolution --stories {len(seeds)} --seed {plan.seed}"
+    return Result(result.decision, message, look, wrong)
+
+
+def models(plan: GatePlan) -> Result:
+    """The models of transaction protocols: random intents, and random sessions with DDL in many orders."""
+    sets, scripts = INTENTS * plan.gate.rounds, SCRIPTS * plan.gate.rounds
+    intents, sessions = search_intents(plan.seed, sets), search_scripts(plan.seed, scripts)
+    difference = intents.difference
+    wrong = [] if difference is None else [f"intents, set {intents.runs}: {difference.what}"]
+    wrong += [f"read committed, script {sessions.scripts}: {what}" for what in sessions.broken]
+    message = (
+        f"{plural(intents.runs, 'set')} of intents, {plural(sessions.scripts, 'script')} of sessions in "
+        f"{plural(sessions.orders, 'order')}"
+    )
+    look = f"dvs protocol data-plane --workload random --runs {sets} --seed {plan.seed}"
+    return Result(Decision.FAILED if wrong else Decision.PASSED, message, look, wrong)
+
+
+def histories(plan: GatePlan) -> Result:
+    """The analysis of histories beside the definitions, and the planted faults in it."""
+    count = HISTORIES * plan.gate.rounds
+    wrong = disagreement(plan.seed, count)
+    if wrong:
+        return Result(Decision.FAILED, f"of {count} random histories one is judged wrongly", "", [wrong])
+    results = hunt_histories(tuple(HISTORY_FAULTS), seed=plan.seed, budget=HUNT_S, attempts=0)
+    cases = tuple(_history_case(plan, result) for result in results)
+    killed = sum(result.verdict is HuntVerdict.KILLED for result in results)
+    message = f"{count} random histories as by the definitions; {killed} of {len(results)} faults killed"
+    alive = [f"{case.name} {case.message}" for case in cases if case.verdict is not CaseVerdict.PASSED]
+    if alive:
+        message += f"; {listed(alive, '; ')}"
+    look = f"dvs mutants --tier model --seed {plan.seed}"
+    return Result(worst(result.verdict.decision for result in results), message, look, cases=cases)
+
+
+def _history_case(plan: GatePlan, result: HistoryHuntResult) -> Case:
+    message = hunt_text(result.verdict, result.histories, result.most, "histories")
+    look = f"the fault: {HISTORY_FAULTS[result.fault].wrong}\n"
+    look += f"dvs mutants --tier model --fault {result.fault} --seed {plan.seed}"
+    return Case(result.fault, result.seconds, HUNT_CASES[result.verdict], message, look)
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("soak", soaked),
+    Check("rules in small worlds", rules),
+    Check("refresh protocol", protocol),
+    Check("refresh groups", groups),
+    Check("changed columns on delta", evolution),
+    Check("protocol models", models),
+    Check("analysis of histories", histories),
+)
+"""The checks of a gate, in their order."""
