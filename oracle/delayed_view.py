@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import duckdb
 
 from oracle.base_tables import BaseTables
 from oracle.duck import open_duckdb, run_typed
 from oracle.errors import OracleQueryError
 from oracle.expansion import Expansion, expand
+from oracle.first_rows import RANK, FirstRows, first_rows, ranked
+from workload.orders import tied_order
 from workload.scenario import Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog
 from workload.sql import Dialect, literal, type_name
-from workload.types import Row
+from workload.types import INT, Row
 from workload.wellformed import check_scenario
 
 
@@ -45,6 +50,7 @@ class DelayedView:
         self._base = BaseTables(self._connection, scenario, limit_s)
         self._expansions: dict[str, Expansion] = {}
         self._contents: dict[tuple[str, ...], tuple[Row, ...]] = {}
+        self._ranked: dict[tuple[str, ...], FirstRows] = {}
 
     def __enter__(self) -> DelayedView:
         return self
@@ -75,12 +81,37 @@ class DelayedView:
         """
         if name in self._tables:
             return self.source_rows(name, timestamp)
-        relations = [self._base.state(table, timestamp).relation for table in self._expansion(name).tables]
+        relations = self._relations(name, timestamp)
         # Not by timestamp: most data timestamps of a scenario see the same states of the base tables.
         key = (name, *relations)
         if key not in self._contents:
             self._contents[key] = self._evaluate(name, relations)
         return self._contents[key]
+
+    def contents_like(self, name: str, timestamp: int, held: Iterable[Row]) -> tuple[Row, ...]:
+        """The contents; where several are right, those that are nearest to what a table holds.
+
+        Raises as `contents` does.
+        """
+        found = self.first_rows(name, timestamp)
+        return self.contents(name, timestamp) if found is None else found.like(held)
+
+    def first_rows(self, name: str, timestamp: int) -> FirstRows | None:
+        """What LIMIT may keep, for a definition whose order leaves ties; None for another one.
+
+        Raises as `contents` does.
+        """
+        limited = None if name in self._tables else tied_order(self._expansion(name).body)
+        if limited is None:
+            return None
+        relations = self._relations(name, timestamp)
+        key = (name, *relations)
+        if key not in self._ranked:
+            columns = self._catalog[name]
+            expansion = replace(self._expansion(name), body=ranked(limited, columns))
+            rows = self._rows(name, expansion, relations, (*columns, Column(RANK, INT)))
+            self._ranked[key] = first_rows(limited, columns, rows)
+        return self._ranked[key]
 
     def sql(self, name: str, timestamp: int, dialect: Dialect = Dialect.DUCKDB) -> str:
         """The query for the contents at the timestamp, with the base tables' rows written into the text.
@@ -101,15 +132,22 @@ class DelayedView:
             self._expansions[name] = expand(self._scenario, name)
         return self._expansions[name]
 
+    def _relations(self, name: str, timestamp: int) -> list[str]:
+        return [self._base.state(table, timestamp).relation for table in self._expansion(name).tables]
+
     def _evaluate(self, name: str, relations: list[str]) -> tuple[Row, ...]:
-        expansion = self._expansion(name)
+        return self._rows(name, self._expansion(name), relations, self._catalog[name])
+
+    def _rows(
+        self, name: str, expansion: Expansion, relations: list[str], columns: tuple[Column, ...]
+    ) -> tuple[Row, ...]:
         bound = tuple(
             f"{table} AS (SELECT * FROM {relation})"
             for table, relation in zip(expansion.tables, relations, strict=True)
         )
         text = expansion.text(bound, Dialect.DUCKDB)
         try:
-            return run_typed(self._connection, text, self._catalog[name], name, self._limit_s)
+            return run_typed(self._connection, text, columns, name, self._limit_s)
         except OracleQueryError as error:
             raise OracleQueryError(f"{name}: {error}") from error
 

@@ -361,6 +361,21 @@ def relations_of(relation: Relation) -> Iterator[Relation]:
             yield from relations_of(part)
 
 
+def output_names(query: Query) -> list[str]:
+    """The names of a query's output columns, in order."""
+    match query:
+        case Select(items):
+            return [item.name for item in items]
+        case SetOperation(branches):
+            return output_names(branches[0])
+        case With(_, body):
+            return output_names(body)
+        case Limited(limited):
+            return output_names(limited)
+        case _:
+            assert_never(query)
+
+
 def blocks(query: Query) -> Iterator[Select]:
     """Every SELECT block of a query, outside in; the blocks of a CTE once."""
     return (node for node in row_sources(query) if isinstance(node, Select))

@@ -8,6 +8,7 @@ from typing import assert_never
 from workload import query as ir
 from workload.aggregates import ensure_form
 from workload.errors import WorkloadError
+from workload.orders import leaves_ties, tied_order
 from workload.query import subexpressions
 from workload.schema import Column
 from workload.sql import functions
@@ -45,11 +46,26 @@ def output_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
             assert_never(query)
 
 
+def definition_columns(query: ir.Query, catalog: Catalog) -> tuple[Column, ...]:
+    """The columns of a whole definition, whose LIMIT alone may leave ties: the judge knows all right results.
+
+    Raises WorkloadError as `output_columns` does.
+    """
+    tied = tied_order(query)
+    return output_columns(query, catalog) if tied is None else _ordered_columns(tied, catalog)
+
+
 def _limited_columns(limited: ir.Limited, catalog: Catalog) -> tuple[Column, ...]:
+    if leaves_ties(limited):
+        # What reads one of several right results has several right results, too.
+        raise WorkloadError("ORDER BY with LIMIT inside a query leaves rows equal; name all output columns")
+    return _ordered_columns(limited, catalog)
+
+
+def _ordered_columns(limited: ir.Limited, catalog: Catalog) -> tuple[Column, ...]:
     outputs = output_columns(limited.query, catalog)
-    if {key.column for key in limited.order} != {column.name for column in outputs}:
-        # With fewer keys several results would be right, and no engine could be judged by one of them.
-        raise WorkloadError("ORDER BY with LIMIT does not name all output columns, and no others")
+    if not limited.order or not {key.column for key in limited.order} <= {each.name for each in outputs}:
+        raise WorkloadError("ORDER BY with LIMIT names no output column, or one that there is not")
     if limited.count < 0 or limited.offset < 0:
         raise WorkloadError(f"LIMIT {limited.count} OFFSET {limited.offset}: a number of rows is negative")
     return outputs

@@ -21,10 +21,11 @@ from workload.dml import (
 )
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
+from workload.orders import tied_order
 from workload.query import Cte, Derived, Exploded, Expr, Item, Named, Query, names_read, walk
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.scope import Catalog, Scope, check_expression, output_columns
+from workload.scope import Catalog, Scope, check_expression, definition_columns
 from workload.types import BOOLEAN, Row, Value, fits
 
 name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -37,6 +38,7 @@ def check_scenario(scenario: Scenario) -> Catalog:
         _check_new_name(table.name, catalog)
         _check_columns(table.columns, table.name)
         catalog[table.name] = table.columns
+    tied = {each.name for each in scenario.definitions if tied_order(each.query) is not None}
     for definition in scenario.definitions:
         _check_new_name(definition.name, catalog)
         if definition.known_as:
@@ -48,12 +50,14 @@ def check_scenario(scenario: Scenario) -> Catalog:
         for name in names_read(definition.query):
             if known_as.get(name) in ctes:
                 raise WorkloadError(f"{definition.name} reads {name}, which is known as a CTE beside it")
+            if name in tied:
+                raise WorkloadError(f"{definition.name} reads {name}, which may hold one of several results")
             if name not in catalog:
                 raise WorkloadError(
                     f"{definition.name} reads {name}, which is not defined before it (cycles are not allowed)"
                 )
         try:
-            catalog[definition.name] = output_columns(definition.query, catalog)
+            catalog[definition.name] = definition_columns(definition.query, catalog)
         except WorkloadError as error:
             raise WorkloadError(f"definition {definition.name}: {error}") from error
     _check_steps(scenario)

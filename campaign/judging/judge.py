@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -52,7 +52,7 @@ from workload.trace import (
     StoredRow,
     Trace,
 )
-from workload.types import SqlType
+from workload.types import Row, SqlType
 
 
 @dataclass(slots=True)
@@ -205,7 +205,10 @@ class Judgement:
         if Shown.ACTIONS in self.trace.shown:
             self._action(event, previous)
         try:
-            judged = check_refresh(event, self._circumstances(event.table, previous, event.timestamp))
+            held = [stored.row for stored in event.contents]
+            circumstances = self._circumstances(event.table, previous, event.timestamp, held)
+            judged = check_refresh(event, circumstances)
+            self._needless(event, previous)
         except OracleQueryError as error:
             if not self._may_fail(event.table):
                 self.not_judged = f"the oracle cannot evaluate {event.table} at {event.timestamp}: {error}"
@@ -314,7 +317,23 @@ class Judgement:
             message = f"a refresh of {event.table} that failed changed its contents"
             self._find(Check.EQUALITY, event.table, event.step, message, event.timestamp)
 
-    def _circumstances(self, table: str, previous: int | None, timestamp: int) -> Circumstances:
+    def _needless(self, event: Refreshed, previous: int | None) -> None:
+        """Finds rows that LIMIT took out for others that are equal in its order, though it need not."""
+        now = self.truth.first_rows(event.table, event.timestamp)
+        if now is None or previous is None or event.change_set is None:
+            return
+        self.checks += 1
+        before = self.truth.first_rows(event.table, previous)
+        assert before is not None, "a query leaves ties, or it does not"
+        old, new = ([each.row for each in rows] for rows in (self.contents[event.table], event.contents))
+        gone = list(now.needless(before, old, new))
+        if gone:
+            message = f"{gone[0]!r} went, though no row that is equal to it in the order has changed"
+            self._find(Check.INVARIANT_6, event.table, event.step, message, event.timestamp)
+
+    def _circumstances(
+        self, table: str, previous: int | None, timestamp: int, held: Iterable[Row] = ()
+    ) -> Circumstances:
         sources = self.sources
         bases = sources.base_tables(table)
         return Circumstances(
@@ -328,7 +347,7 @@ class Judgement:
             if Shown.FRONTIER in self.trace.shown
             else None,
             expected_columns=self.truth.columns(table),
-            expected_rows=self.truth.contents(table, timestamp),
+            expected_rows=self.truth.contents_like(table, timestamp, held),
         )
 
     def _all_refreshed(self) -> None:

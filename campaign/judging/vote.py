@@ -61,8 +61,8 @@ class Votes:
 def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
     """Recomputes a table in full, and compares the result with the oracle's rows and the stored ones."""
     columns = truth.columns(refreshed.table)
-    expected = truth.contents(refreshed.table, refreshed.timestamp)
     recomputed, stored = vote(refreshed), [row.row for row in refreshed.contents]
+    expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed)
     return Votes(
         timestamp=refreshed.timestamp,
         rows=len(expected),

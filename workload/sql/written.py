@@ -60,21 +60,7 @@ def written_query(query: ir.Query, style: int, names: Names) -> str:
 def names_of(scenario: Scenario) -> Names:
     """Returns the column names of every table, view and dynamic table of a scenario."""
     tables = {table.name: [column.name for column in table.columns] for table in scenario.tables}
-    return {**tables, **{each.name: _outputs(each.query) for each in scenario.definitions}}
-
-
-def _outputs(query: ir.Query) -> list[str]:
-    match query:
-        case ir.Select(items):
-            return [item.name for item in items]
-        case ir.SetOperation(branches):
-            return _outputs(branches[0])
-        case ir.With(_, body):
-            return _outputs(body)
-        case ir.Limited(limited):
-            return _outputs(limited)
-        case _:
-            assert_never(query)
+    return {**tables, **{each.name: ir.output_names(each.query) for each in scenario.definitions}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +91,9 @@ class Writer:
         """Returns a query that is no branch of another one, so that it may have an order of its own."""
         text = self.query(query)
         return (
-            text if isinstance(query, ir.Limited) else text + idle_order(self.style, query, _outputs(query))
+            text
+            if isinstance(query, ir.Limited)
+            else text + idle_order(self.style, query, ir.output_names(query))
         )
 
     def query(self, query: ir.Query) -> str:
@@ -130,7 +118,7 @@ class Writer:
                 for cte in ctes:
                     names = self.listed(cte.query)
                     written.append(f"{self.style.name(cte.name)}{names} {as_} ({writer.alone(cte.query)})")
-                    writer = Writer(self.style, {**writer.names, cte.name: _outputs(cte.query)})
+                    writer = Writer(self.style, {**writer.names, cte.name: ir.output_names(cte.query)})
                 with_ = f"{self.style.words('WITH')} {', '.join(written)}"
                 return f"{with_}{self.style.gap()}{writer.query(body)}"
             case _:
@@ -153,7 +141,7 @@ class Writer:
 
     def limited(self, limited: ir.Limited) -> str:
         """Returns a query with its order and LIMIT; outputs are named or given by position."""
-        text, words, outputs = self.query(limited.query), self.style.words, _outputs(limited.query)
+        text, words, outputs = self.query(limited.query), self.style.words, ir.output_names(limited.query)
         # ORDER BY after a set operation belongs to all of it; WITH and LIMIT need a query of their own.
         own: Mapping[str, str] = {}
         whole = isinstance(limited.query, ir.Select | ir.SetOperation)
@@ -253,7 +241,7 @@ class Writer:
     def beside(self, select: ir.Select) -> str | None:
         """Returns FROM with LATERAL in place of a join with aggregates; None: there is none, or it stays."""
         found = scalar_join(select) if self.style.chance(15) else None
-        if found is None or found.marks:
+        if found is None or found.marks or found.inner.having is not None:
             return None
         assert isinstance(select.source, ir.Join)
         assert isinstance(select.source.right, ir.Derived), "what scalar_join finds"
@@ -329,7 +317,7 @@ class Writer:
             case ir.Named(name, _):
                 return self.names[name]
             case ir.Derived(query, _):
-                return _outputs(query)
+                return ir.output_names(query)
             case ir.Exploded(inner):
                 return {*self.inputs(inner), *relation.columns}
             case ir.Join(kind, left, _, _) if kind in ir.MEMBERSHIP:
@@ -398,7 +386,7 @@ class Writer:
 
     def listed(self, query: ir.Query) -> str:
         """Returns a list of the columns after the name of a query, mostly none."""
-        return f" ({', '.join(_outputs(query))})" if self.style.chance(8) else ""
+        return f" ({', '.join(ir.output_names(query))})" if self.style.chance(8) else ""
 
     def join(self, join: ir.Join) -> str:
         first = first_rows(join)
