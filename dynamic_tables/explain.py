@@ -102,7 +102,7 @@ def explain(
     except UnsupportedError as error:
         text.ensure_admitted()
         return Explanation(incremental=False, reason=str(error), sources=text.sources)
-    trees = _Trees(Differentiation(rules.operators, rules.row_ids), dialect)
+    trees = _Trees(rules.differentiation(), dialect)
     plan = trees.tree(bound.plan)
     reason = _unsupported(bound, rules)
     known = None if reason else algebra(bound, rules)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
 
 from dynamic_tables.definition import BaseTable, DynamicTable
-from dynamic_tables.differentiate.differentiation import At, Differentiation, leaf_name
+from dynamic_tables.differentiate.differentiation import At, leaf_name
 from dynamic_tables.differentiate.registry import Rules
 from dynamic_tables.errors import StoreError, UnsupportedError
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Lit, boolean
@@ -96,7 +96,7 @@ def _ensure_none(
     rules: Rules,
 ) -> None:
     leaves = {leaf_name(name, At.T1): relation for name, relation in sources.items()}
-    d = Differentiation(rules.operators, rules.row_ids, identified=False)
+    d = rules.differentiation(identified=False)
     rows = d.state(node.child, At.T1, False)
     for _, call in node.calls:
         keys = list(dict.fromkeys((*call.partition, *(key.expr for key in call.order))))

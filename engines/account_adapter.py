@@ -18,6 +18,7 @@ from dynamic_tables.errors import (
     UnsupportedError,
     ValidationFailed,
 )
+from dynamic_tables.plan.branches import Branch, Met
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
@@ -45,6 +46,12 @@ class AccountAdapter(SchedulingAdapter):
 
     account: Account
     clock: SimulatedClock
+    branches: list[Branch]
+
+    def watch(self) -> Met:
+        """Begins to note the branches of rules that refreshes take; returns what the engine tells them."""
+        self.branches = []
+        return self.branches.append
 
     @abstractmethod
     def stored_version(self, table: engine.DynamicTable, version: int) -> tuple[StoredRow, ...]:
@@ -163,6 +170,8 @@ class AccountAdapter(SchedulingAdapter):
         table = self.account.dynamic_table(result.table)
         reported = Action[result.action.name]
         sources = result.record.frontier.sources
+        branches = tuple(dict.fromkeys(self.branches))
+        self.branches.clear()
         return Notes(
             columns=tuple(Column(name, parse_type(str(type_))) for name, type_ in table.columns),
             change_set=None if result.change_set is None else change_rows(result.change_set),
@@ -173,6 +182,7 @@ class AccountAdapter(SchedulingAdapter):
             action=reported,
             effective_action=self.effective_action(table, result.version, reported),
             reason=result.record.reason,
+            branches=branches,
         )
 
 

@@ -94,6 +94,7 @@ class Notes:
     the refresh made, the `versions` of the sources that it read, and in `source_timestamps` for each source
     the commit time or data timestamp of that version. ACTIONS: `action` as reported, `effective_action` as
     the commit itself shows it, and `reason`.
+    `branches`: those of its rules that it took for the first time, for the built-in engine's coverage.
     """
 
     columns: tuple[Column, ...] = ()
@@ -105,6 +106,7 @@ class Notes:
     action: Action | None = None
     effective_action: Action | None = None
     reason: str = ""
+    branches: tuple[str, ...] = ()
 
 
 NOTHING_SHOWN = Notes()

@@ -368,6 +368,7 @@ class Drive:
                 fresh=None if fresh is None else tuple(fresh),
                 counted=notes.counted if Shown.CHANGE_SETS in shown else None,
                 state=state,
+                branches=notes.branches,
             )
         )
 

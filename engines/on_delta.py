@@ -61,7 +61,7 @@ class OnDelta(AccountAdapter):
         self.clock = SimulatedClock(BEFORE_ALL)
         self._resources = ExitStack()
         self._resources.callback(shutil.rmtree, path, ignore_errors=True)
-        self.variant = variant
+        self.variant = variant.watched(self.watch())
         self.account = self._opened()
         self._resources.callback(lambda: self.store.close())
         self.writers = DeltaWriters(path, spark, PROPERTIES, variant.versions, SimulatedClock(BEFORE_ALL))

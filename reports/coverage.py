@@ -54,11 +54,12 @@ class Matrix:
 
 
 def groups(coverage: Coverage) -> tuple[Group, ...]:
-    """The counts of operators, intents, types and states."""
+    """The counts of operators, intents, types, branches of rules and states."""
     return (
         _group(coverage, "Operators", "operator", coverage.operators),
         _group(coverage, "Intents", "intent", coverage.intents),
         _group(coverage, "Types", "type", coverage.types),
+        _group(coverage, "Branches of rules", "branch", coverage.branches),
         _group(coverage, "States", "state", coverage.states),
     )
 

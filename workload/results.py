@@ -149,6 +149,8 @@ class Coverage:
     """`operator / update` -> how many incremental refreshes maintained the operator after one."""
     types: Mapping[str, int] = field(default_factory=dict)
     """Type -> how many scenarios have a query that reads a column of it."""
+    branches: Mapping[str, int] = field(default_factory=dict)
+    """Branch of the engine's rules -> how many dynamic tables were maintained by it."""
     too_small: tuple[str, ...] = ()
     """The floors for longer runs only: in as many scenarios as ran they are below one."""
 

@@ -114,7 +114,7 @@ class Refreshed:
     computed, before any validation; None where the action computes none. `fresh`: the ids and rows a fresh
     initialization at this timestamp gives, where the run computed them. `counted`: what the engine's record
     says of the change set; None where it says nothing. `state`: hidden columns, compared where `fresh` is.
-    Times are logical microseconds.
+    `branches`: those of the engine's rules that it took for the first time. Times are logical microseconds.
     """
 
     step: int
@@ -132,6 +132,7 @@ class Refreshed:
     fresh: tuple[StoredRow, ...] | None = None
     counted: Counted | None = None
     state: HiddenState | None = None
+    branches: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -412,6 +412,8 @@ def judge(
             reached = states.reached(scenario, trace, truth, probed.probes)
             reached.update(judgement.met)
             met = statements_met(scenario, trace)
+    branches = {(each.table, branch) for each in trace.refreshes for branch in each.branches}
+    taken = Counter(f"branch: {branch}" for _, branch in branches)
     shown = trace.refreshes if Shown.ACTIONS in trace.shown else ()
     actions = Counter(f"action: {refreshed.action.value}" for refreshed in shown)
     return Outcome(
@@ -428,6 +430,7 @@ def judge(
             **{f"state: {name}": count for name, count in reached.items()},
             **{f"dml: {name}": count for name, count in met.items()},
             **actions,
+            **taken,
         },
         not_checked=judgement.not_checked,
     )

@@ -81,6 +81,7 @@ class Tally:
             crossings=kinds["crossing"],
             statements=kinds["dml"],
             types=kinds["type"],
+            branches=kinds["branch"],
             unmet=unmet_floors(profile, self.reached, self.scenarios),
             too_small=floors_too_small(profile, self.scenarios),
         )

@@ -15,7 +15,7 @@ from campaign.verify.engine import Engine
 from campaign.verify.from_contents import BACK, FromContents
 from campaign.verify.universe import EVERY_SNAPSHOT, EVERY_WORLD, SNAPSHOT, Universe
 from dynamic_tables.differentiate.differentiation import CONTENTS
-from dynamic_tables.differentiate.limit import is_on_top
+from dynamic_tables.differentiate.limit import on_top
 from dynamic_tables.differentiate.registry import OPERATORS, Rules, change_plan, ensure_supported
 from dynamic_tables.errors import DynamicTablesError
 from oracle.errors import OracleError
@@ -157,7 +157,7 @@ class _Run:
         engine, rules = self.engine, self.engine.plans.rules
         engine.compute(CHANGES, change_plan(engine.bound, _registered(rules)), engine.leaves())
         self.road("by the rules", compared)
-        if is_on_top(engine.bound.plan) and rules.operators["limit"] is OPERATORS["limit"]:
+        if on_top(engine.bound.plan) is not None and rules.operators["limit"] is OPERATORS["limit"]:
             engine.universe.relations.make(CONTENTS, rows_before(compared))
             engine.compute(CHANGES, change_plan(engine.bound, rules), {**engine.leaves(), CONTENTS: CONTENTS})
             self.road("from the contents", compared)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynamic_tables.differentiate.differentiation import ACT
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import INSERT
@@ -56,6 +57,19 @@ class Accumulator:
     def is_extremum(self) -> bool:
         """Whether the aggregate is MIN or MAX."""
         return self.agg.name in ("MIN", "MAX")
+
+    @property
+    def branch(self) -> Branch | None:
+        """The branch that keeps the aggregate; None for COUNT(*), which every group has."""
+        if self.is_extremum:
+            return Branch.KEPT_EXTREME
+        match self.agg.name:
+            case "SUM":
+                return Branch.KEPT_DECIMAL if self.agg.type.kind is Kind.DECIMAL else Branch.KEPT_SUM
+            case "AVG":
+                return Branch.KEPT_AVERAGE
+            case _:
+                return Branch.KEPT_COUNT if self.has_count else None
 
     @property
     def has_count(self) -> bool:

@@ -25,6 +25,7 @@ from dynamic_tables.differentiate.accumulators import (
 from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation, operator_of
 from dynamic_tables.differentiate.grouping import group_id, grouped, only_groups
 from dynamic_tables.differentiate.linear import same
+from dynamic_tables.plan.branches import Branch, Met
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, joined, text
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
@@ -96,6 +97,23 @@ class Algebra:
     def has_extremum(self) -> bool:
         """Whether some group may have to be computed anew."""
         return any(known.is_extremum for known in self.accumulators)
+
+    def record(self, met: Met) -> None:
+        """Tells the branches by which the groups are kept."""
+        if self.operator == "distinct":
+            met(Branch.CONTENTS_DISTINCT)
+        else:
+            met(Branch.CONTENTS_GROUPED if self.node.keys else Branch.CONTENTS_OF_ALL)
+        if any(not isinstance(expr, Col) for project in self.projects for _, expr in project.items):
+            met(Branch.CONTENTS_COMPUTED)
+        for known in self.accumulators:
+            branch = known.branch
+            if branch is not None:
+                met(branch)
+
+    def record_again(self, met: Met) -> None:
+        """Tells that some groups are computed anew."""
+        met(Branch.EXTREME_AGAIN if self.node.keys else Branch.ALL_AGAIN)
 
     def initial(self, d: Differentiation) -> Plan:
         """Returns the rows of the query at t1, with the hidden columns and `$ROW_ID`."""

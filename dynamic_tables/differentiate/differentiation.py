@@ -9,6 +9,7 @@ from typing import Any
 
 from dynamic_tables.differentiate.row_id import RowIds
 from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.branches import Met, unrecorded
 from dynamic_tables.plan.expressions import Col
 from dynamic_tables.plan.nodes import (
     ACTION,
@@ -104,6 +105,8 @@ class Differentiation:
     row_ids: RowIds
     identified: bool = True
     """Whether the sources have row ids; they have none where all rows are computed for once."""
+    met: Met = unrecorded
+    """Is told the branch that a rule for changes takes."""
     states: dict[tuple[int, At, bool], Plan] = field(default_factory=dict)
     deltas: dict[tuple[int, bool], Plan] = field(default_factory=dict)
 

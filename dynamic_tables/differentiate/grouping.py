@@ -9,6 +9,7 @@ from __future__ import annotations
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Col, Expr, boolean, conjunction
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Plan, Project, SemiJoin, columns
 
@@ -37,6 +38,7 @@ def delta_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
     A group is affected if a changed row of Q, old or new image, has its key. Keys are compared null-safely:
     NULL is one group, NaN is one group, and -0.0 and 0.0 are one group.
     """
+    d.met(Branch.GROUPING_BELOW)
     keys = [key for _, key in node.keys]
     affected = affected_keys(d.delta(node.child, False), keys)
     return both_ends(
@@ -46,6 +48,7 @@ def delta_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
 
 def delta_scalar_aggregate(node: Aggregate, ids: bool, d: Differentiation) -> Plan:
     """Returns the only row at t0 as DELETE and at t1 as INSERT; equal rows cancel at the root."""
+    d.met(Branch.GROUPING_OF_ALL)
     return both_ends(lambda at: state_aggregate(node, at, ids, d))
 
 
@@ -73,6 +76,7 @@ def distinct(node: Distinct, child: Plan, ids: bool, d: Differentiation) -> Plan
 
 def delta_distinct(node: Distinct, ids: bool, d: Differentiation) -> Plan:
     """Returns the changes of DISTINCT, which is a grouping by all columns without an aggregate."""
+    d.met(Branch.DISTINCT_BELOW)
     keys: list[Expr] = list(columns(node))
     affected = affected_keys(d.delta(node.child, False), keys)
     return both_ends(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dynamic_tables.differentiate.differentiation import CONTENTS, ID, At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends, marked
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Col, SortKey
 from dynamic_tables.plan.nodes import (
     DELETE,
@@ -40,21 +41,30 @@ def delta_limit(node: Limit, ids: bool, d: Differentiation) -> Plan:
     computed from all rows. What is left are the rows that come in or go out, and those whose sum of doubles
     has other last bits than before.
     """
+    d.met(Branch.LIMIT_BELOW_OFFSET if node.offset else Branch.LIMIT_BELOW)
+    if node.free:
+        d.met(Branch.LIMIT_OF_TIES)
     return both_ends(lambda at: d.state(node, at, ids))
 
 
-def is_on_top(plan: Plan) -> bool:
-    """Tells whether a query is the first rows of another one, perhaps filtered or projected after that."""
+def on_top(plan: Plan) -> Limit | None:
+    """Returns the LIMIT of a query that is the first rows of another one; None for other queries.
+
+    The first rows may be filtered or projected after that.
+    """
     while isinstance(plan, Project | Filter):
         plan = plan.child
-    return isinstance(plan, Limit)
+    return plan if isinstance(plan, Limit) else None
 
 
-def delta_of_contents(query: BoundQuery, d: Differentiation) -> Plan:
+def delta_of_contents(query: BoundQuery, top: Limit, d: Differentiation) -> Plan:
     """Returns the changes of a query with a LIMIT on top: the stored rows as DELETE, those at t1 as INSERT.
 
     The stored rows are the first rows at t0 (delayed view semantics), so these are not computed once more.
     """
+    d.met(Branch.LIMIT_ON_TOP_OFFSET if top.offset else Branch.LIMIT_ON_TOP)
+    if top.free:
+        d.met(Branch.LIMIT_OF_TIES)
     stored = Leaf(CONTENTS, (*((name, Col(name, type_)) for name, type_ in query.schema), (ROW_ID, ID)))
     now = Project(d.state(query.plan, At.T1, True), query.outputs + id_item(True))
     return UnionAll((marked(stored, DELETE), marked(now, INSERT)))

@@ -31,6 +31,7 @@ from dynamic_tables.differentiate.differentiation import (
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.errors import NO_RULE
 from dynamic_tables.plan.bind import bind_query
+from dynamic_tables.plan.branches import Met, unrecorded
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
 from dynamic_tables.plan.passed import TypeOf
 from dynamic_tables.plan.relations import Relations
@@ -132,7 +133,7 @@ NOT_YET: Mapping[str, str] = {
 class Rules:
     """All parts of the algebra in one argument, so that a test can replace one part.
 
-    `bind`: reads the text of a query, as `bind_query` does.
+    `bind`: reads the text of a query, as `bind_query` does. `met`: is told the branches that plans take.
     """
 
     bind: Callable[[str, Relations, TypeOf | None], BoundQuery] = bind_query
@@ -145,6 +146,16 @@ class Rules:
     validate_changes: Callable[[Columns], Plan] = apply.validate_changes
     fold: Callable[[Columns], Plan] = apply.fold
     apply: Callable[[Columns], Plan] = apply.apply
+    met: Met = unrecorded
+
+    def differentiation(self, *, identified: bool = True) -> Differentiation:
+        """Returns a new differentiation by these rules."""
+        return Differentiation(self.operators, self.row_ids, identified, met=self.met)
+
+    def record(self, query: BoundQuery) -> None:
+        """Tells the branches that the binding of a query took, when its changes are planned."""
+        for branch in sorted(query.branches):
+            self.met(branch)
 
 
 RULES = Rules()
@@ -152,7 +163,7 @@ RULES = Rules()
 
 def ensure_supported(query: BoundQuery, rules: Rules) -> None:
     """Raises UnsupportedError for the first operator of a query that has no rule."""
-    differentiation = Differentiation(rules.operators, rules.row_ids)
+    differentiation = rules.differentiation()
     for node in walk(query.plan):
         differentiation.rule(node)
 
@@ -173,7 +184,7 @@ def state_plan(query: BoundQuery, rules: Rules) -> Plan:
     known = algebra(query, rules)
     if known is None:
         return initial_plan(query, rules, ids=True)
-    return known.initial(Differentiation(rules.operators, rules.row_ids))
+    return known.initial(rules.differentiation())
 
 
 def fresh_state_plan(known: Algebra, rules: Rules) -> Plan:
@@ -183,41 +194,45 @@ def fresh_state_plan(known: Algebra, rules: Rules) -> Plan:
 
 def net_plan(known: Algebra, rules: Rules) -> Plan:
     """Returns the plan of the net of what changed in each group between t0 and t1; see `Algebra.net`."""
-    return known.net(Differentiation(rules.operators, rules.row_ids))
+    rules.record(known.query)
+    known.record(rules.met)
+    return known.net(rules.differentiation())
 
 
 def group_plan(known: Algebra, rules: Rules) -> Plan:
     """Returns the plan of the groups that changed, old and new, from the result of `net_plan`."""
-    return known.groups(Differentiation(rules.operators, rules.row_ids))
+    return known.groups(rules.differentiation())
 
 
 def group_again_plan(known: Algebra, rules: Rules) -> Plan:
     """Returns the plan of the groups that must be computed anew, from the result of `group_plan`."""
-    return known.again(Differentiation(rules.operators, rules.row_ids))
+    return known.again(rules.differentiation())
 
 
 def group_parts_plan(known: Algebra, rules: Rules) -> Plan:
     """Returns the plan of the rows at t1 of the groups that must be computed anew; see `parts_again`."""
-    return known.parts_again(Differentiation(rules.operators, rules.row_ids))
+    return known.parts_again(rules.differentiation())
 
 
 def group_change_plan(known: Algebra, rules: Rules, *, again: bool) -> Plan:
     """Returns the plan of the changes, from the result of `group_plan`; `again`: some are computed anew."""
-    changes = known.changes(Differentiation(rules.operators, rules.row_ids), again=again)
+    changes = known.changes(rules.differentiation(), again=again)
     # Without groups that are computed anew, only rows that differ are in the changes.
     return rules.consolidate(changes) if again else changes
 
 
 def initial_plan(query: BoundQuery, rules: Rules, *, ids: bool) -> Plan:
     """Returns the plan of a query's rows at t1, with `$ROW_ID` if `ids`."""
-    plan = Differentiation(rules.operators, rules.row_ids, identified=ids).state(query.plan, At.T1, ids)
+    plan = rules.differentiation(identified=ids).state(query.plan, At.T1, ids)
     return Project(plan, query.outputs + linear.id_item(ids))
 
 
 def change_plan(query: BoundQuery, rules: Rules) -> Plan:
     """Returns the plan of a query's consolidated changes between t0 and t1, with `$ACTION`, `$ROW_ID`."""
-    d = Differentiation(rules.operators, rules.row_ids)
-    if limit.is_on_top(query.plan) and rules.operators.get("limit") is OPERATORS["limit"]:
-        return rules.consolidate(limit.delta_of_contents(query, d))
+    rules.record(query)
+    d = rules.differentiation()
+    top = limit.on_top(query.plan)
+    if top is not None and rules.operators.get("limit") is OPERATORS["limit"]:
+        return rules.consolidate(limit.delta_of_contents(query, top, d))
     plan = d.delta(query.plan, True)
     return rules.consolidate(Project(plan, (*query.outputs, (ACTION, ACT), (ROW_ID, ID))))

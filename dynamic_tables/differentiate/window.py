@@ -7,6 +7,7 @@ from dynamic_tables.differentiate.grouping import affected_keys, only_groups
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
 from dynamic_tables.differentiate.window_tail import delta_of_tails, looks_back
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import SortKey, Win
 from dynamic_tables.plan.nodes import Plan, Project, Window
 from dynamic_tables.plan.window_functions import depends_on_places, ordered_also_by, ties_can_be_broken
@@ -42,6 +43,7 @@ def delta_window(node: Window, ids: bool, d: Differentiation) -> Plan:
     """
     if looks_back(node):
         return delta_of_tails(node, ids, d, windowed)
+    d.met(Branch.WINDOW_WHOLE if node.partition else Branch.WINDOW_ALL_ROWS)
     if not node.partition:
         return both_ends(lambda at: state_window(node, at, ids, d))
     keys = list(node.partition)

@@ -10,12 +10,13 @@ after them, are computed anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import both_ends
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, SortKey, Win, boolean, conjunction
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import (
@@ -93,6 +94,8 @@ def delta_of_tails(node: Window, ids: bool, d: Differentiation, windowed: Window
 
     `windowed`: computes window functions over rows with ids. Rows with equal values at both ends cancel.
     """
+    for branch in branches_of(node):
+        d.met(branch)
     starts = starts_of(node, d)
     # Before the first changed row both ends have the same rows.
     before = _before(node, d.state(node.child, At.T1, False), starts)
@@ -106,6 +109,22 @@ def delta_of_tails(node: Window, ids: bool, d: Differentiation, windowed: Window
         return Project(_beside(node, fresh, before), items + id_item(ids))
 
     return both_ends(tail)
+
+
+def branches_of(node: Window) -> Iterator[Branch]:
+    """Yields the branches that the tails of a node take."""
+    yield Branch.WINDOW_TAIL if node.partition else Branch.WINDOW_TAIL_OF_ALL
+    if node.calls[0][1].order[0].descending:
+        yield Branch.WINDOW_TAIL_DESCENDING
+    for _, call in node.calls:
+        aggregate = call.function
+        if isinstance(aggregate, Fn):
+            yield Branch.RUNNING_PLACE
+        elif aggregate.name == "SUM":
+            decimal = call.type.kind is Kind.DECIMAL
+            yield Branch.RUNNING_DECIMAL if decimal else Branch.RUNNING_SUM
+        else:
+            yield Branch.RUNNING_COUNT if aggregate.name == "COUNT" else Branch.RUNNING_EXTREME
 
 
 def starts_of(node: Window, d: Differentiation) -> Plan:

@@ -66,8 +66,9 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
     """
     tree = _tree(query)
     ensure_deterministic(tree)
+    names_given = Names(type_of)
     try:
-        bound = QueryBinder(relations, Names(type_of)).query(tree, {})
+        bound = QueryBinder(relations, names_given).query(tree, {})
     except RecursionError as error:
         raise DefinitionError(TOO_DEEP) from error
     if _depth(bound.plan) > MAX_DEPTH:
@@ -81,7 +82,8 @@ def bind_query(query: str, relations: Relations, type_of: TypeOf | None = None) 
         if name.lower() in names:
             raise DefinitionError(f"two output columns are named {name}; give one of them an alias")
         names.add(name.lower())
-    return BoundQuery(pushed(bound.plan), bound.outputs)
+    plan = pushed(bound.plan, names_given.branches.add)
+    return BoundQuery(plan, bound.outputs, frozenset(names_given.branches))
 
 
 def _tree(text: str) -> exp.Query:

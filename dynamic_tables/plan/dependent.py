@@ -17,6 +17,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan import grouping
 from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX, has_group_aggregate
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block
 from dynamic_tables.plan.expressions import Col, Fn, Lit, Win, conjunction, replace_columns
 from dynamic_tables.plan.grouping_sets import sets_of
@@ -195,6 +196,7 @@ def _with_keys(names: Names, query: exp.Select, scope: Scope, tied: Tied) -> Bou
 
 def _first_of_each(names: Names, plan: Plan, keys: Sequence[Col], cut: Cut, order: Order) -> Plan:
     """Returns the rows that LIMIT and OFFSET keep of the rows that are equal in `keys`."""
+    names.branches.add(Branch.OFFSET_OF_EACH if cut.offset else Branch.FIRST_OF_EACH)
     number = Col(names.fresh("row_number"), INT)
     counted = Win(Fn("row_number", (), INT), tuple(keys), order.keys, None, False, INT)
     bounds = [call(">", number, Lit(cut.offset, INT))]

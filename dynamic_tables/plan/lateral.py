@@ -13,6 +13,7 @@ from sqlglot import exp
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import has_group_aggregate
 from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.dependent import dependent, ensure_no_alias_read
 from dynamic_tables.plan.exploding import beside, exploded, exploding, with_exploded_items
@@ -98,6 +99,7 @@ class _Lateral:
 
     def _of_each(self, query: exp.Select, lateral: exp.Expr, on: exp.Expr | None) -> tuple[Plan, Scope]:
         """Returns the join with the groups, the different or the first rows that each row has."""
+        self.queries.names.branches.add(Branch.LATERAL_OF_EACH)
         found = dependent(query, self.left, self.queries, self.scope, self.ctes, "LATERAL")
         both = beside(self.scope, lateral.alias, listed(found.outputs, lateral.args.get("alias")))
         ties = [*found.rows.ties, *([] if on is None else [self.condition(on, both)])]
@@ -114,6 +116,7 @@ class _Lateral:
         return self._projected(plan, _named_items(query, binder))
 
     def _aggregated(self, query: exp.Select) -> tuple[Plan, Outputs]:
+        self.queries.names.branches.add(Branch.LATERAL_VALUES)
         values, plan, outputs = Scalars(self.queries, self.scope, self.ctes), self.left, []
         for place, item in enumerate(query.expressions):
             one = query.copy()
@@ -132,6 +135,7 @@ class _Lateral:
 
     def _joined(self, query: exp.Select, lateral: exp.Expr, on: exp.Expr | None) -> tuple[Plan, Scope]:
         names = self.queries.names
+        names.branches.add(Branch.LATERAL_ROWS)
         block = bind_block(query, self.queries, self.scope, self.ctes, "LATERAL")
         items = _named_items(query, block.binder, block)
         own = [item for item in items if not block.reads_outside(item[1])]

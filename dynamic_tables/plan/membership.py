@@ -14,6 +14,7 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import AGGREGATE_SYNTAX
 from dynamic_tables.plan.beside_groups import MarkBeside
 from dynamic_tables.plan.bind_expression import ExpressionBinder
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.dependent import dependent
 from dynamic_tables.plan.expressions import Agg, Expr, Lit, conjunction, walk
@@ -97,6 +98,7 @@ class Members:
         Raises DefinitionError: a condition that is none. Raises UnsupportedError: a query without a rule.
         """
         sides = self._sides(plan, member)
+        self._record(member, sides)
         if member.anti and len(sides.pairs) == 1 and not sides.ties:
             return self._not_in(plan, sides.right, *sides.pairs[0])
         condition = sides.on
@@ -104,10 +106,18 @@ class Members:
             condition = sides.perhaps
         return SemiJoin(plan, sides.right, condition, member.anti)
 
+    def _record(self, member: Membership, sides: Sides) -> None:
+        met = self.queries.names.branches.add
+        if len(sides.pairs) > 1:
+            met(Branch.NOT_IN_SEVERAL if member.anti else Branch.IN_SEVERAL)
+        elif member.anti and sides.pairs:
+            met(Branch.NOT_IN_TIED if sides.ties else Branch.NOT_IN_ONE)
+
     def mark(self, plan: Plan, member: Membership) -> MarkBeside:
         """Returns the mark that tells whether a membership holds for a row of a plan. Raises as `of`."""
         sides = self._sides(plan, member)
         perhaps = sides.perhaps if sides.pairs else None
+        self.queries.names.branches.add(Branch.MARK if perhaps is None else Branch.MARK_PERHAPS)
         return MarkBeside(self.queries.names.fresh("mark"), sides.right, sides.on, perhaps)
 
     def _sides(self, plan: Plan, member: Membership) -> Sides:
@@ -165,6 +175,7 @@ class Members:
         except DefinitionError as error:
             # What it does not know may be a column two levels outside.
             raise UnsupportedError(f"IN or EXISTS over a query with groups ({error})") from error
+        self.queries.names.branches.add(Branch.MEMBER_OF_GROUPS)
         return found.rows.plan, tuple(column for _, column in found.outputs), found.rows.ties
 
     def _values(self, query: exp.Select, block: Block) -> tuple[Expr, ...]:

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import cached_property
 from typing import ClassVar, assert_never
 
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Scalar, SortKey, Win
 from dynamic_tables.plan.types import BOOLEAN, INT, Columns
 
@@ -352,10 +353,14 @@ def sources(plan: Plan) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class BoundQuery:
-    """A defining query: its plan, and its output columns as (name that the user sees, column of the plan)."""
+    """A defining query: its plan, and its output columns as (name that the user sees, column of the plan).
+
+    `branches`: those that binding has taken.
+    """
 
     plan: Plan
     outputs: tuple[tuple[str, Col], ...]
+    branches: frozenset[Branch] = frozenset()
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dynamic_tables.plan.branches import Branch, Met, unrecorded
 from dynamic_tables.plan.expressions import (
     FALSE,
     Col,
@@ -51,11 +52,21 @@ from dynamic_tables.plan.types import NUMERIC, Kind, Type
 LOGIC = frozenset({"and", "or", "not", "is null", "is true", "is false"})
 """Functions beside the comparisons that fail on no value: they may meet rows that a join would drop."""
 
+PUSHED_BELOW: Mapping[type[Plan], Branch] = {
+    **dict.fromkeys((Join, SemiJoin, Mark), Branch.PUSHED_BELOW_JOIN),
+    Aggregate: Branch.PUSHED_BELOW_GROUPING,
+    Window: Branch.PUSHED_BELOW_WINDOW,
+    UnionAll: Branch.PUSHED_BELOW_UNION,
+    Distinct: Branch.PUSHED_BELOW_DISTINCT,
+    Explode: Branch.PUSHED_BELOW_EXPLODE,
+}
+"""The operators below which conditions go; below a projection each does, so that says nothing."""
+
 WIDEST = 18
 """Digits of a DECIMAL that can be compared with any other number; with more the common type may overflow."""
 
 
-def pushed(plan: Plan) -> Plan:
+def pushed(plan: Plan, met: Met = unrecorded) -> Plan:
     """Returns a plan with the same rows and row ids, whose conditions stand as low as they can.
 
     Nodes with several readers stay shared; a condition of one reader stays above such a node.
@@ -68,7 +79,7 @@ def pushed(plan: Plan) -> Plan:
     for node in children_first(plan):
         made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
         if isinstance(made, Filter):
-            made = _Pushing(shared).filtered(made.child, list(conjuncts(made.predicate)))
+            made = _Pushing(shared, met).filtered(made.child, list(conjuncts(made.predicate)))
         done[id(node)] = made
         if uses[id(node)] > 1:
             shared.add(id(made))
@@ -77,9 +88,10 @@ def pushed(plan: Plan) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Pushing:
-    """`shared`: the identities of nodes that have several readers."""
+    """`shared`: the identities of nodes that have several readers. `met`: is told where conditions move."""
 
     shared: set[int]
+    met: Met
 
     def filtered(self, plan: Plan, conditions: Iterable[Expr]) -> Plan:
         """Returns the rows of a plan that meet conditions."""
@@ -97,11 +109,17 @@ class _Pushing:
             if below is None:
                 left.append(condition)
             else:
+                self._record(plan)
                 plan = below
         if FALSE in left:
             # It stands alone, for `without_empty` to find.
             return Filter(plan, FALSE)
         return Filter(plan, conjunction(left)) if left else plan
+
+    def _record(self, plan: Plan) -> None:
+        branch = PUSHED_BELOW.get(type(plan))
+        if branch is not None:
+            self.met(branch)
 
     def _below(self, plan: Plan, condition: Expr) -> Plan | None:
         """Returns a plan whose input is filtered by a condition; None if it must stand above."""

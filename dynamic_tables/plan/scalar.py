@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.aggregate_forms import has_group_aggregate
-from dynamic_tables.plan.beside_groups import Beside, ValueBeside
+from dynamic_tables.plan.beside_groups import Beside, MarkBeside, ValueBeside
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.correlated import Block, Ctes, Queries, bind_block, plain_query
 from dynamic_tables.plan.dependent import dependent
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, replace_columns, text
@@ -147,6 +148,9 @@ class Scalars:
     def _with(self, plan: Plan, beside: Beside, type_: Type, node: exp.Expr, *, later: bool) -> Plan:
         """Returns a plan with a value or mark for a syntax node, which then names it."""
         if later:
+            marks_groups = isinstance(beside, MarkBeside)
+            branch = Branch.MARK_BESIDE_GROUPS if marks_groups else Branch.VALUE_BESIDE_GROUPS
+            self.queries.names.branches.add(branch)
             self.later.append(beside)
         else:
             plan = beside.onto(plan)
@@ -188,7 +192,9 @@ class Scalars:
         tied = tied_by_keys(names, block, WHAT) or tied_by_values(names, block, plan, {}, WHAT)
         grouping = Grouping(names, [(key.name, key) for key in tied.keys], block.scope)
         value = grouping.over_groups(item)
+        names.branches.add(Branch.VALUE_OF_GROUP if tied.keys else Branch.VALUE_OF_ALL)
         if kept is not None:
+            names.branches.add(Branch.VALUE_WITH_HAVING)
             names.refuse_float_comparison(grouping.over_groups(kept), "HAVING")
         groups = Aggregate(tied.plan, tuple(grouping.keys), tuple(grouping.aggregates))
         keys = {
@@ -215,6 +221,7 @@ class Scalars:
             raise DefinitionError(f"a scalar subquery of {len(outputs)} columns; select one")
         ((_, column),) = outputs
         one = single or are_one(rows.plan, frozenset(key.name for key in rows.keys))
+        names.branches.add(Branch.VALUE_OF_ONE_ROW if one else Branch.VALUE_CHECKED)
         if column.type.kind not in COMPARED:
             return self._nested(rows, column, one=one)
         value, count = Col(names.fresh(column.name), column.type), Col(names.fresh("rows"), BIGINT)

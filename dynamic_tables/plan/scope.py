@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.expressions import Col, Expr, Fn, walk
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.plan.passed import TypeOf
@@ -116,6 +117,8 @@ class Names:
     taken: dict[str, int] = field(default_factory=dict)
     float_aggregates: set[str] = field(default_factory=set)
     """Columns of the plan whose last bits depend on the order of summation."""
+    branches: set[Branch] = field(default_factory=set)
+    """The branches that binding has taken so far."""
 
     def fresh(self, name: str) -> str:
         """Returns a column name that was not used before: the name itself, or with a number added."""

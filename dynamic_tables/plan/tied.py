@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.correlated import Block
 from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, replace_columns, walk
 from dynamic_tables.plan.nodes import Distinct, Join, JoinKind, Plan, Project, columns
@@ -38,6 +39,8 @@ def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
     known = [pair for pair in pairs if pair is not None]
     if len(known) < len(pairs):
         return None
+    if known:
+        names.branches.add(Branch.TIED_BY_KEYS)
     names.refuse_keys((inner for _, inner, _ in known), what)
     keys = tuple(Col(names.fresh("$tie"), inner.type) for _, inner, _ in known)
     ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(known, keys, strict=True))
@@ -61,6 +64,7 @@ def tied_by_values(
     `read`: columns outside that are read beside those of the ties, each with the column that it becomes.
     `computed`: those of them that are not only compared.
     """
+    names.branches.add(Branch.TIED_BY_VALUES)
     found = dict(read)
     _refuse_zeros(computed, block.ties, what)
     for column in columns_outside(block, block.ties):

@@ -14,6 +14,7 @@ from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0, At, leaf_name
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
 from dynamic_tables.refresh.action import Readable, decide
 from dynamic_tables.refresh.change_set import ChangeSet, ChangeSetRefused
@@ -172,6 +173,7 @@ class Refreshing:
         side at the new data timestamp with rows of the other side at the old one, and such a pair may divide
         by zero. So the defining query alone decides whether the refresh fails.
         """
+        self.plans.rules.met(Branch.EVALUATED_ANEW)
         reason = f"the changes could not be computed ({error}), so the query was evaluated anew"
         return self._overwrite(replace(record, action=Action.FULL, reason=reason))
 
@@ -284,6 +286,7 @@ class Refreshing:
         read = {GROUPS: groups}
         again = known.has_extremum and self._any_again(known, groups)
         if again:
+            known.record_again(self.plans.rules.met)
             plan = self.plans.group_parts(known)
             parts = {**self._leaves(plan, ends), **read}
             read[PARTS] = self._scratch(self.store.compute(plan, parts, once=True))

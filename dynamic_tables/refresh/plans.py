@@ -20,6 +20,7 @@ from dynamic_tables.differentiate.registry import (
     net_plan,
     state_plan,
 )
+from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.empty import without_empty
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 
@@ -92,7 +93,14 @@ class Plans:
 
     def _without(self, whole: Plan, unchanged: Collection[str], key: tuple[Hashable, ...]) -> Plan:
         leaves = frozenset(leaf_name(source, None) for source in unchanged)
-        return self._once((*key, leaves), lambda: without_empty(whole, leaves) or whole)
+
+        def pruned() -> Plan:
+            less = without_empty(whole, leaves) or whole
+            if leaves and less is not whole:
+                self.rules.met(Branch.SOURCE_UNCHANGED)
+            return less
+
+        return self._once((*key, leaves), pruned)
 
     def _once(self, key: Hashable, make: Callable[[], Plan]) -> Plan:
         if key not in self.made:

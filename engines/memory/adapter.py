@@ -30,7 +30,7 @@ class MemoryAdapter(AccountAdapter):
         self.store = store
         self.applier = applier
         self.clock = SimulatedClock()
-        self.variant = variant
+        self.variant = variant.watched(self.watch())
         self.account = self._opened()
         # Per table the relation read last and its rows: a refresh without changes keeps the relation.
         self._rows_read: dict[str, tuple[object, tuple[StoredRow, ...]]] = {}

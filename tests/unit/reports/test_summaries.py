@@ -53,7 +53,7 @@ def test_the_json_has_its_keys_and_every_outcome_class() -> None:
             "floors_met",
             "unmet",
         ),
-        *("types", "too_small"),
+        *("types", "branches", "too_small"),
     }
     assert data["coverage"]["floors_met"] is False
     assert data["coverage"]["unmet"]["operator: union all"] == {"reached": 80, "wanted": 100}
