@@ -21,6 +21,7 @@ from campaign.faults import (
     semi_joins,
     statistics,
     subqueries,
+    tails,
     values,
     versions,
     windows,
@@ -31,7 +32,19 @@ FAULTS: Mapping[str, Fault] = {
     fault.name: fault
     for faults in (
         *(linear, joins, outer_joins, semi_joins, groups, aggregates, statistics, from_contents),
-        *(subqueries, limits, windows, exploded, changes, protocol, reading, recording, values, versions),
+        *(
+            subqueries,
+            limits,
+            windows,
+            tails,
+            exploded,
+            changes,
+            protocol,
+            reading,
+            recording,
+            values,
+            versions,
+        ),
     )
     for fault in faults.FAULTS
 }

@@ -7,10 +7,13 @@ from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import in_rules, part_fault
+from campaign.faults.pieces import equal, rewritten
 from dynamic_tables.differentiate.accumulators import ROWS, ZERO, Accumulator, old_of, or_zero
 from dynamic_tables.differentiate.algebraic import Algebra, algebra_of
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, replace_columns
-from dynamic_tables.plan.nodes import BoundQuery
+from dynamic_tables.differentiate.differentiation import At, Differentiation
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, replace_columns
+from dynamic_tables.plan.functions import CASE
+from dynamic_tables.plan.nodes import BoundQuery, Plan, children, children_first, rebuilt
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
 from workload.results import Check
 
@@ -93,6 +96,39 @@ def of_kind(kind: type[Accumulator]) -> Maintained:
     return faulty
 
 
+class TiesOutliveTheBest(Accumulator):
+    """A better value takes over the number of rows that had the best one before."""
+
+    def _new_ties(self) -> Expr:
+        return self._remaining()
+
+
+class AnythingReplaces(Accumulator):
+    """A group that loses its best value is not computed anew if any other value comes."""
+
+    def must_compute(self) -> Expr:
+        none = boolean("is null", self._gained)
+        return super().must_compute() if not self.is_extremum else conjunction((super().must_compute(), none))
+
+
+class SumStaysWithCount(Accumulator):
+    """The SUM of a group with as many values as before stays."""
+
+    def _new_sum(self) -> Expr:
+        old = old_of(self.count)
+        same = boolean("is not distinct from", old, self._new_count())
+        return Fn(CASE, (same, old_of(self.result), super()._new_sum()), self.result.type)
+
+
+class TiesOvercounted(Accumulator):
+    """Of a group that is computed anew, one row too many counts as one with the best value."""
+
+    def state_of_whole(self) -> tuple[tuple[str, Expr], ...]:
+        more = Fn("+", (self.ties, Lit(1, BIGINT)), BIGINT)
+        known = super().state_of_whole()
+        return tuple((name, more if name == self.ties.name else expr) for name, expr in known)
+
+
 class GroupsStay(Algebra):
     """A group that loses its last row stays, with a count of 0."""
 
@@ -101,12 +137,58 @@ class GroupsStay(Algebra):
         return False
 
 
-def emptied_group_stays(query: BoundQuery) -> Algebra | None:
-    """A group that loses its last row stays, with a count of 0."""
-    known = algebra_of(query)
-    if known is None:
-        return None
-    return GroupsStay(known.query, known.node, known.projects, known.accumulators, known.operator)
+class CountTellsAll(Algebra):
+    """A group with as many rows as before counts as unchanged."""
+
+    def changes(self, d: Differentiation, *, again: bool) -> Plan:
+        return rewritten(super().changes(d, again=again), _rows_alone)
+
+
+def _rows_alone(call: Fn) -> Expr:
+    of_state = call.name == "is distinct from" and isinstance(call.args[0], Col)
+    return Lit(False, BOOLEAN) if of_state and call.args[0] != Col(ROWS, BIGINT) else call
+
+
+class NullGroupsKept(Algebra):
+    """The rows of groups that are computed anew are looked up with `=`: those of key NULL are not found."""
+
+    def parts_again(self, d: Differentiation) -> Plan:
+        return rewritten(super().parts_again(d), _by_equality)
+
+
+def _by_equality(call: Fn) -> Expr:
+    return equal(*call.args) if call.name == "is not distinct from" else call
+
+
+class ComputedFromThePast(Algebra):
+    """Groups that are computed anew are computed from the rows at t0."""
+
+    def parts_again(self, d: Differentiation) -> Plan:
+        right = super().parts_again(d)
+        rows = d.state(self.node.child, At.T0, False)
+        now = d.state(self.node.child, At.T1, False)
+        return _with(right, now, rows)
+
+
+def _with(plan: Plan, old: Plan, new: Plan) -> Plan:
+    done: dict[int, Plan] = {id(old): new}
+    for node in children_first(plan):
+        if id(node) not in done:
+            done[id(node)] = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+    return done[id(plan)]
+
+
+def of_class(kind: type[Algebra]) -> Maintained:
+    """The algebra of queries, of a faulty class."""
+
+    def faulty(query: BoundQuery) -> Algebra | None:
+        known = algebra_of(query)
+        if known is None:
+            return None
+        return kind(known.query, known.node, known.projects, known.accumulators, known.operator)
+
+    faulty.__doc__ = kind.__doc__
+    return faulty
 
 
 _fault = partial(part_fault, area="aggregates", replacing=in_rules)
@@ -119,5 +201,18 @@ FAULTS = (
     _fault("stored-count-of-nulls", "algebra", of_kind(NullCounted), Check.EQUALITY),
     _fault("stored-ties-kept", "algebra", of_kind(TiesKept), Check.STATE, Check.EQUALITY),
     _fault("stored-count-never-falls", "algebra", of_kind(CountNeverFalls), Check.STATE, Check.EQUALITY),
-    _fault("stored-group-stays-empty", "algebra", emptied_group_stays, Check.EQUALITY),
+    _fault("stored-group-stays-empty", "algebra", of_class(GroupsStay), Check.EQUALITY),
+    _fault("stored-ties-outlive-best", "algebra", of_kind(TiesOutliveTheBest), Check.STATE, Check.EQUALITY),
+    _fault(
+        "stored-extremum-replaced-by-any", "algebra", of_kind(AnythingReplaces), Check.EQUALITY, core=False
+    ),
+    _fault("stored-sum-stays-with-count", "algebra", of_kind(SumStaysWithCount), Check.EQUALITY, core=False),
+    _fault("stored-ties-overcounted", "algebra", of_kind(TiesOvercounted), Check.EQUALITY, core=False),
+    _fault("stored-group-by-count-alone", "algebra", of_class(CountTellsAll), Check.EQUALITY, core=False),
+    _fault(
+        "stored-null-group-not-recomputed", "algebra", of_class(NullGroupsKept), Check.EQUALITY, core=False
+    ),
+    _fault(
+        "stored-group-recomputed-at-t0", "algebra", of_class(ComputedFromThePast), Check.EQUALITY, core=False
+    ),
 )

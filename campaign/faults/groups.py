@@ -7,10 +7,10 @@ from functools import wraps
 
 from campaign.faults.fault import rule_fault
 from campaign.faults.group_pieces import Grouping, at_t1, group_fault, groups_from, keys_of
-from campaign.faults.pieces import OUTER, all_of, equal, joins_in, recomputed, same_value
+from campaign.faults.pieces import OUTER, all_of, equal, inserts, joins_in, recomputed, same_value
 from dynamic_tables.differentiate import copies, grouping
 from dynamic_tables.differentiate.differentiation import At, DeltaRule, Differentiation
-from dynamic_tables.differentiate.grouping import affected_keys, only_groups
+from dynamic_tables.differentiate.grouping import affected_keys, distinct, only_groups
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends, marked
 from dynamic_tables.differentiate.row_id import ID, concat
@@ -115,6 +115,30 @@ def changes_of_the_left_alone(node: ExceptAll | IntersectAll, want_ids: bool, d:
     return both_ends(part)
 
 
+def right_in_the_past(node: ExceptAll | IntersectAll, want_ids: bool, d: Differentiation) -> Plan:
+    """Of EXCEPT and INTERSECT the second branch is read at t0 for both ends."""
+    right = node.branches[1]
+    changed = UnionAll(tuple(Project(d.delta(branch, False), same(branch)) for branch in node.branches))
+    values: list[Expr] = list(columns(node))
+    affected = affected_keys(changed, values)
+    second = only_groups(d.state(right, At.T0, False), values, affected)
+
+    def part(at: At) -> Plan:
+        first = only_groups(d.state(node.branches[0], at, False), values, affected)
+        return copies.staying(node, first, second, want_ids, d)
+
+    return both_ends(part)
+
+
+def values_only_come(node: Distinct, want_ids: bool, d: Differentiation) -> Plan:
+    """Of DISTINCT only the values of rows that come are looked at, not those of rows that go."""
+    keys = keys_of(node)
+    affected = affected_keys(inserts(d.delta(node.child, False)), keys)
+    return both_ends(
+        lambda at: distinct(node, only_groups(d.state(node.child, at, False), keys, affected), want_ids, d)
+    )
+
+
 def scalar_row_lost(node: Aggregate, want_ids: bool, d: Differentiation) -> Plan:
     """An aggregate without GROUP BY loses its one row when its input becomes empty."""
     counted = Aggregate(node.child, (), (*node.aggregates, ("$ROWS", Agg("COUNT", None, False, BIGINT))))
@@ -151,6 +175,22 @@ FAULTS = (
         Check.EQUALITY,
         area="set operations",
         operators=("except all", "intersect all"),
+    ),
+    rule_fault(
+        "set-operation-right-at-t0",
+        right_in_the_past,
+        Check.EQUALITY,
+        area="set operations",
+        operators=("except all", "intersect all"),
+        core=False,
+    ),
+    rule_fault(
+        "distinct-values-only-come",
+        values_only_come,
+        Check.EQUALITY,
+        area="set operations",
+        operators=("distinct",),
+        core=False,
     ),
     rule_fault(
         "distinct-value-lingers",

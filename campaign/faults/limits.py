@@ -57,6 +57,22 @@ def nulls_at_the_other_end(node: Limit, want_ids: bool, d: Differentiation) -> P
     return delta_limit(replace(node, order=order), want_ids, d)
 
 
+def widened_by_offset(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """OFFSET is added to the number of rows that LIMIT keeps."""
+    count = None if node.count is None else node.count + node.offset
+    return delta_limit(replace(node, count=count), want_ids, d)
+
+
+def first_key_alone(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """The changes are those of an order by its first key: of rows that are equal in it any may be first."""
+    return delta_limit(replace(node, order=node.order[:1]), want_ids, d)
+
+
+def nothing_is_all(node: Limit, want_ids: bool, d: Differentiation) -> Plan:
+    """LIMIT 0 is taken for no LIMIT."""
+    return delta_limit(node if node.count else replace(node, count=None), want_ids, d)
+
+
 _fault = partial(rule_fault, area="limit", operators=("limit",))
 
 FAULTS = (
@@ -64,4 +80,7 @@ FAULTS = (
     _fault("topn-evicted-row-kept", pushed_out_rows_stay, Check.EQUALITY),
     _fault("limit-without-offset", without_offset, Check.EQUALITY),
     _fault("limit-nulls-at-other-end", nulls_at_the_other_end, Check.EQUALITY),
+    _fault("limit-widened-by-offset", widened_by_offset, Check.EQUALITY),
+    _fault("limit-first-key-alone", first_key_alone, Check.EQUALITY, core=False),
+    _fault("limit-zero-is-all", nothing_is_all, Check.EQUALITY, core=False),
 )

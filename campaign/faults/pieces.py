@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import reduce
 
 from dynamic_tables.differentiate.differentiation import ACT, ID
@@ -18,7 +19,10 @@ from dynamic_tables.plan.nodes import (
     Plan,
     Project,
     SemiJoin,
+    children,
+    children_first,
     columns,
+    rebuilt,
     walk,
 )
 from dynamic_tables.plan.types import BOOLEAN, STRING
@@ -83,6 +87,34 @@ def recomputed(plan: Plan, changed: Mapping[str, Expr], outputs: Iterable[Col] |
     """
     outputs = columns(plan) if outputs is None else outputs
     return Project(plan, tuple((c.name, changed.get(c.name, c)) for c in outputs))
+
+
+def rewritten(plan: Plan, change: Callable[[Fn], Expr]) -> Plan:
+    """The plan with `change` of every function call in its projections and conditions, innermost first."""
+    done: dict[int, Plan] = {}
+    for node in children_first(plan):
+        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        match made:
+            case Project(_, items):
+                made = replace(made, items=tuple((name, changed_calls(expr, change)) for name, expr in items))
+            case Filter(_, predicate):
+                made = replace(made, predicate=changed_calls(predicate, change))
+            case Join(_, _, _, on) if on is not None:
+                made = replace(made, on=changed_calls(on, change))
+            case SemiJoin(_, _, on):
+                made = replace(made, on=changed_calls(on, change))
+            case _:
+                pass
+        done[id(node)] = made
+    return done[id(plan)]
+
+
+def changed_calls(expr: Expr, change: Callable[[Fn], Expr]) -> Expr:
+    """The expression with `change` of every function call in it, innermost first."""
+    if not isinstance(expr, Fn):
+        return expr
+    args = tuple(changed_calls(arg, change) for arg in expr.args)
+    return change(Fn(expr.name, args, expr.type))
 
 
 def joins_in(plan: Plan, kinds: frozenset[JoinKind]) -> list[Join]:

@@ -76,6 +76,23 @@ def _plainly(condition: Expr) -> Expr:
             return condition
 
 
+def new_rows_in_the_past(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """Changed left rows are members as the right side was at t0."""
+    rows = touched(node, want_ids, d)
+    parts = (marked(member(node, rows, at, d), mark) for at, mark in ((At.T0, DELETE), (At.T1, INSERT)))
+    return UnionAll((member(node, d.delta(node.left, want_ids), At.T0, d), *parts))
+
+
+def first_column_decides(node: SemiJoin, want_ids: bool, d: Differentiation) -> Plan:
+    """Of NOT IN of several columns only the first comparison may be NULL."""
+    match node.on:
+        case Fn("not", (Fn("is false", (Fn("and", (first, *rest), _),), _),), _):
+            on: Expr = Fn("and", (Fn("not", (Fn("is false", (first,), BOOLEAN),), BOOLEAN), *rest), BOOLEAN)
+            return delta_semi_join(SemiJoin(node.left, node.right, on, node.anti), want_ids, d)
+        case _:
+            return delta_semi_join(node, want_ids, d)
+
+
 _fault = partial(rule_fault, area="semi and anti joins", operators=("semi join", "anti join"))
 
 FAULTS = (
@@ -83,5 +100,7 @@ FAULTS = (
     _fault("semi-join-only-t1", members_at_t1, Check.EQUALITY),
     _fault("semi-join-last-match-goes", matches_only_come, Check.EQUALITY),
     _fault("semi-join-loses-duplicates", equal_rows_once, Check.EQUALITY),
+    _fault("semi-join-new-rows-at-t0", new_rows_in_the_past, Check.EQUALITY, core=False),
+    _fault("not-in-first-column", first_column_decides, Check.EQUALITY, operators=("anti join",), core=False),
     _fault("not-in-as-not-exists", not_in_as_not_exists, Check.EQUALITY, operators=("anti join",)),
 )

@@ -34,6 +34,22 @@ def marks_of_changed_rows(node: Mark, want_ids: bool, d: Differentiation) -> Pla
     return mark.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, False))
 
 
+def marks_in_the_past(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
+    """A changed row gets the mark that it had at t0, as long as no other row is marked anew."""
+    rows = SemiJoin(d.state(node.left, At.T0, want_ids), d.delta(node.right, False), node.on)
+    changed = mark.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T0, False))
+    ends = both_ends(lambda at: mark.marked_rows(node, rows, d.state(node.right, at, False)))
+    return UnionAll((changed, ends))
+
+
+def matches_only_come(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
+    """A mark is computed anew where a match comes, not where the last one goes."""
+    rows = SemiJoin(d.state(node.left, At.T0, want_ids), inserts(d.delta(node.right, False)), node.on)
+    changed = mark.marked_rows(node, d.delta(node.left, want_ids), d.state(node.right, At.T1, False))
+    ends = both_ends(lambda at: mark.marked_rows(node, rows, d.state(node.right, at, False)))
+    return UnionAll((changed, ends))
+
+
 def marks_as_conditions(node: Mark, want_ids: bool, d: Differentiation) -> Plan:
     """EXISTS under OR or CASE is taken for a condition of its own: only the members are maintained."""
     return Filter(mark.delta_mark(node, want_ids, d), Col(node.name, BOOLEAN))
@@ -97,6 +113,8 @@ _fault = partial(rule_fault, area="semi and anti joins")
 
 FAULTS = (
     _fault("mark-join-sees-left-only", marks_of_changed_rows, Check.EQUALITY, operators=("mark join",)),
+    _fault("mark-of-new-rows-at-t0", marks_in_the_past, Check.EQUALITY, operators=("mark join",), core=False),
+    _fault("mark-last-match-goes", matches_only_come, Check.EQUALITY, operators=("mark join",), core=False),
     _fault("unsupported-subquery-admitted", marks_as_conditions, Check.EQUALITY, operators=("mark join",)),
     _fault("exists-or-union-all", or_as_union_all, Check.EQUALITY, operators=("filter",)),
     _fault("correlated-aggregate-inner", groups_by_inner_join, Check.EQUALITY, operators=("left join",)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from campaign.faults.fault import rule_fault
-from campaign.faults.pieces import all_of, among, equal, ids, inserts, without_id
+from campaign.faults.pieces import all_of, among, deletes, equal, ids, inserts, without_id
 from dynamic_tables.differentiate import linear, window_tail
 from dynamic_tables.differentiate.differentiation import At, Differentiation
 from dynamic_tables.differentiate.grouping import affected_keys, only_groups
@@ -60,6 +60,17 @@ def new_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Pla
     if not keys:
         return delta_window(node, want_ids, d)
     affected = affected_keys(inserts(d.delta(node.child, False)), keys)
+    return both_ends(
+        lambda at: windowed(node, only_groups(d.state(node.child, at, True), keys, affected), want_ids)
+    )
+
+
+def old_partitions_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:
+    """The partition that a row comes to is not computed anew, only the one that it leaves."""
+    keys = list(node.partition)
+    if not keys:
+        return delta_window(node, want_ids, d)
+    affected = affected_keys(deletes(d.delta(node.child, False)), keys)
     return both_ends(
         lambda at: windowed(node, only_groups(d.state(node.child, at, True), keys, affected), want_ids)
     )
@@ -192,6 +203,7 @@ FAULTS = (
     _fault("lag-changed-rows-only", changed_rows_only, Check.EQUALITY),
     _fault("window-partitions-intersected", partitions_intersected, Check.EQUALITY),
     _fault("window-left-partition-kept", new_partitions_only, Check.EQUALITY),
+    _fault("window-entered-partition-kept", old_partitions_only, Check.EQUALITY, core=False),
     _fault("window-null-partition-lost", null_partition_lost, Check.EQUALITY),
     _fault("window-without-frames", frames_of_affected_rows, Check.EQUALITY),
     _fault("window-nulls-at-other-end", nulls_last_in_windows, Check.EQUALITY),
