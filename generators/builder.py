@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,7 @@ from generators.domains import TableSketch
 from generators.profiles import Profile
 from generators.queries import QueryGenerator
 from generators.relations import Generated, OutputColumn, Source
+from generators.styles import STYLES
 from workload.dml import Dml, Replace
 from workload.nested import only_in_full
 from workload.query import Query
@@ -28,8 +30,12 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Table
+from workload.sql import written_query
 from workload.timeline import Timeline
 from workload.types import NESTED, Row, SqlType, Value
+
+STYLES_TRIED = 12
+"""Styles that are drawn for a text of one form, which costs a millisecond each."""
 
 TICK = 10
 """Logical microseconds between steps. More than 1, so that data timestamps can lie between two steps."""
@@ -102,17 +108,28 @@ class ScenarioBuilder:
         """Defines a view by the query, creates it at the next tick, and returns it."""
         return self._define(View(f"v{len(self.definitions)}", generated.query), generated)
 
-    def add_dynamic_table(self, generated: Generated, *, shared: bool = True) -> Source:
+    def add_dynamic_table(self, generated: Generated, *, shared: bool = True, written: str = "") -> Source:
         """Defines a dynamic table of random mode and lag, creates it at the next tick, and returns it.
 
-        Unless it is `shared`, no later random definition reads it.
+        Unless it is `shared`, no later random definition reads it. `written`: a pattern that its text shall
+        match, if some style does: a subquery, say, where the IR has a join.
         """
         mode = RefreshMode.FULL if self.choices.chance(self.profile.full_percent) else RefreshMode.AUTO
         if mode is RefreshMode.AUTO and self.choices.chance(30) and not self._only_in_full(generated.query):
             mode = RefreshMode.INCREMENTAL
         lag = self.choices.pick((None, None, TICK * 2, TICK * 100))
-        definition = DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag)
+        style = self._style(generated.query, written) if written else 0
+        definition = DynamicTable(f"d{len(self.definitions)}", generated.query, mode, lag, style=style)
         return self._define(definition, generated, shared=shared)
+
+    def _style(self, query: Query, pattern: str) -> int:
+        """A style in which the text of a query matches a pattern; 0 where no such style was drawn."""
+        names = {source.name: [column.name for column in source.columns] for source in self.sources}
+        for _ in range(STYLES_TRIED):
+            style = self.choices.integer(1, STYLES)
+            if re.search(pattern, written_query(query, style, names), re.IGNORECASE):
+                return style
+        return 0
 
     def _only_in_full(self, query: Query) -> bool:
         columns = {table.name: [c.type for c in table.columns] for table in (*self.tables, *self.apart)}

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from generators.branches import BRANCH_FLOORS
 from generators.dml import DML_WEIGHTS
 from generators.queries import QueryWeights
 from workload.errors import WorkloadError
@@ -17,10 +18,10 @@ from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator
 from workload.types import Kind
 
-GENERATOR_VERSION = 36
+GENERATOR_VERSION = 37
 """Scenario i is a function of (seed, generator version, profile, i): raise it whenever a draw changes."""
 
-DRAWS_VERSION = 28
+DRAWS_VERSION = 37
 """Seeds the draws: raise it too, unless the new version changes the scenarios of one intent alone, or only
 draws more after all that was drawn before."""
 
@@ -130,6 +131,15 @@ INTENT_NAMES = (
     "member with several matches",
     "keys run together",
     "tagged branches",
+    "first rows below",
+    "rows equal at the border",
+    "running values",
+    "member by two columns",
+    "marked by unknown",
+    "member of groups",
+    "value of one row",
+    "first rows of each",
+    "story of a key",
 )
 """The intents that every campaign must have run: those known from bug reports of incremental engines."""
 
@@ -153,10 +163,14 @@ FLOORS: Mapping[str, float] = {
     **{f"dml: {operator} / {kind}": 0.5 for operator in COUNTED for kind in STATEMENTS},
     **{f"intent: {intent}": 5 for intent in INTENT_NAMES},
     **{f"type: {kind.value}": 4 for kind in Kind},
+    **{f"branch: {name}": wanted for name, wanted in BRANCH_FLOORS.items()},
     "state: retraction": 500,
     "state: row updated": 200,
     "state: group emptied": 30,
     "state: group refilled": 10,
+    "state: group emptied again": 2,
+    "state: group as it was before": 10,
+    "state: group changed three times in a row": 10,
     "state: null key born": 30,
     "state: both join sides changed": 100,
     "state: outer row lost its last match": 20,
@@ -189,9 +203,11 @@ QUICK = Profile(
     commits=(1, 2),
     intents=(1, 1),
     query=QueryWeights(depth=1),
-    # A scenario has one intent and small queries, so every floor is an eighth; pairs come up half as often.
+    # A scenario has one intent and small queries, so every floor is an eighth; pairs come up half as often,
+    # branches a third as often.
     floors={
         **{name: wanted / (2 if wanted == RARE else 8) for name, wanted in FLOORS.items()},
+        **{f"branch: {name}": wanted / 4 for name, wanted in BRANCH_FLOORS.items()},
         "action: INITIALIZE": 1000,
         "action: INCREMENTAL": 300,
     },

@@ -29,6 +29,7 @@ from generators.relations import (
 from generators.stacked import stacked
 from generators.windows import UNORDERED, windowed_groups, windowed_rows
 from workload.operators import SET_OPERATIONS, Operator
+from workload.orders import leaves_ties
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -214,13 +215,22 @@ class QueryGenerator:
         return self.first_of(block)
 
     def first_of(self, block: Generated) -> Generated:
-        """One to four rows of a block, sometimes not from the first, in an order of all its columns."""
+        """Up to four rows of a block, sometimes not from the first, in an order that leaves no ties.
+
+        It is of all columns; sometimes without the last ones, where these follow from the others.
+        """
         rest, order = list(block.columns), []
         while rest:
             column = rest.pop(self.choices.integer(0, len(rest) - 1))
             order.append(SortKey(column.name, self.choices.chance(50)))
         offset = self.choices.integer(1, 2) if self.choices.chance(25) else 0
-        limited = Limited(block.query, tuple(order), self.choices.integer(1, 4), offset)
+        count = 0 if self.choices.chance(4) else self.choices.integer(1, 4)
+        limited = Limited(block.query, tuple(order), count, offset)
+        if self.choices.chance(50):
+            while len(limited.order) > 1 and not leaves_ties(
+                shorter := replace(limited, order=limited.order[:-1])
+            ):
+                limited = shorter
         return replace(block, query=limited, rows=min(block.rows, limited.count))
 
     def alike(self, source: FromClause, columns: Sequence[OutputColumn]) -> Generated | None:

@@ -12,9 +12,14 @@ STYLES = 1_000_000
 
 
 def with_styles(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
-    """Returns the scenario with that percentage of its definitions written in styles of their own."""
+    """Returns the scenario with that percentage of its definitions written in styles of their own.
+
+    A definition that has its style already keeps it.
+    """
     definitions = tuple(
-        replace(definition, style=choices.integer(1, STYLES)) if choices.chance(percent) else definition
+        replace(definition, style=choices.integer(1, STYLES))
+        if choices.chance(percent) and not definition.style
+        else definition
         for definition in scenario.definitions
     )
     return replace(scenario, definitions=definitions)

@@ -6,7 +6,7 @@ A run's coverage counts them, and the floors of profiles demand some of them (`c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -18,6 +18,9 @@ from workload.query import Join, Named, Query, Relation, Select, blocks, relatio
 from workload.scenario import Commit, Meanwhile, Scenario
 from workload.trace import Action, ChangeAction, Refreshed, Trace
 from workload.types import Row
+
+STORY = 3
+"""Refreshes that change one key, each right after the other, so that the state that one leaves is used."""
 
 
 def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequence[Probe]) -> Counter[str]:
@@ -59,9 +62,7 @@ def _of_contents(
         yield "both join sides changed"
     positions = _key_positions(query)
     if positions is not None:
-        old, new = (
-            {tuple(row[i] for i in positions) for row in truth.contents(table, at)} for at in interval
-        )
+        old, new = (_by_key(truth.contents(table, at), positions) for at in interval)
         yield from keys.changed(old, new)
 
 
@@ -139,15 +140,39 @@ def _key_positions(query: Query) -> tuple[int, ...] | None:
     return tuple(exprs.index(key) for key in query.group_by)
 
 
+def _by_key(rows: Sequence[Row], positions: Sequence[int]) -> dict[Row, str]:
+    """The rows by their keys, each as text: a grouping has one for each key."""
+    return {tuple(row[i] for i in positions): repr(row) for row in rows}
+
+
 @dataclass(slots=True)
 class _Keys:
-    """The group keys of one table over time. `emptied`: those that had rows once and have none now."""
+    """The group keys of one table over time. `emptied`: those that had rows once and have none now.
+
+    `refilled`: those that were emptied and had rows again. `seen`: the rows that a key had. `in_a_row`: how
+    many refreshes one after the other have changed the row of a key.
+    """
 
     emptied: set[Row] = field(default_factory=set)
+    refilled: set[Row] = field(default_factory=set)
+    seen: dict[Row, set[str]] = field(default_factory=dict)
+    in_a_row: Counter[Row] = field(default_factory=Counter)
 
-    def changed(self, before: set[Row], after: set[Row]) -> Iterator[str]:
+    def changed(self, before: Mapping[Row, str], after: Mapping[Row, str]) -> Iterator[str]:
         """The states that a change of the keys shows."""
-        new, removed = after - before, before - after
+        new, removed = after.keys() - before.keys(), before.keys() - after.keys()
+        touched = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+        if removed & self.refilled:
+            yield "group emptied again"
+        if any(after[key] in self.seen.get(key, ()) for key in touched & after.keys() & before.keys()):
+            yield "group as it was before"
+        self.in_a_row = Counter({key: self.in_a_row[key] + 1 for key in touched})
+        if any(count >= STORY for count in self.in_a_row.values()):
+            yield "group changed three times in a row"
+        for rows in (before, after):
+            for key, row in rows.items():
+                self.seen.setdefault(key, set()).add(row)
+        self.refilled |= new & self.emptied
         if removed:
             yield "group emptied"
         if new & self.emptied:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from campaign.errors import CampaignError
+from dynamic_tables.plan.branches import Branch
 from generators.intents import INTENTS
 from generators.profiles import STATEMENTS, Profile
 from generators.queries import SHAPES
@@ -54,6 +55,9 @@ STATES = (
     "outer row found its first match",
     "group emptied",
     "group refilled",
+    "group emptied again",
+    "group as it was before",
+    "group changed three times in a row",
     "null key born",
     "null key vanished",
     STYLED,
@@ -63,6 +67,12 @@ STATES = (
     *FAILING_STATES,
 )
 """Every state that the judge counts (see campaign.judging)."""
+
+
+BRANCHES_WITHOUT_FLOOR: Mapping[Branch, str] = {
+    Branch.VALUE_CHECKED: "its query fails where two rows are tied to one outside; it is not drawn yet",
+}
+"""The branches of rules that have no floor in the profiles, each with the reason."""
 
 
 def require_reachable_floors(profile: Profile) -> None:
@@ -92,11 +102,14 @@ def unreachable(profile: Profile, name: str, wanted: float) -> str:
             return _statement(profile, what)
         case "state":
             return _state(profile, what)
+        case "branch":
+            names = [branch.value for branch in Branch]
+            return "" if what in names else f"there is no branch {what!r}, there are {', '.join(names)}"
         case "action":
             names = [action.value for action in Action]
             return "" if what in names else f"there is no action {what!r}, there are {', '.join(names)}"
         case _:
-            return "a floor's name begins with operator, pair, intent, type, dml, state or action"
+            return "a floor's name begins with operator, pair, intent, type, dml, state, branch or action"
 
 
 def _operator(profile: Profile, name: str) -> str:
@@ -174,6 +187,9 @@ INTERVALS_NEVER_REACH = (
     "action: FULL",
     "state: reader",
     "state: group refilled",
+    "state: group emptied again",
+    "state: group as it was before",
+    "state: group changed three times in a row",
     "state: old data timestamp",
     *(f"state: {name}" for name in PROCESS_STATES),
 )
@@ -187,7 +203,8 @@ def floors_of_lifted(floors: Mapping[str, float], lifting: Lifting) -> dict[str,
     """The floors that a run with this lifting can meet, with their counts."""
     if lifting is Lifting.NONE:
         return dict(floors)
-    never = INTERVALS_NEVER_REACH if lifting is Lifting.INTERVALS else ()
+    # A lifted query is another one, which takes other branches; the tier `rules` lifts nothing.
+    never = ("branch: ", *(INTERVALS_NEVER_REACH if lifting is Lifting.INTERVALS else ()))
     return {
         name: wanted
         for name, wanted in floors.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
@@ -51,6 +52,17 @@ def other_column(b: ScenarioBuilder, table: TableSketch) -> DrawnColumn:
     places = range(1, len(table.columns))
     position = b.choices.pick([place for place in places if table.columns[place].type.kind not in NESTED])
     return DrawnColumn(table.columns[position].name, table.domains[position].values)
+
+
+def four_values(table: TableSketch, place: int) -> tuple[Value, Value, Value, Value]:
+    """Four values of a column in order, from the least to the greatest; some are equal if it has fewer."""
+    values = sorted(table.domains[place].values, key=_sortable)
+    first, second, third, fourth = (values[(len(values) - 1) * part // 3] for part in range(4))
+    return first, second, third, fourth
+
+
+def _sortable(value: Value) -> Any:
+    return value
 
 
 def key(b: ScenarioBuilder) -> int:

@@ -9,12 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
-from generators.domains import TableSketch
+from generators.domains import DECIMAL, WIDE_DECIMAL, TableSketch
 from generators.expressions import Term, call, constant, met
 from generators.queries import never_false
-from generators.relations import COUNT_STAR, FromClause, Generated, Source, joined, read, select
+from generators.relations import (
+    COUNT_STAR,
+    FromClause,
+    Generated,
+    Source,
+    joined,
+    read,
+    scope_of,
+    select,
+)
 from workload.query import ColumnRef, Cte, Derived, Expr, Item, JoinKind, Select, Union, UnionAll, With
-from workload.types import BIGINT, BOOLEAN, INT, STRING
+from workload.types import BIGINT, BOOLEAN, DATE, INT, SMALLINT, STRING
+
+ORDERED = (INT, SMALLINT, BIGINT, WIDE_DECIMAL, DECIMAL, STRING, DATE)
+"""Types of columns that have an order, and of which a running MIN or MAX is continued."""
 
 
 def two_tables(b: ScenarioBuilder) -> tuple[TableSketch, TableSketch]:
@@ -41,6 +53,12 @@ def reading(b: ScenarioBuilder, name: str, rows: int = 8) -> FromClause:
     return replace(read(b.source(name), b.queries.alias()), rows=rows)
 
 
+def read_under(b: ScenarioBuilder, block: Generated) -> FromClause:
+    """The FROM clause that reads a query under a new alias."""
+    alias = b.queries.alias()
+    return FromClause(Derived(block.query, alias), scope_of(alias, block.columns), block.rows)
+
+
 def on_keys(left: FromClause, right: FromClause) -> Expr:
     """The condition that the first columns are equal: the key, `k`, in every relation that intents join."""
     return call("eq", BOOLEAN, left.scope[0], right.scope[0]).expr
@@ -51,9 +69,9 @@ def column_of(source: FromClause, name: str) -> Term:
     return next(t for t in source.scope if isinstance(t.expr, ColumnRef) and t.expr.name == name)
 
 
-def define(b: ScenarioBuilder, generated: Generated) -> str:
-    """Adds a dynamic table with the query, and returns its name."""
-    return b.add_dynamic_table(generated).name
+def define(b: ScenarioBuilder, generated: Generated, written: str = "") -> str:
+    """Adds a dynamic table with the query, and returns its name; `written` as in `add_dynamic_table`."""
+    return b.add_dynamic_table(generated, written=written).name
 
 
 def define_over(b: ScenarioBuilder, source: FromClause, rows: int, shape: str) -> str:

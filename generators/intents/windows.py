@@ -12,6 +12,7 @@ from generators.intents.script import (
     Script,
     act,
     delete,
+    four_values,
     insert,
     is_value,
     key,
@@ -20,10 +21,19 @@ from generators.intents.script import (
     script,
     set_value,
 )
-from generators.relations import FromClause, Generated, scope_of, select
+from generators.relations import FromClause, Generated, scope_of, select, summed_type
 from generators.windows import UNORDERED, Order, Windows
-from workload.query import Derived, OrderKey, Select, Window, WindowFunction
-from workload.types import BOOLEAN, INT
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Derived,
+    Expr,
+    OrderKey,
+    Select,
+    Window,
+    WindowFunction,
+)
+from workload.types import BIGINT, BOOLEAN, INT, Value
 
 
 def row_comes_between(b: ScenarioBuilder) -> Script:
@@ -45,6 +55,64 @@ def row_comes_between(b: ScenarioBuilder) -> Script:
         act(move_key(table, 2, None)),
         act(insert(b, table, k=1)) + act(delete(table, "k", 4)),
     )
+
+
+def running_values(b: ScenarioBuilder) -> Script:
+    """Running values go on from the rows before: a better one comes in the middle, and leaves again.
+
+    Rows come at the end, with the key of another, and with a key of NULL; a value becomes NULL.
+    """
+    table = b.add_table((b.choices.pick(shapes.ORDERED), b.choices.pick(shapes.ORDERED)))
+    source = shapes.reading(b, table.name)
+    k, first, value, *_ = source.scope
+    partitioned = b.choices.chance(60)
+    order_by = first if partitioned else k
+    descending = b.choices.chance(50)
+    order = (OrderKey(order_by.expr, descending),)
+    partition = (k.expr,) if partitioned else ()
+    windows = Windows(b.queries, source, [k, first, value], None)
+    functions = [_running_value(b, windows, value, partition, order) for _ in range(b.choices.integer(1, 3))]
+    where = b.queries.sometimes(replace(source, scope=[k, first]), 25)
+    block = select(source, [k, first, value, *functions], where)
+    target = shapes.define(b, block if b.choices.chance(75) else _filtered(b, block, k))
+    at, of = table.columns[1].name, table.columns[2].name
+    low, middle, _, high = four_values(table, 2)
+    places: tuple[Value, ...] = (*four_values(table, 1), None) if partitioned else (0, 1, 3, 4, None)
+    rows: list[dict[str, Value]] = [{"k": 1, at: place} if partitioned else {"k": place} for place in places]
+    begin, between, later, end, unknown = rows
+    return script(
+        target,
+        act(insert(b, table, **{**begin, of: middle}), insert(b, table, **{**later, of: middle})),
+        act(insert(b, table, **{**between, of: b.choices.pick((low, high))})),
+        act(insert(b, table, **{**end, of: b.choices.pick((low, high))})),
+        act(set_value(table, of, None, is_value(table, of, middle)), insert(b, table, **{**later, of: low})),
+        act(insert(b, table, **{**unknown, of: b.choices.pick((low, high))})),
+    )
+
+
+def _running_value(
+    b: ScenarioBuilder,
+    windows: Windows,
+    value: Term,
+    partition: tuple[Expr, ...],
+    order: tuple[OrderKey, ...],
+) -> Term:
+    """MIN, MAX, SUM or COUNT of a column up to each row, or its rank."""
+    function = b.choices.weighted(
+        ((3, "MIN"), (3, "MAX"), (4, "SUM"), (1, "COUNT"), (1, "COUNT_STAR"), (2, "RANK"))
+    )
+    if function == "RANK":
+        return Term(Window(WindowFunction.RANK, (), partition, order, None, INT), windows.growth)
+    if function == "SUM" and summed_type(value, windows.growth) is not None:
+        source = windows.source
+        term = b.queries.sum_or_average(source, AggregateFunction.SUM, value, windows.growth, False)
+    elif function in ("COUNT", "COUNT_STAR"):
+        arg = value.expr if function == "COUNT" else None
+        term = Term(Aggregate(AggregateFunction[function], arg, False, BIGINT), windows.growth)
+    else:
+        named = AggregateFunction.MAX if function == "SUM" else AggregateFunction[function]
+        term = replace(value, expr=Aggregate(named, value.expr, False, value.type))
+    return windows.over(term, partition, order, None)
 
 
 def partition_changed(b: ScenarioBuilder) -> Script:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from workload import query as ir
 from workload.aggregates import LISTS
 from workload.sql.memberships import conjunction, conjuncts, over_groups
+from workload.types import BOOLEAN
 
 Ties = tuple[tuple[ir.Expr, ir.Expr], ...]
 """What a row has to equal, each with what the rows inside have."""
@@ -40,7 +41,10 @@ class RowJoin:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The first `count` rows, in an order, of those that a join ties to each row; `padded`: a LEFT JOIN."""
+    """The first `count` rows, in an order, of those that a join ties to each row; `padded`: a LEFT JOIN.
+
+    `offset`: how many rows are skipped before.
+    """
 
     block: ir.Select
     alias: str
@@ -48,6 +52,7 @@ class FirstRows:
     order: tuple[ir.OrderKey, ...]
     count: int
     padded: bool
+    offset: int
 
 
 def row_join(select: ir.Select) -> RowJoin | None:
@@ -89,13 +94,7 @@ def first_rows(join: ir.Join) -> FirstRows | None:
                     items,
                     group_by=None,
                     distinct=False,
-                    qualify=ir.Call(
-                        "le",
-                        (
-                            ir.Window(ir.WindowFunction.ROW_NUMBER, (), partition, order),
-                            ir.Literal(int() as count),
-                        ),
-                    ),
+                    qualify=ir.Call() as kept,
                 ) as block,
                 alias,
             ),
@@ -104,19 +103,33 @@ def first_rows(join: ir.Join) -> FirstRows | None:
             pass
         case _:
             return None
+    match list(conjuncts(kept)):
+        case [ir.Call("le", (ir.Window() as number, ir.Literal(int() as last)))]:
+            offset = 0
+        case [
+            ir.Call("le", (ir.Window() as number, ir.Literal(int() as last))),
+            ir.Call("gt", (ir.Window() as again, ir.Literal(int() as offset))),
+        ] if again == number:
+            pass
+        case _:
+            return None
+    if number.function is not ir.WindowFunction.ROW_NUMBER or last < offset:
+        return None
     named = {item.name: item.expr for item in items}
     ties = [_tie(part, alias, named) for part in conjuncts(on)]
     tied = [tie for tie in ties if tie is not None]
-    if len(tied) < len(ties) or {key for _, key in tied} != set(partition):
+    if len(tied) < len(ties) or {key for _, key in tied} != set(number.partition):
         return None
     whole = replace(block, qualify=None)
-    return FirstRows(whole, alias, tuple(tied), order, count, kind is ir.JoinKind.LEFT)
+    padded = kind is ir.JoinKind.LEFT
+    return FirstRows(whole, alias, tuple(tied), number.order, last - offset, padded, offset)
 
 
 def scalar_join(select: ir.Select) -> ScalarJoin | None:
     """The join of a block whose right side can be written as scalar subqueries; None if there is none.
 
     Of a group that is not there a LEFT JOIN gives NULL, as a subquery does, but for COUNT, which is 0 there.
+    HAVING may leave out the one group of all rows: then a LEFT JOIN on TRUE gives NULL, as a subquery does.
     """
     match select.source:
         case ir.Join(
@@ -127,11 +140,18 @@ def scalar_join(select: ir.Select) -> ScalarJoin | None:
             return None
     values: dict[ir.Expr, ir.Expr]
     keys = inner.group_by
-    if keys is None or inner.having is not None or inner.distinct or select.group_by is not None:
+    of_all = keys == () and on == ir.Literal(True, BOOLEAN)
+    if keys is None or inner.distinct or select.group_by is not None:
+        return None
+    if inner.having is not None and not of_all:
         return None
     if inner.sets is not None or inner.qualify is not None or any(True for _ in ir.windows_of(inner)):
         return None
     named = {item.name: item.expr for item in inner.items}
+    if of_all:
+        values = {column: named[column.name] for column in _read(select, alias)}
+        known = values and all(_is_value(value, ir.JoinKind.CROSS) for value in values.values())
+        return ScalarJoin(left, inner, (), values, ()) if known else None
     apart = _apart(left, inner, on, alias) if kind is ir.JoinKind.LEFT else None
     if apart is not None:
         values = {column: named[column.name] for column in _read(select, alias)}

@@ -21,6 +21,7 @@ def tied_rows(writer: WritesQueries, first: FirstRows) -> str:
     text += tied_where(style, first.ties, first.block.where)
     text += f" {words('ORDER BY')} {', '.join(written_key(clause, key) for key in first.order)}"
     text += f" {words('LIMIT')} {first.count}"
+    text += f" {words('OFFSET')} {first.offset}" if first.offset else ""
     return _beside(style, text, first.alias, padded=first.padded)
 
 

@@ -20,6 +20,10 @@ class WritesQueries(Protocol):
         """The style in which it writes."""
         ...
 
+    def query(self, query: ir.Query) -> str:
+        """Returns a whole query."""
+        ...
+
     def source(self, relation: ir.Relation) -> str:
         """Returns a FROM clause."""
         ...
@@ -34,6 +38,9 @@ def membership(writer: WritesQueries, join: ir.Join) -> str:
     words, clause = writer.style.words, Clause(writer.style, False)
     assert join.on is not None, "only CROSS has no condition"
     negation, from_ = ("NOT " if join.kind is ir.JoinKind.ANTI else ""), words("FROM")
+    whole = _one_group(join)
+    if whole is not None and writer.style.chance(80):
+        return f"{words(negation + 'EXISTS')} ({writer.query(whole)})"
     # An aggregate of groups outside can stand before IN, and not in the query.
     before = has_aggregate(join.on)
     found = None if before else groups_of(join)
@@ -55,6 +62,15 @@ def membership(writer: WritesQueries, join: ir.Join) -> str:
     else:
         mine = clause.operand(compared.mine, Level.COMPARISON)
     return f"{mine} {words(negation + 'IN')} ({query})"
+
+
+def _one_group(join: ir.Join) -> ir.Select | None:
+    """Returns the aggregate of all rows that a join on TRUE looks for: HAVING says whether it is there."""
+    match join:
+        case ir.Join(right=ir.Derived(ir.Select(group_by=()) as query), on=ir.Literal(True)):
+            return query
+        case _:
+            return None
 
 
 def _tuple(style: Style, join: ir.Join, first: Comparison) -> tuple[list[Comparison], ir.Expr | None]:
@@ -117,7 +133,10 @@ def scalar(writer: WritesQueries, join: ScalarJoin, value: ir.Expr) -> Written:
 def _inside(writer: WritesQueries, join: ScalarJoin, selected: str) -> str:
     words = writer.style.words
     text = f"{words('SELECT')} {selected} {words('FROM')} {writer.source(join.inner.source)}"
-    return f"({text}{tied_where(writer.style, join.ties, join.inner.where)})"
+    text += tied_where(writer.style, join.ties, join.inner.where)
+    if join.inner.having is not None:
+        text += f" {words('HAVING')} {Clause(writer.style, False).text(join.inner.having)}"
+    return f"({text})"
 
 
 def tied_where(style: Style, ties: tuple[tuple[ir.Expr, ir.Expr], ...], where: ir.Expr | None) -> str:

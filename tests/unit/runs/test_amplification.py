@@ -29,8 +29,8 @@ def everything(source: str, schema: Columns) -> Plan:
 def percent(variant: Variant) -> float:
     lane, tally = Lane(engine=in_memory(variant)), Tally()
     for index in range(40):
-        tally.add(lane.judge(scenario_at(5, QUICK, index)), {})
-    return amplified_percent(tally.summary(5, "rules", QUICK, 1.0, ()))
+        tally.add(lane.judge(scenario_at(6, QUICK, index)), {})
+    return amplified_percent(tally.summary(6, "rules", QUICK, 1.0, ()))
 
 
 def test_a_refresh_of_everything_is_above_the_bound_and_the_engine_is_below() -> None:
@@ -50,4 +50,4 @@ def test_a_refresh_of_everything_is_above_the_bound_and_the_engine_is_below() ->
 )
 def test_few_changes_prove_nothing(changes: int, amplification: int, amplified: bool) -> None:
     tally = Tally(changes=changes, amplification=amplification)
-    assert is_amplified(tally.summary(5, "rules", QUICK, 1.0, ())) == amplified
+    assert is_amplified(tally.summary(6, "rules", QUICK, 1.0, ())) == amplified
