@@ -16,23 +16,10 @@ import numpy as np
 import orjson
 
 from dvs_model.errors import HistoryError
+from dvs_model.observed.values import Symbol, Text
 
 DEPTH = 300
 """How deep forms may be nested."""
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A string."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A symbol, or a character."""
-
-    text: str
 
 
 class Pairs(list[tuple[object, object]]):

@@ -16,12 +16,13 @@ from typing import BinaryIO
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.closed_predicate import closed_predicate, is_closed_predicate
-from dvs_model.formats.edn import Symbol, Text, canonical, shown
+from dvs_model.formats.edn import canonical, shown
 from dvs_model.formats.edn_columns import quick
 from dvs_model.formats.jepsen import NO_PROCESS, TYPES, Operation, edn_operations, json_operations
 from dvs_model.formats.processes import apart, independent_key, is_client, lives, paired
 from dvs_model.formats.reader import Form, Item, Refused, Viewed, decoded
-from dvs_model.observed.seen import AGREED, Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.observed.seen import AGREED, READS, Kind, Observed, Op, Records, Status, Transaction, Window
+from dvs_model.observed.values import Symbol, Text
 
 CLOSED_PREDICATE = "closed-predicate"
 """The name of the workload whose transactions also read by predicates."""
@@ -213,9 +214,6 @@ def _settle(transactions: Sequence[Transaction]) -> None:
     for each in unanswered:
         if each.status is Status.UNKNOWN:
             each.ops = [op for op in each.ops if op.kind not in READS]
-
-
-READS = (Kind.READ, Kind.READ_LIST)
 
 
 def _add(

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import SIMPLE, Pairs, Text, forms, operations_of, shown, simple_lines
+from dvs_model.formats.edn import SIMPLE, Pairs, forms, operations_of, shown, simple_lines
 from dvs_model.formats.reader import json_value
 from dvs_model.observed.seen import Status
+from dvs_model.observed.values import Text
 
 TYPES = {":invoke": None, ":ok": Status.COMMITTED, ":fail": Status.ABORTED, ":info": Status.UNKNOWN}
 NO_PROCESS = object()
@@ -138,12 +139,15 @@ def _numbered(operations: list[Operation]) -> list[Operation]:
 
 
 def json_operations(text: str) -> list[Operation]:
-    """Returns the operations of elle-cli's JSON. Raises HistoryError."""
-    found = json_value(text)
-    if not isinstance(found, list):
-        raise HistoryError("elle's JSON is one array of operations", 1, 1)
+    """Returns the operations of JSON: elle-cli's array, or one object a line. Raises HistoryError."""
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        lines, found = _objects(text)
+    else:
+        array = json_value(text)
+        if not isinstance(array, list):
+            raise HistoryError("elle's JSON is one array of operations, or one operation a line", 1, 1)
+        found, lines = array, _lines(text, len(array))
     operations = [_of_json(item, number) for number, item in enumerate(found)]
-    lines = _lines(text, len(found))
     # Several on a line: it does not tell which one is meant.
     shared = len(set(lines)) < len(lines)
     for number, (operation, line) in enumerate(zip(operations, lines, strict=True)):
@@ -151,6 +155,19 @@ def json_operations(text: str) -> list[Operation]:
         if shared:
             operation.where = f"operation {number}"
     return _numbered(operations)
+
+
+def _objects(text: str) -> tuple[list[int], list[object]]:
+    """Returns the line and the value of each line of JSON lines. Raises HistoryError with the line."""
+    lines, found = list[int](), list[object]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                found.append(json_value(line))
+            except HistoryError as error:
+                raise HistoryError(error.fact, number, error.column) from None
+            lines.append(number)
+    return lines, found
 
 
 NEXT = re.compile(r"[\s,\[]*")

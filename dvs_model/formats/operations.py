@@ -24,7 +24,7 @@ from dvs_model.columns.table import (
     Values,
 )
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import Symbol, Text
+from dvs_model.observed.values import Symbol, Text
 
 NEEDED = ("transaction", "kind", "key", "value")
 """The columns that every table has."""

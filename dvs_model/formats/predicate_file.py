@@ -6,10 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import Pairs, Text, shown
+from dvs_model.formats.edn import Pairs, shown
 from dvs_model.formats.jepsen import TYPES, Operation
 from dvs_model.observed.history import plain_value
 from dvs_model.observed.seen import Status
+from dvs_model.observed.values import Text
 
 WRITES = {":insert", ":w", ":write"}
 READS = {":r", ":read"}

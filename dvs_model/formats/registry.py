@@ -64,15 +64,21 @@ def _parquet(file: BinaryIO, name: str, workload: str | None = None) -> Iterator
     return table.read(file, name, workload)
 
 
+JSON = (".json", ".jsonl", ".ndjson")
+
+OPERATION = r"\{(?=[^\n]{0,4000}?\"(?:process\"\s*:|type\"\s*:\s*\":?(?:invoke|ok|fail|info)\"))"
+"""How a line of JSON begins that is an operation of Jepsen. A line of `.jsonl` has no such keys."""
+
+
 def _elle(file: BinaryIO, name: str, workload: str | None = None) -> Iterator[Item]:
-    """Yields the history of Jepsen's EDN or elle-cli's JSON."""
+    """Yields the history of Jepsen's EDN, of elle-cli's JSON, or of JSON lines with its operations."""
     data = file.peek(HEAD)[:HEAD] if hasattr(file, "peek") else b""
-    json = name.endswith(".json") or re.match(rb"\s*\[\s*\{\s*\"", data) is not None
+    json = name.endswith(JSON) or re.match(rb"\s*\[?\s*\{\s*\"", data) is not None
     return (elle.read_json if json else elle.read_edn)(file, name, workload)
 
 
 FORMATS: Mapping[str, Format] = {
-    "jsonl": Format(jsonl.read, (".jsonl", ".ndjson"), re.compile(r"\{\s*\"(?:name|text|events)\"")),
+    "jsonl": Format(jsonl.read, JSON[1:], re.compile(r"\{\s*\"(?:name|text|events)\"")),
     "parquet": Format(_parquet, (".parquet",), re.compile("PAR1")),
     "adya": Format(adya.read, (".adya",)),
     "elle": Format(
@@ -81,7 +87,8 @@ FORMATS: Mapping[str, Format] = {
         re.compile(
             # Atomic and possessive, so that a banner of semicolons is not tried in each way to cut it.
             r"(?>(?:;[^\n]*(?:\s|$)++)*)[\s,]*+[\[(]?[\s,]*+(?:#jepsen\S*)?\{\s*:"
-            r"|\[\s*\{(?=(?s:.){0,4000}?\"type\"\s*:\s*\"(?:invoke|ok|fail|info)\")|\S+\t:\w+\t|JEPSEN"
+            r"|\[\s*\{(?=(?s:.){0,4000}?\"type\"\s*:\s*\"(?:invoke|ok|fail|info)\")|\S+\t:\w+\t|JEPSEN|"
+            + OPERATION
         ),
     ),
     "plume": Format(plume.read, (), re.compile(r"[rw]\(\d+,\d+,\d+,-?\d+\)")),
@@ -102,11 +109,16 @@ FORMATS: Mapping[str, Format] = {
 
 
 def recognised(name: str, head: bytes) -> Format:
-    """Returns the format of a file by its name, else by its first bytes."""
+    """Returns the format of a file by its name, else by its first bytes.
+
+    A name tells nothing of JSON lines: they may be histories, or operations of one.
+    """
+    begin = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
+    if name.endswith(JSON[1:]) and re.match(OPERATION, begin):
+        return FORMATS["elle"]
     for known in FORMATS.values():
         if known.suffixes and name.endswith(known.suffixes):
             return known
-    begin = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip()
     for known in FORMATS.values():
         if known.head is not None and known.head.match(begin):
             return known

@@ -200,7 +200,7 @@ def test_everything_explained() -> None:
         (
             b'{"index": 0, "type": "invoke", "f": "txn", "value": [["r", 1, null]]}',
             "stdin:1:1",
-            "unknown key",
+            "there is no transaction in it",
         ),
         (b"{" * 100_000, "stdin:1:2", "no JSON"),
         (b'{"events": [["c", ' + b"1" * 5000 + b"]]}", "stdin:1:1", "a number too long"),

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import Symbol, Text, canonical, forms
+from dvs_model.formats.edn import canonical, forms
 from dvs_model.formats.written.plain import sessions_of
 from dvs_model.observed.seen import Kind, Observed, Op, Status, Transaction
+from dvs_model.observed.values import Symbol, Text
 
 TYPES = {Status.COMMITTED: "ok", Status.ABORTED: "fail", Status.UNKNOWN: "info"}
 

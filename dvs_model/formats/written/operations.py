@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dvs_model.formats.edn import Pairs, Text, shown
+from dvs_model.formats.edn import Pairs, shown
 from dvs_model.formats.jepsen import NO_PROCESS, Operation
+from dvs_model.observed.values import Text
 
 
 def written(ends: Sequence[tuple[Operation | None, Operation]]) -> bytes:

@@ -7,17 +7,8 @@ import math
 import pytest
 
 from dvs_model.errors import HistoryError
-from dvs_model.formats.edn import (
-    SIMPLE,
-    Members,
-    Pairs,
-    Symbol,
-    Tagged,
-    Text,
-    forms,
-    shown,
-    simple_lines,
-)
+from dvs_model.formats.edn import SIMPLE, Members, Pairs, Tagged, forms, shown, simple_lines
+from dvs_model.observed.values import Symbol, Text
 
 
 def one(text: str) -> object:
