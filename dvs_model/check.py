@@ -6,14 +6,15 @@ from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from dvs_model.analysis import RULES, STEPS, Analysis, Rules
-from dvs_model.history import History
+from dvs_model.history import Abort, Commit, History, PredicateRead, Read, Start
+from dvs_model.inventory import T0
 from dvs_model.levels import LEVELS, weaker
 from dvs_model.mixing import Mixed
 from dvs_model.names import Level, Phenomenon
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.reading import DEFAULT, Predicates, Reading
-from dvs_model.verdict import PhenomenonVerdict, Present, Unknown, Unselected
+from dvs_model.verdict import ABSENT, PhenomenonVerdict, Present, Unknown, Unselected
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Seen:
     verdict ("holds", "violated", "unknown") and the reason. `notes`: what a reader should know. `size`:
     counts by name. `names`: by object of the shown history the key; `places`: by transaction where it stands
     in the file. `rules`: by object what gave the order of its versions. `wanted`: the client-side levels that
-    a user requested.
+    a user requested. `judged`: how many committed transactions did something.
     """
 
     anomalies: tuple[tuple[str, tuple[int, ...], str], ...]
@@ -61,6 +62,7 @@ class Seen:
     size: Mapping[str, int]
     names: Mapping[str, str]
     places: Mapping[int, str]
+    judged: int
     wanted: tuple[str, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,6 +107,36 @@ class Checked:
         """How many transactions show what is present, where others are left out; None: nothing is so."""
         present = any(isinstance(verdict, Present) for verdict in self.phenomena.values())
         return len(self.history.transactions()) if present and self.size is not None else None
+
+    @property
+    def stats(self) -> Mapping[str, int]:
+        """How much the history has, as counts by name. Reads are those of committed transactions."""
+        if self.seen is not None:
+            return self.seen.size
+        if self.size is not None:
+            return self.size
+        facts, events = self.analysis.facts, self.history.events
+        reads = [event for event in events if isinstance(event, Read | PredicateRead)]
+        return {
+            "transactions": len(facts.commits) + len(facts.aborts),
+            "committed": len(facts.commits),
+            "events": len(events),
+            "reads": sum(event.txn in facts.commits for event in reads),
+            "objects": len({version.obj for version in facts.created}),
+            "derivations": len(facts.sources),
+        }
+
+    @property
+    def judged(self) -> int:
+        """How many committed transactions did something; T0 tells what was there before."""
+        if self.seen is not None:
+            return self.seen.judged
+        if self.size is not None:
+            return self.size["committed"]
+        commits, ends = self.analysis.facts.commits, Start | Commit | Abort
+        return len(
+            {each.txn for each in self.history.events if not isinstance(each, ends)} & commits.keys() - {T0}
+        )
 
     @property
     def in_file(self) -> Mapping[int, str]:
@@ -216,6 +248,32 @@ def with_unselected(checked: Checked, unselected: Unselected) -> Checked:
         absent = unselected.changes and touched and not isinstance(verdict, Present)
         phenomena[phenomenon] = Unknown(unselected.reason) if by_version or absent else verdict
     return _with_phenomena(checked, phenomena)
+
+
+def with_least(checked: Checked, least: int) -> Checked:
+    """Returns the verdicts on a history: of too few committed transactions nothing is said to hold.
+
+    `least`: how many transactions must have committed something.
+    """
+    count = checked.judged
+    if count >= least:
+        return checked
+    reason = f"{count} transactions committed something, fewer than the {least} of --least"
+    phenomena = {p: Unknown(reason) if v == ABSENT else v for p, v in checked.phenomena.items()}
+    levels = {
+        level: Undecided(LEVELS[level].forbids[0], reason) if isinstance(verdict, Holds) else verdict
+        for level, verdict in checked.levels.items()
+    }
+    seen, mixed = checked.seen, checked.mixed
+    if seen is not None:
+        client = {
+            name: ("unknown", reason) if answer == "holds" else (answer, because)
+            for name, (answer, because) in seen.client.items()
+        }
+        seen = replace(seen, client=client)
+    if mixed is not None and mixed.verdict == ABSENT:
+        mixed = replace(mixed, verdict=Unknown(reason))
+    return replace(checked, phenomena=phenomena, levels=levels, seen=seen, mixed=mixed)
 
 
 def _with_phenomena(checked: Checked, phenomena: Mapping[Phenomenon, PhenomenonVerdict]) -> Checked:

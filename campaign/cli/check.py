@@ -200,6 +200,14 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 @reading_option("--predicates", Predicates)
 @reading_option("--derived-writes", DerivedWrites)
 @click.option(
+    "--least",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Committed transactions without which a history is unknown: of nothing, everything holds.",
+)
+@click.option(
     "--smallest",
     "smallest_out",
     type=click.Path(path_type=Path),
@@ -247,6 +255,7 @@ def command(
     derivations: str,
     predicates: str,
     derived_writes: str,
+    least: int,
     smallest_out: Path | None,
     memory: float | None,
     master: str,
@@ -267,7 +276,7 @@ def command(
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
     wanted.converted, wanted.assumed = converted, assumed
-    wanted.initial_state, wanted.order = initial_state, RealTime(order)
+    wanted.initial_state, wanted.order, wanted.least = initial_state, RealTime(order), least
     requested = wanted.requested
     _require_different(html, sarif_out, junit, smallest_out)
     require_suffix(smallest_out)

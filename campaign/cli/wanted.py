@@ -10,7 +10,7 @@ from pathlib import Path
 from campaign.cli.history_files import opened
 from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
-from dvs_model.check import Checked, check, with_unread, with_unselected, with_windows
+from dvs_model.check import Checked, check, with_least, with_unread, with_unselected, with_windows
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
@@ -39,7 +39,7 @@ class Wanted:
     of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
     `complete`: every committed write is in the file. `converted`: the order inside a transaction is lost.
     `assumed`: what is assumed of versions. `initial_state`: a file with what there was before. `order`:
-    what tells who was over before whom began.
+    what tells who was over before whom began. `least`: committed transactions below which nothing holds.
     """
 
     requested: tuple[Level, ...]
@@ -56,13 +56,17 @@ class Wanted:
     assumed: tuple[str, ...] = ()
     initial_state: Path | None = None
     order: RealTime = RealTime.BOTH
+    least: int = 1
 
     def judged(self, item: Parsed | Viewed) -> Checked:
-        """Returns the verdicts on a history.
+        """Returns the verdicts on a history, as far as enough of it committed.
 
         Raises HistoryError: values are not unique. Raises CampaignError: it is wanted what such a history
         cannot tell, such as client-side levels of a history that no clients recorded.
         """
+        return with_least(self._judged(item), self.least)
+
+    def _judged(self, item: Parsed | Viewed) -> Checked:
         checked = self._observed(item) if isinstance(item, Viewed) else self._stated(item)
         checked = replace(checked, forbidden=self.forbidden)
         if self.executing and checked.seen is None:
@@ -98,6 +102,7 @@ class Wanted:
         records = replace(
             observed.records,
             initial=initial,
+            loaded=more,
             complete=self.complete,
             converted=self.converted,
             assumed=self.assumed,

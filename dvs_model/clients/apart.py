@@ -30,7 +30,7 @@ class Told:
     """What the keys of one share tell.
 
     `arcs`: ww, wr and rw, by index among all transactions. `ww_key`: the key of each ww. `reads`: readers,
-    writers, and the numbers of the operations.
+    writers, and the numbers of the operations. `doing`: the transactions with an operation.
     """
 
     arcs: tuple[Arcs, Arcs, Arcs]
@@ -43,6 +43,8 @@ class Told:
     in_order: bool
     lost: list[Finding]
     operations: int
+    read_count: int
+    doing: Ints
     keys: int
 
 
@@ -101,6 +103,8 @@ class Telling(Looking):
             explained_in_order(matched, known),
             lost_updates_of(matched, known),
             len(matched.columns.txn),
+            matched.read_count(),
+            share.txns.astype(np.int32),
             len(np.unique(matched.columns.key)),
         )
 
@@ -145,6 +149,10 @@ class Picking(Looking):
         bare.installed = {
             key: {index[at]: value for at, value in each.items()} for key, each in found.installed.items()
         }
+        bare.placed = {
+            key: {index[at]: int(share.ops[first[at] + place]) for at, place in each.items()}
+            for key, each in found.placed.items()
+        }
         bare.lists, bare.broken, bare.bad = found.lists, found.broken, found.bad
         bare.appended = found.appended
         orders.known = {key: [index[at] for at in each] for key, each in orders.known.items()}
@@ -170,10 +178,15 @@ class Apart(Basis):
         self.unordered = _first([each.unordered for each in told if each.unordered is not None])
         self.explained = all(each.in_order for each in told)
         self.lost_of = [finding for each in told for finding in each.lost]
+        doing = np.zeros(len(self.taken), np.bool_)
+        for each in told:
+            doing[each.doing] = True
         self.size = Size(
             int((self.listed.status == COMMITTED).sum()),
+            int(((self.listed.status == COMMITTED) & doing).sum()),
             int(((self.listed.status == UNKNOWN) & ~self.taken).sum()),
             sum(each.operations for each in told),
+            sum(each.read_count for each in told),
             sum(each.keys for each in told),
         )
         ww, wr, rw = (np.concatenate([NO_SMALL, *(each.arcs[at] for each in told)]) for at in range(3))
@@ -201,7 +214,7 @@ class Apart(Basis):
         for found, known in self.listed.shares.each(Picking(self.bare, self.taken, members)):
             made.reads += found.reads
             made.taken |= found.taken
-            for part_of in ("installed", "lists", "broken", "bad", "appended"):
+            for part_of in ("installed", "placed", "lists", "broken", "bad", "appended"):
                 getattr(made, part_of).update(getattr(found, part_of))
             for part_of in ("known", "tails", "unknown", "pairs", "rules"):
                 getattr(orders, part_of).update(getattr(known, part_of))

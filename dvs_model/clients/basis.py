@@ -26,7 +26,7 @@ from dvs_model.observed import graph
 from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, decide, in_words, problem
 from dvs_model.observed.graph import Pair
 from dvs_model.observed.recover import INITIAL, Finding, Recovered, recover
-from dvs_model.observed.seen import Observed, Status
+from dvs_model.observed.seen import READS, Observed, Status
 from dvs_model.observed.time import Windows
 
 UNRECORDED = "the order of its versions is not recorded"
@@ -43,11 +43,16 @@ class Unordered:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a history is. `unanswered`: transactions without an answer of which nobody read anything."""
+    """How large a history is. `unanswered`: transactions without an answer of which nobody read anything.
+
+    `judged`: committed transactions with an operation. `reads`: of transactions that count as committed.
+    """
 
     committed: int
+    judged: int
     unanswered: int
     operations: int
+    reads: int
     keys: int
 
 
@@ -104,8 +109,10 @@ class Defined(Basis):
         every, taken = observed.transactions, self.found.taken
         self.size = Size(
             sum(each.status is Status.COMMITTED for each in every),
+            sum(each.status is Status.COMMITTED and len(each.ops) > 0 for each in every),
             sum(each.status is Status.UNKNOWN and at not in taken for at, each in enumerate(every)),
             sum(len(each.ops) for each in every),
+            sum(op.kind in READS for at, each in enumerate(every) if at in taken for op in each.ops),
             len({op.key for each in every for op in each.ops}),
         )
 
@@ -150,8 +157,10 @@ class InColumns(Basis):
         columns = self.matched.columns
         self.size = Size(
             int((columns.status == COMMITTED).sum()),
+            int(((columns.status == COMMITTED) & (columns.first[1:] > columns.first[:-1])).sum()),
             int(((columns.status == UNKNOWN) & ~self.taken).sum()),
             len(columns.txn),
+            self.matched.read_count(),
             len(columns.keys),
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
 import numpy as np
@@ -18,9 +19,11 @@ from dvs_model.columns.table import (
     APPEND,
     COMMITTED,
     NOTHING,
+    OTHERS,
     READ,
     READ_LIST,
     UNKNOWN,
+    WRITE,
     Bools,
     Columns,
     Ints,
@@ -32,10 +35,12 @@ from dvs_model.observed.recover import (
     Explained,
     Observation,
     Recovered,
+    Sorts,
     apart,
     incompatible,
     interrupted,
     recover,
+    sorts_of,
     twice,
 )
 from dvs_model.observed.seen import Observed
@@ -86,6 +91,10 @@ class Matched:
     broken: Bools
     noted: Recovered
 
+    def read_count(self) -> int:
+        """Returns how many reads the transactions have that count as committed."""
+        return int(((self.columns.kind >= READ) & self.taken[self.columns.txn]).sum())
+
 
 def match(observed: Observed, taken: Bools | None = None) -> Matched:
     """Matches reads to writes. Raises HistoryError: two writes of one value to one key.
@@ -106,7 +115,9 @@ class _Matching:
         self.noted = Recovered(observed)
         self.writes = np.flatnonzero(columns.is_write())
         self.values: Pairs = pairs(columns.key[self.writes], columns.value[self.writes])
-        if self.values.twice():
+        loaded = [columns.values.code(each) for each in observed.records.loaded]
+        again = self.writes[np.isin(columns.value[self.writes], loaded)] if loaded else self.writes[:0]
+        if self.values.twice() or (columns.kind[again] == WRITE).any():
             # It says where.
             recover(observed)
         self.status = columns.status[columns.txn]
@@ -121,8 +132,8 @@ class _Matching:
         self.lists(reading[columns.kind[reading] == READ_LIST])
         wrote = self.wrote(columns.key[reading], columns.value[reading])
         self.answered(reading, wrote)
-        final, following = self.by_key()
-        reads = self.plain(reading, wrote, final, following)
+        final, before, own = self.by_key()
+        reads = self.plain(reading, wrote, final, before, own)
         last = np.flatnonzero(final)
         last = last[self.taken[columns.txn[last]]]
         last = last[np.argsort(columns.key[last], kind="stable")]
@@ -259,10 +270,11 @@ class _Matching:
 
     # Reads
 
-    def by_key(self) -> tuple[Bools, Ints]:
+    def by_key(self) -> tuple[Bools, Ints, Bools]:
         """Returns which writes are the last of their key and transaction, and what is before each operation.
 
-        The one before: of the same transaction and key; -1: there is none.
+        The one before: of the same transaction and key; -1: there is none; and whether any of those before
+        it is a write.
         """
         columns = self.columns
         ops = _by(columns.key)
@@ -277,9 +289,13 @@ class _Matching:
         last[:-1] = (key[1:] != key[:-1]) | (txn[1:] != txn[:-1])
         final = np.zeros(len(ops), np.bool_)
         final[writes[last]] = True
-        return final, before
+        begins = np.flatnonzero(np.concatenate(([True], ~same))[: len(ops)])
+        written: Ints = np.cumsum(columns.is_write()[ops]) - columns.is_write()[ops]
+        own = np.zeros(len(ops), np.bool_)
+        own[ops] = written > np.repeat(written[begins], np.diff(np.append(begins, len(ops))))
+        return final, before, own
 
-    def plain(self, reading: Ints, wrote: Ints, final: Bools, before: Ints) -> Reads:
+    def plain(self, reading: Ints, wrote: Ints, final: Bools, before: Ints, own: Bools) -> Reads:
         """Returns the reads of transactions that need no more than a look; the others become odd."""
         columns = self.columns
         reader, value, lists = (
@@ -307,7 +323,8 @@ class _Matching:
             named = columns.writer[reading]
             good &= (named == NOTHING) | (columns.number[writer] == named)
         self.odd[reader[np.where(again, ~same, ~(initial | good))]] = True
-        kept = ~again & ~self.odd[reader]
+        # What is read again is missing what was seen since.
+        kept = (~again | (same & ~own[reading])) & ~self.odd[reader]
         return Reads(
             reader[kept],
             np.where(initial[kept], INITIAL, writer[kept]),
@@ -325,6 +342,7 @@ class _Matching:
         writers = Written(columns, self.wrote, odd)
         last = self.last(odd, final)
         codes = {name: code for code, name in enumerate(columns.keys)}
+        sorts = cache(self.sorts)
         rows = [
             (
                 each.reader,
@@ -334,13 +352,24 @@ class _Matching:
                 columns.values.code(each.value),
             )
             for index in odd.tolist()
-            for each in Explained(self.noted, index, writers, last).read()
+            for each in Explained(self.noted, index, writers, last, sorts).read()
         ]
         more = np.array(rows, np.int64).reshape(-1, 5)
         mine = (reads.reader, reads.writer, reads.key, reads.op, reads.value)
         both = [np.concatenate((each, more[:, at])) for at, each in enumerate(mine)]
         order = np.argsort(both[3], kind="stable")
         return Reads(*(each[order] for each in both))
+
+    def sorts(self) -> Sorts:
+        """Returns by key of which sorts its values are."""
+        key, value = self.columns.key[self.writes], self.columns.value[self.writes]
+        # Of the numbers of a key one is enough.
+        numbers = (value > NOTHING) & (value < OTHERS)
+        one = np.flatnonzero(numbers)[np.unique(key[numbers], return_index=True)[1]]
+        chosen = np.concatenate((one, np.flatnonzero(~numbers)))
+        keys, values = self.columns.keys, self.columns.values
+        pairs_of = zip(key[chosen].tolist(), value[chosen].tolist(), strict=True)
+        return sorts_of((keys[code], values.value(each)) for code, each in pairs_of)
 
     def last(self, odd: Ints, final: Bools) -> Mapping[str, Mapping[int, object]]:
         """Returns by key and transaction the last value written, for the keys of some transactions."""

@@ -48,6 +48,8 @@ def _filled(matched: Matched, made: Recovered, keys: Bools, taken: Bools) -> tup
             values = columns.value[installed.op[place]].tolist()
             txns = installed.txn[place].tolist()
             made.installed[name] = dict(zip(txns, map(columns.values.value, values), strict=True))
+            places = installed.op[place] - columns.first[installed.txn[place]]
+            made.placed[name] = dict(zip(txns, places.tolist(), strict=True))
         if matched.longest[code] >= 0:
             made.lists[name] = columns.shown(int(matched.longest[code]))
     return made, orders(made)

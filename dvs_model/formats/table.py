@@ -99,6 +99,8 @@ def _about(item: Parsed | Viewed) -> Mapping[str, object]:
         }
     observed = item.observed
     records = {**asdict(observed.records), "initial": sorted(observed.records.initial, key=str)}
+    # What a user says of a file is said again of its table.
+    del records["loaded"]
     return {"records": records, "notes": observed.notes, "follows": observed.follows}
 
 

@@ -6,12 +6,14 @@ that contradicts it is `internal`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import groupby
 
 from dvs_model.errors import HistoryError
 from dvs_model.observed.seen import Kind, Observed, Op, Status, value_text
+from dvs_model.observed.values import COLLECTIONS, sort_of
 
 INITIAL = -1
 """Instead of the index of a writer: the version before the run."""
@@ -45,10 +47,10 @@ class Observation:
 class Recovered:
     """A history with its reads matched to writes.
 
-    `installed`: by key the last value that each committed transaction wrote of it. `appended`: the keys that
-    hold lists. `lists`: by key the
-    longest list that was read; `bad`: its elements that nobody committed, with their places. `broken`: by key
-    why its version order is not known although lists were read.
+    `installed`: by key the last value that each committed transaction wrote of it. `placed`: by key and
+    transaction the place of that write among the operations. `appended`: the keys that hold lists.
+    `lists`: by key the longest list that was read; `bad`: its elements that nobody committed, with their
+    places. `broken`: by key why its version order is not known although lists were read.
     `missing`: reads of values that nobody wrote. `taken`: the indexes of the transactions that count as
     committed: those that did, and unanswered ones that somebody read from.
     """
@@ -57,6 +59,7 @@ class Recovered:
     taken: set[int] = field(default_factory=set)
     reads: list[Observation] = field(default_factory=list)
     installed: dict[str, dict[int, object]] = field(default_factory=dict)
+    placed: dict[str, dict[int, int]] = field(default_factory=dict)
     lists: dict[str, tuple[object, ...]] = field(default_factory=dict)
     bad: dict[str, list[tuple[int, object]]] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
@@ -73,8 +76,12 @@ Writers = Mapping[tuple[str, object], tuple[int, int]]
 """By key and value the transaction that wrote it, and the place of the write."""
 
 
+Sorts = Mapping[str, Collection[str]]
+"""By key of which sorts the values are that were written to it."""
+
+
 def recover(observed: Observed) -> Recovered:
-    """Matches reads to writes. Raises HistoryError: two writes of one value to one key."""
+    """Matches reads to writes. Raises HistoryError: of a value that was read nothing tells who wrote it."""
     writers = _writers(observed)
     found = Recovered(observed)
     final = _final(observed)
@@ -85,20 +92,30 @@ def recover(observed: Observed) -> Recovered:
         if key not in found.broken and (index := apart(observed, whole, appends.get(key, {}))) is not None:
             interrupted(found, key, whole, index)
     _take(found, observed, writers)
+    sorts = cache(lambda: sorts_of(writers))
     for index in sorted(found.taken):
         if observed.transactions[index].status is Status.COMMITTED:
-            for op in Explained(found, index, writers, final).read():
+            for op in Explained(found, index, writers, final, sorts).read():
                 found.reads.append(op)
     for key, of_key in final.items():
         found.installed[key] = {index: value for index, value in of_key.items() if index in found.taken}
+        found.placed[key] = {index: writers[key, value][1] for index, value in found.installed[key].items()}
     return found
 
 
 def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
     writers: dict[tuple[str, object], tuple[int, int]] = {}
+    loaded = observed.records.loaded
     for index, transaction in enumerate(observed.transactions):
         for place, op in enumerate(transaction.ops):
             if op.kind is Kind.WRITE or op.kind is Kind.APPEND:
+                if op.kind is Kind.WRITE and op.value in loaded:
+                    fact = (
+                        f"{value_text(op.value)} is what was there before the run, as --initial-value says, "
+                        f"and it is written to key {op.key} again in {transaction.place}; values must be "
+                        "unique, or no read tells what it has read"
+                    )
+                    raise HistoryError(fact)
                 known = writers.setdefault((op.key, op.value), (index, place))
                 if known != (index, place):
                     other = observed.transactions[known[0]]
@@ -108,6 +125,14 @@ def _writers(observed: Observed) -> dict[tuple[str, object], tuple[int, int]]:
                     )
                     raise HistoryError(fact)
     return writers
+
+
+def sorts_of(written: Iterable[tuple[str, object]]) -> Sorts:
+    """Returns by key of which sorts its values are."""
+    sorts: dict[str, set[str]] = {}
+    for key, value in written:
+        sorts.setdefault(key, set()).add(sort_of(value))
+    return sorts
 
 
 def _final(observed: Observed) -> dict[str, dict[int, object]]:
@@ -232,15 +257,25 @@ def _take(found: Recovered, observed: Observed, writers: Writers) -> None:
 
 
 class Explained:
-    """The reads of one committed transaction, matched to writes. `own`: by key what it has written so far."""
+    """The reads of one committed transaction, matched to writes.
+
+    `own`: by key what it has written so far. `first`, `shown`: by key what it has read of others so far.
+    """
 
     def __init__(
-        self, found: Recovered, index: int, writers: Writers, final: Mapping[str, Mapping[int, object]]
+        self,
+        found: Recovered,
+        index: int,
+        writers: Writers,
+        final: Mapping[str, Mapping[int, object]],
+        sorts: Callable[[], Sorts],
     ) -> None:
         self.found, self.index, self.writers, self.final = found, index, writers, final
+        self.sorts = sorts
         self.transaction = found.observed.transactions[index]
         self.own: dict[str, list[object]] = {}
         self.first: dict[str, object] = {}
+        self.shown: dict[str, Observation] = {}
 
     def read(self) -> Iterator[Observation]:
         """Yields the reads of versions of others, and notes what cannot be explained."""
@@ -269,6 +304,7 @@ class Explained:
                 return
             value = value[: -len(mine)]
         if not self.same(op, value):
+            yield from self.again(place, op)
             return
         yield from self.version(place, op, value[-1] if value else None, initial=not value)
         # Every element that is shown was read, also those before the last one.
@@ -294,8 +330,15 @@ class Explained:
         )
         # A format may have two marks for what was there before the run.
         if not self.same(op, None if initial else op.value):
+            yield from self.again(place, op)
             return
         yield from self.version(place, op, op.value, initial=initial)
+
+    def again(self, place: int, op: Op) -> Iterator[Observation]:
+        """Yields a read of the version that an earlier one has shown: it misses what was seen since."""
+        known = self.shown.get(op.key)
+        if known is not None and not self.own.get(op.key):
+            yield replace(known, place=place)
 
     def same(self, op: Op, value: object) -> bool:
         """Notes a second value of one key; returns whether the read says something new."""
@@ -309,6 +352,12 @@ class Explained:
         return True
 
     def version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
+        self.shown.pop(op.key, None)
+        for observation in self.of_version(place, op, value, initial=initial):
+            self.shown[op.key] = observation
+            yield observation
+
+    def of_version(self, place: int, op: Op, value: object, *, initial: bool) -> Iterator[Observation]:
         if initial:
             yield Observation(self.index, INITIAL, op.key, None, place)
             return
@@ -349,7 +398,24 @@ class Explained:
         self.add("aborted read", text, other.number)
         return True
 
+    def other_sort(self, op: Op, value: object) -> None:
+        """Checks that a value which nobody wrote is of a sort that was written. Raises HistoryError.
+
+        Reads of another workload show such values: the whole set, or the balance of each account.
+        """
+        mine, written = sort_of(value), self.sorts().get(op.key, ())
+        if mine in written or not (written or mine in COLLECTIONS):
+            return
+        workload = "list-append" if op.kind is Kind.READ_LIST else "register"
+        wrote = f"{' and '.join(sorted(written))} were" if written else "nothing was"
+        raise HistoryError(
+            f"T{self.transaction.number} ({self.transaction.place}) reads {value_text(value)[:60]} of key "
+            f"{op.key}, and {wrote} written to it; reads of {mine} "
+            f"belong to another workload than {workload}, which is not judged"
+        )
+
     def unwritten(self, op: Op, value: object) -> None:
+        self.other_sort(op, value)
         if self.found.observed.records.complete:
             wrote = f"read {value_text(value)} of key {op.key}, which no committed transaction wrote"
             self.add("aborted read", wrote)

@@ -26,6 +26,9 @@ class Kind(Enum):
     READ_LIST = "r list"
 
 
+READS = (Kind.READ, Kind.READ_LIST)
+
+
 class Op(NamedTuple):
     """One operation.
 
@@ -72,7 +75,8 @@ class Records:
 
     `aborts`: aborted transactions; `sessions`, `real_time`: the order of transactions for one client, for
     all. `lists`: reads show whole lists, and with them the order of versions; `stamps`: commit timestamps do.
-    `initial`: the values that mean "before the run" where nobody wrote them. `complete`: every committed
+    `initial`: the values that mean "before the run" where nobody wrote them. `loaded`: those of them that the
+    user names; who writes one again hides what a read of it shows. `complete`: every committed
     write is in the file, so a value that nobody wrote there was never committed. `converted`: a program has
     written the file from another one and kept, of each transaction and key, the first read and the last
     write, so that the order inside a transaction is lost. `assumed`: what the user assumes of versions.
@@ -84,6 +88,7 @@ class Records:
     lists: bool = False
     stamps: bool = False
     initial: frozenset[object] = frozenset({None})
+    loaded: frozenset[object] = frozenset()
     complete: bool = False
     converted: bool = False
     assumed: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from dvs_model.stated.bad import dirty, freshest, late, points
 from dvs_model.stated.behind import Behind
 from dvs_model.stated.core import core
 from dvs_model.stated.made import Made, made
-from dvs_model.stated.rows import ABORT, COMMIT, START, Rows
+from dvs_model.stated.rows import ABORT, COMMIT, READ, START, Rows
 from dvs_model.verdict import Absent
 from dvs_model.wellformed import well_formed
 
@@ -192,6 +192,7 @@ def _size(rows: Rows, versions: Made) -> Mapping[str, int]:
         "transactions": len(versions.lives.end),
         "committed": int(versions.lives.committed.sum()),
         "events": len(rows.kind) + initial + versions.implicit,
+        "reads": int((versions.lives.committed[rows.txn] & (rows.kind == READ)).sum()),
         "objects": len(np.unique(versions.obj)),
         "derivations": len(versions.derived),
     }

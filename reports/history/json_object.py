@@ -1,8 +1,6 @@
-"""A checked history as a JSON object, and the sizes that every report shows."""
+"""A checked history as a JSON object."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from dvs_model.anomalies import named
 from dvs_model.check import Checked, Executing, Seen
@@ -31,7 +29,7 @@ def as_object(checked: Checked) -> dict[str, object]:
             for level, verdict in checked.levels.items()
         },
         "strongest": [level.value for level in checked.strongest],
-        "stats": stats(checked),
+        "stats": checked.stats,
         **({} if checked.part is None else {"part": checked.part}),
         **({"executing": list(map(_executing, checked.executing))} if checked.executing else {}),
         **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
@@ -80,22 +78,6 @@ def _seen(seen: Seen) -> dict[str, object]:
         "notes": list(seen.notes),
         "keys": dict(seen.names),
         "version_orders": dict(seen.rules),
-    }
-
-
-def stats(checked: Checked) -> Mapping[str, int]:
-    """Returns how many transactions, events, objects and derivations a history has."""
-    if checked.seen is not None:
-        return checked.seen.size
-    if checked.size is not None:
-        return checked.size
-    facts = checked.analysis.facts
-    return {
-        "transactions": len(facts.commits) + len(facts.aborts),
-        "committed": len(facts.commits),
-        "events": len(checked.history.events),
-        "objects": len({version.obj for version in facts.created}),
-        "derivations": len(facts.sources),
     }
 
 

@@ -26,7 +26,7 @@ from dvs_model.names import Level
 from dvs_model.notation import render
 from dvs_model.sentences import Sentences
 from reports.history.drawing import Drawing, draw
-from reports.history.json_object import stats, verdict_word
+from reports.history.json_object import verdict_word
 from reports.history.lattice import MARKS, lattice
 from reports.history.summary import in_short
 from reports.history.text import part_text, strongest_text
@@ -126,7 +126,6 @@ def _template() -> Template:
         marks=MARKS,
         part_text=part_text,
         render=render,
-        stats=stats,
         status=status,
         strongest=strongest_text,
     )

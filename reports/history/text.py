@@ -23,7 +23,6 @@ from dvs_model.history import History
 from dvs_model.names import Level
 from dvs_model.notation import render
 from dvs_model.verdict import Present, Unknown
-from reports.history.json_object import stats
 
 
 def history_text(checked: Checked, requested: Sequence[Level], *, explain: bool) -> str:
@@ -69,7 +68,7 @@ def summary_line(counts: Mapping[Status, int], refused: int) -> str:
 
 def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterator[str]:
     yield headline(checked, requested)
-    yield f"  {', '.join(f'{count} {name}' for name, count in stats(checked).items())}; {checked.reading}"
+    yield f"  {', '.join(f'{count} {name}' for name, count in checked.stats.items())}; {checked.reading}"
     if checked.part is not None:
         yield f"  {part_text(checked.part)}"
     yield f"  strongest that hold: {strongest_text(checked)}"

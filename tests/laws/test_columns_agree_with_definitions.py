@@ -58,6 +58,9 @@ def histories(seed: int, lists: str) -> Observed:
         window = Window(begin, number * 2 + 1) if lists == "xy" else None
         session = str(random.randint(1, 3))
         transactions.append(Transaction(number, session, status, ops, f"line {number}", window))
+    # Numbers are written to each key, so that no read of one is refused as that of another workload.
+    ops = [Op(Kind.APPEND if key in lists else Kind.WRITE, key, 5000) for key in "xy"]
+    transactions.append(Transaction(500, "4", Status.ABORTED, ops, "line 500"))
     records = Records(aborts=True, lists=bool(lists), real_time=lists == "xy", initial=frozenset({None, 0}))
     return Observed("", transactions, records)
 

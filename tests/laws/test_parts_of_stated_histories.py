@@ -25,7 +25,6 @@ from dvs_model.stated import core
 from dvs_model.stated.part import Part
 from dvs_model.verdict import Present
 from generators.histories import HistoryShape, history_at
-from reports.history.json_object import stats
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "400"))
 PLAIN = HistoryShape(
@@ -88,7 +87,7 @@ def test_a_part_has_the_verdicts_of_the_whole(name: str, form: type[str]) -> Non
             continue
         whole, judged = check(history), check(part.history)
         assert verdicts(judged) == verdicts(whole), text
-        assert part.size == stats(whole), text
+        assert part.size == whole.stats, text
         fewer = len(part.history.transactions()) < len(history.transactions())
         outcomes["smaller" if fewer else "as large"] += 1
         outcomes["violated"] += any(isinstance(each, Present) for each in whole.phenomena.values())
@@ -133,7 +132,7 @@ RARE = (
 def test_what_is_rare_has_the_verdicts_of_the_whole(text: str, small: int) -> None:
     part = notation_columns.quick(text, "", small)
     whole = check(parse(text))
-    assert part is None or (kinds(check(part.history)), part.size) == (kinds(whole), stats(whole))
+    assert part is None or (kinds(check(part.history)), part.size) == (kinds(whole), whole.stats)
 
 
 @pytest.mark.parametrize(
