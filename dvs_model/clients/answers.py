@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 
+import numpy as np
+
 from dvs_model.clients.basis import Basis, arcs_of
 from dvs_model.clients.layers import layered_cycle
+from dvs_model.clients.unread import EVERY, MANY, MOST_JUDGED, MOST_ORDERS, OPEN, knots_of
+from dvs_model.columns.cycles import knots
+from dvs_model.columns.table import Bools
 from dvs_model.columns.versions import NO_ARCS, Arcs
 from dvs_model.names import Phenomenon
 from dvs_model.observed.client import Answer, Client, Problem, decide, problem
 from dvs_model.observed.graph import Pair
+from dvs_model.observed.history import Chosen
 from dvs_model.observed.recover import Finding
 from dvs_model.observed.search import order_exists
 
@@ -29,6 +35,12 @@ NOT_SEARCHED = (
     f"an order of more than {SEARCHED_OF:,} transactions is searched for only if --client-level names "
     "the level"
 )
+
+LAYERED = (Client.PREFIX, Client.SNAPSHOT)
+"""The levels that allow cycles, and that version orders decide."""
+
+AT_MOST = 20_000_000
+"""Transactions that are looked at for all orders of appends together."""
 
 REFUTED_OF = 400
 """Transactions up to which a serial order without sessions is searched for."""
@@ -90,12 +102,15 @@ class Answers:
     """What the levels of clients are decided from.
 
     `lost`: lost updates where no version order is known. `search`: whether an order of the transactions is
-    searched for, which takes long for a large history.
+    searched for, which takes long for a large history. `unsettled`: phenomena that are there in some orders
+    of appends that no read shows. `forced`: those by which each such order violates a level.
     """
 
     basis: Basis
     search: bool = True
     lost: list[Finding] = field(init=False)
+    unsettled: set[Phenomenon] = field(default_factory=set)
+    forced: set[Phenomenon] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.lost = self.basis.lost()
@@ -196,7 +211,13 @@ class Answers:
         for phenomenon in CYCLES[order]:
             if phenomenon in present:
                 return Answer(False, f"{phenomenon.value} is present")
-        if self.basis.unordered is None or answers[Client.SNAPSHOT].holds:
+        if not self.forced.isdisjoint(CYCLES[order]):
+            return Answer(False, EVERY)
+        if answers[Client.SNAPSHOT].holds:
+            return Answer(True)
+        if not self.unsettled.isdisjoint(CYCLES[order]):
+            return Answer(None, OPEN)
+        if self.basis.unordered is None:
             return Answer(True)
         return Answer(None, "the order of versions is not recorded, and no snapshots explain the history")
 
@@ -208,7 +229,9 @@ class Answers:
                 "ended before the beginning of": arcs_of(asked.time),
             }
             cycle = layered_cycle(self.basis.observed, self.basis.edges, level, order)
-            return Answer(True) if cycle is None else Answer(False, cycle)
+            if cycle is not None:
+                return Answer(False, cycle)
+            return self.in_all_orders(level, order) if level in LAYERED else Answer(True)
         if not self.search:
             return Answer(None, NOT_SEARCHED)
         steps = max(SEARCH_STEPS, 4 * len(self.basis.taken))
@@ -218,6 +241,45 @@ class Answers:
         return (
             Answer(True) if exists else Answer(False, "no order of the transactions explains what was read")
         )
+
+    def in_all_orders(self, level: Client, order: Mapping[str, Arcs]) -> Answer:
+        """Returns the verdict on a level that holds as far as version orders are certain."""
+        if level is Client.SNAPSHOT and self.lost:
+            return Answer(False, self.lost[0].text)
+        basis, edges = self.basis, self.basis.edges
+        if not basis.tails:
+            return Answer(True)
+        labels = knots(len(basis.taken), (*order.values(), edges.wr, edges.ww, edges.rw))
+        on = (np.bincount(labels) > 1)[labels]
+        tails = basis.part(on)[1].tails if on.any() else {}
+        open_ = Answer(True)
+        left = min(MOST_JUDGED, AT_MOST // len(labels))
+        for knot in knots_of(tails, labels):
+            left -= knot.count
+            if knot.count > MOST_ORDERS or left < 0:
+                open_ = Answer(None, MANY)
+                continue
+            inside = np.zeros(len(labels), np.bool_)
+            inside[list(knot.members)] = True
+            cycles = [self.cycle_of(level, order, inside, chosen) for chosen in knot.orders()]
+            if None not in cycles:
+                return Answer(False, f"in each order of appends that no read shows, as in one: {cycles[0]}")
+            if any(cycles) and open_.holds:
+                open_ = Answer(None, OPEN)
+        return open_
+
+    def cycle_of(self, level: Client, order: Mapping[str, Arcs], inside: Bools, chosen: Chosen) -> str | None:
+        """Returns a cycle of some transactions that violates a level, with chosen orders of appends."""
+        more = [pair for groups in chosen.values() for group in groups for pair in pairwise(group)]
+        edges = self.basis.edges
+        within = replace(
+            edges,
+            ww=np.concatenate((_inside(edges.ww, inside), arcs_of(more))),
+            wr=_inside(edges.wr, inside),
+            rw=_inside(edges.rw, inside),
+        )
+        kept = {name: _inside(arcs, inside) for name, arcs in order.items()}
+        return layered_cycle(self.basis.observed, within, level, kept)
 
     def refuted(self) -> bool:
         """Whether no serial order explains the reads, sessions left aside (PL-3 knows none)."""
@@ -233,3 +295,7 @@ class Answers:
         count = self.basis.missing
         reads = "a read shows a value" if count == 1 else f"{count:,} reads show values"
         return f"{reads} whose writer is not in the file"
+
+
+def _inside(arcs: Arcs, inside: Bools) -> Arcs:
+    return arcs[inside[arcs[:, 0]] & inside[arcs[:, 1]]]

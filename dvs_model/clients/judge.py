@@ -20,16 +20,29 @@ from dvs_model.clients.basis import Basis, Defined, InColumns
 from dvs_model.clients.large import shown
 from dvs_model.clients.notes import notes_on, size_of
 from dvs_model.clients.stamps import interference, stamps
+from dvs_model.clients.unread import (
+    BY_ORDER,
+    BY_ORDER_IN_SESSIONS,
+    BY_ORDER_IN_TIME,
+    EVERY,
+    Decided,
+    Knot,
+    decided,
+    joined,
+    knots_of,
+)
 from dvs_model.clients.variants import Variants
-from dvs_model.columns.cycles import on_cycles
+from dvs_model.columns.cycles import knots, on_cycles
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools
+from dvs_model.columns.versions import Arcs
 from dvs_model.edges import Edge
 from dvs_model.graph import Kind as Dependency
 from dvs_model.history import History
+from dvs_model.levels import LEVELS
 from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.client import Answer
-from dvs_model.observed.history import Part
+from dvs_model.observed.history import NOTHING_CHOSEN, Chosen, Part
 from dvs_model.observed.seen import Observed, Window
 from dvs_model.observed.time import Windows, window_of
 from dvs_model.phenomena.registry import DETECTORS
@@ -141,7 +154,13 @@ class _Judgement:
         cycles = self.cycles()
         part = self.part(cycles.on)
         history = part.history(observed.name, None)
-        plain = check(history, self.reading, steps=self.steps)
+        certain = check(history, self.reading, steps=self.steps)
+        unread = self.unread(part, certain)
+        shown, plain = part, certain
+        if unread.present:
+            shown = self.part(cycles.on, joined(chosen for chosen, _ in unread.present.values()))
+            plain = check(shown.history(observed.name, None), self.reading, steps=self.steps)
+        plain = replace(plain, phenomena=_settled(certain, unread, plain))
         self.dirty()
         self.ordered(plain)
         self.real_time(cycles.on, cycles.windows)
@@ -157,10 +176,11 @@ class _Judgement:
             client={name: _words(answer) for name, answer in asked.items()},
             notes=tuple(notes_on(self.basis, self.contradictions)),
             size=size_of(self.basis),
-            names=part.names.keys,
+            judged=self.basis.size.judged,
+            names=shown.names.keys,
             places={each.number: each.place for each in map(observed.transactions.__getitem__, part.members)},
             wanted=self.wanted,
-            rules={obj: part.orders.rules[key] for obj, key in part.names.keys.items()},
+            rules={obj: part.orders.rules[key] for obj, key in shown.names.keys.items()},
         )
         levels = {level: self.level(level, ordered) for level in Level}
         return replace(plain, phenomena=ordered, levels=levels, seen=seen)
@@ -178,6 +198,8 @@ class _Judgement:
         if on.sum() > self.most:
             kept = shown(self.basis, self.reading, self.steps, (*ORDERED, *SESSIONS), self.most)
             on, self.left_open = kept.members, frozenset({*kept.open, *REALTIME, P.G_SIB})
+            if self.basis.tails:
+                self.left_open |= {*BY_ORDER, *BY_ORDER_IN_SESSIONS}
         return _Cycles(on, file_windows, serial, acyclic)
 
     def asked(self, cycles: _Cycles, ordered: Mapping[Phenomenon, PhenomenonVerdict]) -> dict[str, Answer]:
@@ -212,9 +234,40 @@ class _Judgement:
         certain = dirty or "read committed" not in name
         return answer if answer.holds is False and certain else Answer(None, CONVERTED)
 
-    def part(self, on: Bools) -> Part:
-        """Returns the part of the history that is about some transactions."""
-        return Part(*self.basis.part(on), set(np.flatnonzero(on).tolist()))
+    def part(self, on: Bools, chosen: Chosen = NOTHING_CHOSEN) -> Part:
+        """Returns the part of the history that is about some transactions. `chosen`: orders of appends."""
+        return Part(*self.basis.part(on), set(np.flatnonzero(on).tolist()), chosen=chosen)
+
+    # Appends that no read shows
+
+    def unread(self, part: Part, certain: Checked) -> Decided:
+        """Returns what the orders of appends decide of phenomena that are not certain."""
+        edges, made = self.basis.edges, Decided()
+        for phenomena, cycle, arcs in (
+            (BY_ORDER, P.G1C, (edges.ww, edges.wr, edges.rw)),
+            (BY_ORDER_IN_SESSIONS, P.G1C_SESSION, (edges.ww, edges.wr, edges.rw, edges.session)),
+        ):
+            wanted = [each for each in phenomena if not isinstance(certain.phenomena[each], Present)]
+            knots = self.knots(part, arcs)
+
+            def judged(
+                knot: Knot, chosen: Chosen, only: Sequence[Phenomenon] = (*wanted, cycle)
+            ) -> Mapping[Phenomenon, PhenomenonVerdict]:
+                history = replace_members(part, knot.members, chosen).history("", None)
+                return check(history, self.reading, only=only, steps=self.steps).phenomena
+
+            found = decided(knots, wanted, cycle, judged)
+            made.present |= found.present
+            self.answers.forced |= found.forced
+            made.open |= found.open
+        self.answers.unsettled |= made.open.keys()
+        return made
+
+    def knots(self, part: Part, arcs: Sequence[Arcs], time: Windows | None = None) -> list[Knot]:
+        """Returns the knots of dependencies in which the order of appends is open."""
+        if not any(len(tail) > 1 for tail in part.orders.tails.values()):
+            return []
+        return knots_of(part.orders.tails, knots(len(self.basis.taken), arcs, time))
 
     # Phenomena
 
@@ -277,9 +330,26 @@ class _Judgement:
     def in_time(self, on: Bools, of: Windows) -> dict[Phenomenon, PhenomenonVerdict]:
         if not on.any():
             return dict.fromkeys(REALTIME, ABSENT)
-        history = self.part(on).history("", of)
-        analysis = Analysis(history, self.reading, steps=self.steps)
-        return {phenomenon: self.told(analysis, phenomenon) for phenomenon in REALTIME}
+        part, edges = self.part(on), self.basis.edges
+        certain = self.timed(part, of, REALTIME)
+        wanted = [each for each in BY_ORDER_IN_TIME if not isinstance(certain[each], Present)]
+        found = decided(
+            self.knots(part, (edges.ww, edges.wr, edges.rw, edges.session), of),
+            wanted,
+            P.G1C_REALTIME,
+            lambda knot, chosen: self.timed(
+                replace_members(part, knot.members, chosen), of, BY_ORDER_IN_TIME
+            ),
+        )
+        self.answers.unsettled |= found.open.keys()
+        return {phenomenon: found.verdict(phenomenon, verdict) for phenomenon, verdict in certain.items()}
+
+    def timed(
+        self, part: Part, of: Windows, phenomena: Sequence[Phenomenon]
+    ) -> dict[Phenomenon, PhenomenonVerdict]:
+        """Returns the verdicts on phenomena of real time."""
+        analysis = Analysis(part.history("", of), self.reading, steps=self.steps)
+        return {phenomenon: self.told(analysis, phenomenon) for phenomenon in phenomena}
 
     def told(self, analysis: Analysis, phenomenon: Phenomenon) -> PhenomenonVerdict:
         """Returns a verdict on a history other than the one that is shown, so with its evidence in words."""
@@ -332,6 +402,8 @@ class _Judgement:
         verdict = level_verdict(level, phenomena)
         if not isinstance(verdict, Violated) and self.answers.lost and level not in WITH_LOST_UPDATES:
             return Violated((), f"{self.answers.lost[0].name}: {self.answers.lost[0].text}")
+        if not isinstance(verdict, Violated) and not self.answers.forced.isdisjoint(LEVELS[level].forbids):
+            return Violated((), EVERY)
         strong = (Level.PL_3, Level.PL_SS, Level.SESSION_3)
         if not isinstance(verdict, Violated) and level in strong and self.answers.refuted():
             return Violated((), "no serial order explains what was read, whatever the version orders")
@@ -339,6 +411,23 @@ class _Judgement:
             reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
+
+
+def replace_members(part: Part, members: Sequence[int], chosen: Chosen) -> Part:
+    """Returns the part of a history that is about other transactions, with chosen orders of appends."""
+    return Part(part.found, part.orders, set(members), chosen=chosen)
+
+
+def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomenon, PhenomenonVerdict]:
+    """Returns the verdicts on phenomena, with the evidence of the history that is shown.
+
+    What is there by the order that is shown alone is not present for certain.
+    """
+    found = {}
+    for phenomenon, plain in certain.phenomena.items():
+        verdict = unread.verdict(phenomenon, plain)
+        found[phenomenon] = shown.phenomena[phenomenon] if isinstance(verdict, Present) else verdict
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Lost updates of keys whose version order is not known.
+"""Lost updates of keys whose version order is not known, or not that of the appends that no read shows.
 
 Whichever wrote first, the other overwrote what it had not read.
 """
@@ -15,14 +15,18 @@ from dvs_model.observed.recover import Finding, Recovered
 
 
 def lost_updates(found: Recovered, orders: Orders) -> list[Finding]:
-    """Returns two writers of a key that read one version of it, where no version order is known."""
-    readers: dict[tuple[str, int], list[int]] = {}
+    """Returns two writers of a key that read one version of it, or neither one's append."""
+    readers: dict[tuple[str, int | None], list[int]] = {}
+    tails = {key: set(tail) for key, tail in orders.tails.items()}
     for read in found.reads:
         if read.key in orders.unknown and read.reader in found.installed[read.key]:
             readers.setdefault((read.key, read.writer), []).append(read.reader)
+        elif read.reader in tails.get(read.key, ()):
+            # Whichever version it was, it is older than what no read shows.
+            readers.setdefault((read.key, None), []).append(read.reader)
     return [
-        _finding(key, found.number(both[0]), found.number(both[1]))
-        for (key, _), indexes in readers.items()
+        _finding(key, found.number(both[0]), found.number(both[1]), appended=version is None)
+        for (key, version), indexes in readers.items()
         if len(both := list(dict.fromkeys(indexes))) > 1
     ]
 
@@ -30,14 +34,16 @@ def lost_updates(found: Recovered, orders: Orders) -> list[Finding]:
 def lost_updates_of(matched: Matched, versions: Versions) -> list[Finding]:
     """Returns the same by arrays."""
     reads, columns, count = matched.reads, matched.columns, matched.columns.count
-    open_ = np.flatnonzero(versions.unknown[reads.key])
-    codes = matched.installed.key * count + matched.installed.txn
-    if not len(open_) or not len(codes):
+    unseen = np.arange(len(versions.key)) - versions.starts[versions.key] >= versions.ordered[versions.key]
+    # Of unknown keys every version is so.
+    codes = np.sort(versions.key[unseen] * count + versions.txn[unseen])
+    if not len(codes):
         return []
-    wanted = reads.key[open_] * count + reads.reader[open_]
+    wanted = reads.key * count + reads.reader
     at = np.minimum(below(codes, wanted), len(codes) - 1)
-    chosen = open_[codes[at] == wanted]
-    version = reads.key[chosen] * (count + 1) + reads.writer[chosen] + 1
+    chosen = np.flatnonzero(codes[at] == wanted)
+    open_ = versions.unknown[reads.key[chosen]]
+    version = reads.key[chosen] * (count + 2) + np.where(open_, reads.writer[chosen] + 2, 0)
     order = np.argsort(version, kind="stable")
     chosen, version = chosen[order], version[order]
     first = np.ones(len(chosen), np.bool_)
@@ -52,11 +58,14 @@ def lost_updates_of(matched: Matched, versions: Versions) -> list[Finding]:
             columns.keys[int(reads.key[a])],
             int(columns.number[reads.reader[a]]),
             int(columns.number[reads.reader[b]]),
+            appended=not versions.unknown[reads.key[a]],
         )
         for a, b in found
     ]
 
 
-def _finding(key: str, a: int, b: int) -> Finding:
+def _finding(key: str, a: int, b: int, *, appended: bool) -> Finding:
     text = f"T{a} and T{b} read the same version of key {key}, and both overwrote it"
+    if appended:
+        text = f"T{a} and T{b} read key {key} without what the other one appended, and both appended to it"
     return Finding("lost update", (a, b), text)

@@ -19,7 +19,7 @@ def notes_on(basis: Basis, contradictions: int) -> list[str]:
     if basis.tails:
         notes.append(
             f"{basis.tails} keys end in several appends that no read shows; their order is taken "
-            "to be one that closes no cycle"
+            "to be one that closes no cycle, and where there is none, what is said is so in every order"
         )
     unanswered = basis.size.unanswered
     if unanswered:
@@ -37,6 +37,7 @@ def size_of(basis: Basis) -> dict[str, int]:
         "transactions": len(basis.taken),
         "committed": size.committed,
         "events": size.operations,
+        "reads": size.reads,
         "objects": size.keys,
         "derivations": 0,
     }

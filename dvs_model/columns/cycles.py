@@ -32,13 +32,21 @@ def on_cycles(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> 
 
     `time`: adds "ended before the other one began" between transactions that have a window.
     """
+    labels = knots(count, arcs, time)
+    sizes = np.bincount(labels, minlength=int(labels.max(initial=-1)) + 1)
+    return np.asarray(sizes[labels] > 1, np.bool_)
+
+
+def knots(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Ints:
+    """Returns for each of `count` transactions the number of its strongly connected component.
+
+    `time`: as for `on_cycles`.
+    """
     all_arcs, vertices = list(arcs), count
     if time is not None:
         more, vertices = _moments(count, time)
         all_arcs.append(more)
-    labels = labels_of(all_arcs, vertices)
-    sizes = np.bincount(labels[:count], minlength=int(labels.max(initial=-1)) + 1)
-    return np.asarray(sizes[labels[:count]] > 1, np.bool_)
+    return labels_of(all_arcs, vertices)[:count]
 
 
 def labels_of(arcs: Sequence[Arcs], vertices: int) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dvs_model.history import Commit, Event, History, Read, Start, Version, Write
@@ -34,9 +34,18 @@ class Names:
         return self.objects[inner]
 
 
+Chosen = Mapping[str, Sequence[Sequence[int]]]
+"""By key groups of writers whose versions no read shows, each in an order that is chosen for it."""
+
+NOTHING_CHOSEN: Chosen = {}
+
+
 @dataclass(slots=True)
 class Part:
-    """Builds the history of some transactions, with those whose versions they read."""
+    """Builds the history of some transactions, with those whose versions they read.
+
+    `chosen`: orders of versions that are not known; others of such versions are apart, each on an object.
+    """
 
     found: Recovered
     orders: Orders
@@ -45,6 +54,7 @@ class Part:
     writes: dict[int, dict[str, object]] = field(default_factory=dict)
     reads: dict[int, list[tuple[int, Version, object]]] = field(default_factory=dict)
     chains: dict[str, list[Version]] = field(default_factory=dict)
+    chosen: Chosen = field(default_factory=lambda: NOTHING_CHOSEN)
 
     def version(self, index: int, obj: str) -> Version:
         """Returns a version of an object."""
@@ -83,15 +93,20 @@ class Part:
         wanted = {index for index in installed if index in self.members or index in read}
         if key in self.orders.known:
             order = [index for index in self.orders.known[key] if index in wanted]
-            self.chain(self.names.of(key), key, order, reads, order)
             last = self.orders.known[key][-1:]
-            for index in self.orders.tails.get(key, ()):
-                if index in wanted:
-                    obj = self.names.of(key, self.found.number(index))
-                    early = any(read.reader == index and [read.writer] != last for read in reads)
+            groups = [[index for index in group if index in wanted] for group in self.groups(key)]
+            if key in self.chosen and len(list(filter(None, groups))) == 1:
+                # All that is shown of the key has one order then.
+                order += [index for group in groups for index in group]
+                groups = []
+            self.chain(self.names.of(key), key, order, reads, order)
+            for mine in groups:
+                if mine:
+                    obj = self.names.of(key, *map(self.found.number, mine))
+                    early = any(read.reader in mine and [read.writer] != last for read in reads)
                     # Who read an older version before he wrote overwrote what came between, on one object.
                     first, shown = (order, [INITIAL, *order]) if early else (last, last or [INITIAL])
-                    self.chain(obj, key, [*first, index], reads, shown)
+                    self.chain(obj, key, [*first, *mine], reads, shown)
         else:
             for index in sorted(wanted):
                 obj = self.names.of(key, self.found.number(index))
@@ -104,6 +119,13 @@ class Part:
                 if one == key and {before, after} <= wanted:
                     obj = self.names.of(key, self.found.number(before), self.found.number(after))
                     self.chain(obj, key, [before, after], [], [])
+
+    def groups(self, key: str) -> Iterator[Sequence[int]]:
+        """Yields the writers of a key whose order is not known: in a chosen one, and each other alone."""
+        chosen = self.chosen.get(key, ())
+        yield from chosen
+        inside = {index for group in chosen for index in group}
+        yield from ([index] for index in self.orders.tails.get(key, ()) if index not in inside)
 
     def chain(
         self, obj: str, key: str, order: list[int], reads: list[Observation], shown: Iterable[int]
@@ -128,9 +150,8 @@ class Part:
                 (place, Read(number, version, plain_value(value)))
                 for place, version, value in self.reads.get(index, ())
             ]
-            last = 1 + max((place for place, _ in ops), default=0)
             ops += [
-                (last, Write(number, Version(obj, number, 1), plain_value(value)))
+                (self.place(index, obj), Write(number, Version(obj, number, 1), plain_value(value)))
                 for obj, value in self.writes.get(index, {}).items()
             ]
             body: list[Event] = [event for _, event in sorted(ops, key=lambda op: op[0])]
@@ -142,6 +163,10 @@ class Part:
         for _, _, events in sorted(parts, key=lambda part: part[:2]):
             yield from events
 
+    def place(self, index: int, obj: str) -> int:
+        """Returns where a transaction wrote its version of an object, among its operations."""
+        return self.found.placed[self.names.keys[obj]][index]
+
     def sessions(self, txns: list[int]) -> dict[str, tuple[int, ...]]:
         """Returns the transactions of each session; none where the file does not know sessions."""
         if not self.found.observed.records.sessions:
@@ -151,12 +176,20 @@ class Part:
             observed = self.found.observed
             sessions.setdefault(observed.session(index), []).append(observed.number(index))
         several = {name: numbers for name, numbers in sessions.items() if len(numbers) > 1}
-        return {session_name(name): tuple(numbers) for name, numbers in several.items()}
+        names = session_names(several)
+        return {names[name]: tuple(numbers) for name, numbers in several.items()}
 
 
-def session_name(name: str) -> str:
-    """Returns the name of a session as the notation can hold it."""
-    return re.sub(r"[()\[\]:;,|]", " ", name).strip() or "session"
+def session_names(names: Iterable[str]) -> dict[str, str]:
+    """Returns by session its name as the notation can hold it, each another one."""
+    found, used = dict[str, str](), set[str]()
+    for name in names:
+        plain = re.sub(r"[()\[\]:;,|]", " ", name).strip() or "session"
+        while plain in used:
+            plain += " again"
+        found[name] = plain
+        used.add(plain)
+    return found
 
 
 def plain_value(value: object) -> str | None:

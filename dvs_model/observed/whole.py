@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import networkx as nx
 
 from dvs_model.history import Abort, Commit, Event, History, Read, Version, Write
 from dvs_model.inventory import T0
-from dvs_model.observed.graph import Orders, orders
-from dvs_model.observed.history import Names, plain_value, session_name
+from dvs_model.observed.graph import Orders, Pair, edges, orders
+from dvs_model.observed.history import Names, plain_value, session_names
 from dvs_model.observed.recover import Recovered, recover
-from dvs_model.observed.seen import Kind, Observed, Op, Status
+from dvs_model.observed.seen import READS, Kind, Observed, Op, Status
 
 
 def whole(observed: Observed) -> tuple[History, tuple[str, ...]]:
@@ -69,19 +70,19 @@ class _Whole:
             (op.key, op.value): index
             for index, transaction in enumerate(self.observed.transactions)
             for op in transaction.ops
-            if op.kind in (Kind.WRITE, Kind.APPEND)
+            if op.kind not in READS
         }
-        graph = nx.DiGraph()
-        graph.add_nodes_from(range(len(self.observed.transactions)))
+        pairs = []
         for index, transaction in enumerate(self.observed.transactions):
-            for op in transaction.ops:
-                value = op.value[-1:] if isinstance(op.value, tuple) else (op.value,)
-                source = writer.get((op.key, value[0])) if value else None
-                if source is not None and source != index:
-                    graph.add_edge(source, index)
-        if not nx.is_directed_acyclic_graph(graph):
-            return list(graph)
-        return list(nx.lexicographical_topological_sort(graph))
+            for op in transaction.ops if transaction.status is Status.COMMITTED else ():
+                if op.kind in READS:
+                    value = op.value[-1:] if isinstance(op.value, tuple) else (op.value,)
+                    source = writer.get((op.key, value[0])) if value else None
+                    if source is not None and source != index:
+                        pairs.append((source, index))
+        place = ranks(len(self.observed.transactions), pairs)
+        # Who read from each other stay in the order of the file: no order puts each write before its reads.
+        return sorted(range(len(place)), key=place.__getitem__)
 
     def body(self, index: int, taken: bool) -> Iterator[Event]:
         transaction = self.observed.transactions[index]
@@ -123,15 +124,17 @@ class _Whole:
         self, found: Recovered, known: Orders, counts: dict[tuple[str, int], int]
     ) -> Iterator[tuple[str, tuple[Version, ...]]]:
         keys = [*known.known, *(key for key in known.unknown if key not in known.known)]
+        place = self.convenient(found, known)
         for key in keys:
             obj = self.names.of(key)
-            order = [*known.known.get(key, ()), *known.tails.get(key, ())]
+            tail = sorted(known.tails.get(key, ()), key=place.__getitem__)
+            order = [*known.known.get(key, ()), *tail]
             if key in known.unknown:
-                order = sorted(found.installed[key])
-                self.lose("the order of a key's versions is not recorded; that of the file is stated instead")
-            elif known.tails.get(key):
+                order = sorted(found.installed[key], key=place.__getitem__)
+                self.lose("the order of a key's versions is not recorded; one without a cycle is stated")
+            elif tail:
                 self.lose(
-                    "the order of appends that no read shows is not recorded; that of the file is stated"
+                    "the order of appends that no read shows is not recorded; one without a cycle is stated"
                 )
             numbers = [self.observed.transactions[index].number for index in order]
             versions = [Version(obj, number, counts[key, number]) for number in numbers]
@@ -141,10 +144,31 @@ class _Whole:
             if self.names.keys[obj] not in keys:
                 yield obj, (Version(obj, T0, 1),)
 
+    def convenient(self, found: Recovered, known: Orders) -> list[tuple[int, ...]]:
+        """Returns places of transactions by which versions without an order close no cycle, if any does so.
+
+        Where dependencies close one, then none without anti-dependencies, and so on.
+        """
+        made, count = edges(found, known), len(self.observed.transactions)
+        ww, wr, rw, session = made.ww, made.wr, made.rw, made.session
+        kinds = ((ww, wr, rw, session), (ww, wr, rw), (ww, wr, session), (ww, wr), (ww,))
+        each = [ranks(count, chain.from_iterable(of)) for of in kinds]
+        return [tuple(rank[0] for rank in of) for of in zip(*each, strict=True)]
+
     def sessions(self) -> dict[str, tuple[int, ...]]:
         if not self.observed.records.sessions:
             return {}
-        return {
-            session_name(name): tuple(each.number for each in txns)
-            for name, txns in self.observed.by_session().items()
-        }
+        sessions = self.observed.by_session()
+        names = session_names(sessions)
+        return {names[each]: tuple(txn.number for txn in txns) for each, txns in sessions.items()}
+
+
+def ranks(count: int, pairs: Iterable[Pair]) -> list[tuple[int, int]]:
+    """Returns by index a place and the index: pairs lead to later places, those on cycles to the same one."""
+    graph = nx.DiGraph(pairs)
+    graph.add_nodes_from(range(count))
+    knots = nx.condensation(graph)
+    first = {knot: min(members) for knot, members in knots.nodes(data="members")}
+    place = {knot: at for at, knot in enumerate(nx.lexicographical_topological_sort(knots, first.get))}
+    knot_of = knots.graph["mapping"]
+    return [(place[knot_of[index]], index) for index in range(count)]

@@ -1,0 +1,145 @@
+"""Appends that no read shows: the orders in which they may stand, and what is so in each of these orders.
+
+They come after the longest list that was read. Where their transactions are on no cycle with each other, an
+order that closes no cycle is taken: it is sound for levels without cycles, and weaker levels hold with them.
+Of those in one knot of dependencies every order counts: a phenomenon is present if it is so in all of them,
+and unknown if it is so in some. The knots do not touch each other, so that each has its own orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations, product
+from math import factorial, prod
+
+import numpy as np
+
+from dvs_model.columns.table import Ints
+from dvs_model.names import Phenomenon
+from dvs_model.observed.history import Chosen
+from dvs_model.verdict import ABSENT, PhenomenonVerdict, Present, Unknown
+
+P = Phenomenon
+
+BY_ORDER = (P.G_SINGLE, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)
+"""The phenomena that may be present in every order although dependencies that are certain show none.
+
+Others are about cycles as such, which a convenient order does not add to.
+"""
+
+BY_ORDER_IN_SESSIONS = (P.G1C_SESSION, P.G_SINGLE_SESSION)
+BY_ORDER_IN_TIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME)
+"""Beside the order of sessions and of time, also a cycle as such may depend on which order is convenient."""
+
+MOST_ORDERS = 24
+"""Orders of one knot that are looked at."""
+
+MOST_JUDGED = 500
+"""Orders of all knots together that are looked at."""
+
+EVERY = "in whatever order appends stand that no read shows, they close a cycle that is forbidden"
+OPEN = "it depends on the order of appends that no read shows"
+MANY = "the appends that no read shows may stand in too many orders"
+
+
+@dataclass(frozen=True, slots=True)
+class Knot:
+    """Transactions on cycles with each other. `tails`: by key those that appended what no read shows."""
+
+    members: Sequence[int]
+    tails: Mapping[str, Sequence[int]]
+
+    @property
+    def count(self) -> int:
+        """How many orders there are."""
+        return prod(factorial(len(tail)) for tail in self.tails.values())
+
+    def orders(self) -> Iterator[Chosen]:
+        """Yields every order of its appends."""
+        for each in product(*map(permutations, self.tails.values())):
+            yield dict(zip(self.tails, ([order] for order in each), strict=True))
+
+
+def knots_of(tails: Mapping[str, Sequence[int]], labels: Ints) -> list[Knot]:
+    """Returns the knots with several such appends to one key. `labels`: by transaction its knot."""
+    found: dict[int, dict[str, list[int]]] = {}
+    for key, tail in tails.items():
+        if len(tail) > 1:
+            of = labels[np.array(tail)]
+            names, counts = np.unique(of, return_counts=True)
+            for label in names[counts > 1].tolist():
+                found.setdefault(label, {})[key] = sorted(np.array(tail)[of == label].tolist())
+    members = _members(labels, found)
+    return [Knot(members[label], of_key) for label, of_key in found.items()]
+
+
+def _members(labels: Ints, wanted: Iterable[int]) -> Mapping[int, Sequence[int]]:
+    by_label = np.argsort(labels, kind="stable")
+    ends = {label: np.searchsorted(labels[by_label], [label, label + 1]) for label in wanted}
+    return {label: by_label[begin:end].tolist() for label, (begin, end) in ends.items()}
+
+
+@dataclass(slots=True)
+class Decided:
+    """What the orders of knots decide. `present`: what is so in each order of one of them, with a first one.
+
+    `forced`: what is so in each order that has not a cycle without anti-dependencies instead: no level that
+    forbids both can hold. `open`: what is so in some orders, or may be, with the reason.
+    """
+
+    present: dict[Phenomenon, tuple[Chosen, PhenomenonVerdict]] = field(default_factory=dict)
+    forced: set[Phenomenon] = field(default_factory=set)
+    open: dict[Phenomenon, str] = field(default_factory=dict)
+
+    def verdict(self, phenomenon: Phenomenon, plain: PhenomenonVerdict) -> PhenomenonVerdict:
+        """Returns the verdict on a phenomenon, of which `plain` is the one by what is certain."""
+        if isinstance(plain, Present):
+            return plain
+        if phenomenon in self.present:
+            return self.present[phenomenon][1]
+        return Unknown(self.open[phenomenon]) if phenomenon in self.open and plain == ABSENT else plain
+
+
+def decided(
+    knots: Sequence[Knot],
+    phenomena: Sequence[Phenomenon],
+    cycle: Phenomenon,
+    judged: Callable[[Knot, Chosen], Mapping[Phenomenon, PhenomenonVerdict]],
+) -> Decided:
+    """Returns what every order of knots decides of some phenomena.
+
+    `cycle`: the one of cycles without anti-dependencies. `judged`: the verdicts in one order.
+    """
+    made, left = Decided(), MOST_JUDGED
+    for knot in sorted(knots, key=lambda each: each.count):
+        wanted = [phenomenon for phenomenon in phenomena if phenomenon not in made.present]
+        left -= knot.count
+        if not wanted:
+            break
+        if knot.count > MOST_ORDERS or left < 0:
+            made.open.update(dict.fromkeys(wanted, MANY))
+            continue
+        verdicts = [(chosen, judged(knot, chosen)) for chosen in knot.orders()]
+        for phenomenon in wanted:
+            found = [each[phenomenon] for _, each in verdicts]
+            if all(
+                isinstance(each[phenomenon], Present) or isinstance(each[cycle], Present)
+                for _, each in verdicts
+            ):
+                made.forced.add(phenomenon)
+            if all(isinstance(each, Present) for each in found):
+                made.present[phenomenon] = verdicts[0][0], found[0]
+            elif any(each != ABSENT for each in found):
+                made.open.setdefault(phenomenon, OPEN)
+    return made
+
+
+def joined(chosen: Iterable[Chosen]) -> Chosen:
+    """Returns the orders of several knots, each once."""
+    found: dict[str, list[Sequence[int]]] = {}
+    for each in chosen:
+        for key, orders in each.items():
+            mine = found.setdefault(key, [])
+            mine += [order for order in orders if not any(set(order) & set(known) for known in mine)]
+    return found
