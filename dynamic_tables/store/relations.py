@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dynamic_tables.definition import Columns
 from dynamic_tables.errors import StoreError
@@ -110,18 +110,30 @@ class Workspace:
     def small(self, frame: DataFrame, most: int | None = None) -> SparkRelation | None:
         """Returns the rows as literals, or None if there are more than `most`. Raises StoreError.
 
-        At most `most` + 1 rows are read (by default LOCAL_ROWS + 1), and none of them leaves the JVM.
+        None also where Arrow does not hold a type. At most `most` + 1 rows are read (by default
+        LOCAL_ROWS + 1).
         """
+        from pyspark.errors import PySparkException
+        from pyspark.sql.pandas.types import to_arrow_schema
+
         most = LOCAL_ROWS if most is None else most
         with store_errors():
-            # One partition, because `take` runs a job per partition until it has enough rows. pyspark could
-            # make literals only from rows that went through Python.
-            java: Any = frame.coalesce(1)._jdf  # noqa: SLF001
-            rows = java.takeAsList(most + 1)
-            if rows.size() > most:
+            schema = frame.schema
+            try:
+                to_arrow_schema(schema, error_on_duplicated_field_names_in_struct=True, timezone="UTC")
+            except (PySparkException, ValueError):
+                # An interval of months, say, or a struct with two fields of one name.
                 return None
-            local = self.session._jsparkSession.createDataFrame(rows, java.schema())  # noqa: SLF001
-            return bound(type(frame)(local, self.session), local=True, count=rows.size())
+            # By Arrow, which keeps every value. Rows of Java objects lose values: `java.sql.Date` has no
+            # day from 5 to 14 October 1582, a map of more than four pairs loses their order, and a string
+            # its bytes that are no UTF-8. One partition, so that one job reads the rows.
+            rows = frame.coalesce(1).limit(most + 1).toArrow()
+            if rows.num_rows > most:
+                return None
+            # By the schema of the frame: to Spark a STRING column may be a CHAR(n), which its metadata tells.
+            return SparkRelation(
+                lambda: self.session.createDataFrame(rows, schema=schema), True, rows, rows.num_rows
+            )
 
     def medium(self, frame: DataFrame) -> SparkRelation | None:
         """Returns computed rows as literals, or None for more than CHANGED_ROWS or CHANGED_BYTES."""
