@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dynamic_tables.arguments import checked_share
@@ -20,7 +20,7 @@ from dynamic_tables.differentiate.registry import Rules, algebra, ensure_support
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
-from dynamic_tables.plan.nodes import BoundQuery
+from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
 from dynamic_tables.plan.text import TextQuery, read_text
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.port import Store, TextAnalyzer
@@ -89,7 +89,8 @@ def read_query(
         except DefinitionError:
             raise error from None
         return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
-    reasons = (*(uncaptured(relations[source]) for source in bound.sources), compared_map(bound))
+    sources = [relations[source] for source in bound.sources]
+    reasons = (*map(uncaptured, sources), compared_map(bound), compared_blanks(bound, sources))
     return ReadQuery(text, bound, next((reason for reason in reasons if reason is not None), None))
 
 
@@ -108,6 +109,19 @@ def uncaptured(source: Definition) -> UnsupportedError | None:
         else:
             continue
         return UnsupportedError(f"column {name} of {source.name}, of type {type_}", reason)
+    return None
+
+
+def compared_blanks(query: BoundQuery, sources: Iterable[Definition]) -> UnsupportedError | None:
+    """Returns why a query must be read by Spark because of the blanks in CHAR(n) columns; None: it need not.
+
+    Spark's comparisons overlook them where it still knows the type CHAR(n). In set operations and IN with a
+    subquery it does not, but the plans that stand for these have comparisons.
+    """
+    padded = [source.name for source in sources if isinstance(source, BaseTable) and source.padded]
+    if padded and any(isinstance(node, SetOperation | SemiJoin | Mark) for node in walk(query.plan)):
+        reason = f"{padded[0]} has columns of type CHAR, and where blanks count, only Spark knows"
+        return UnsupportedError("a set operation or subquery over CHAR", reason)
     return None
 
 

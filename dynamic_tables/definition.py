@@ -42,11 +42,13 @@ class BaseTable(StoredRelation):
     `path`: the folder of a table that is attached where it lies; empty for one in the account's folder.
     `row_ids`: whether each row has an id that survives rewrites (Delta's row tracking). `stored_as`: by
     column the names under which its values are stored, where these are not its own (Delta's column mapping).
+    `padded`: whether it has columns of type CHAR(n), which Spark pads with blanks as it reads.
     """
 
     path: str = ""
     row_ids: bool = True
     stored_as: tuple[tuple[str, str], ...] = ()
+    padded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

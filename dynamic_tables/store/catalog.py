@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -137,6 +138,10 @@ def from_metadata(name: str, metadata: TableMetadata) -> tuple[int, Definition]:
         return int(metadata.properties.get(ORDER, "0")), _definition(name, json.loads(text), metadata)
 
 
+DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+"""The key in the metadata of a STRING column for the type CHAR(n) or VARCHAR(n) that it was declared with."""
+
+
 def kind_of(metadata: TableMetadata) -> str:
     """Returns what a definition says that it defines; empty for a table without a definition."""
     with decoding(f"the {DEFINITION} of a table"):
@@ -163,6 +168,7 @@ def attached(name: str, place: str, metadata: TableMetadata) -> BaseTable:
             place,
             row_ids=_has_row_ids(metadata),
             stored_as=_stored_as(metadata),
+            padded=_has_chars(metadata.schema),
         )
 
 
@@ -179,6 +185,11 @@ def order_of(metadata: TableMetadata) -> int:
 
 def _has_row_ids(metadata: TableMetadata) -> bool:
     return metadata.properties.get("delta.enableRowTracking", "false").lower() == "true"
+
+
+def _has_chars(schema: str) -> bool:
+    declared = (field.get("metadata", {}).get(DECLARED, "") for field in json.loads(schema)["fields"])
+    return any(re.search(r"\bchar\(", type_) for type_ in declared)
 
 
 def _stored_as(metadata: TableMetadata) -> tuple[tuple[str, str], ...]:

@@ -227,7 +227,7 @@ class TableVersions:
     def _literal(self, table: Stored, parts: Sequence[FilePart]) -> SparkRelation | None:
         """Returns few rows with their ids, read without Spark; None where only Spark can read them."""
         files = self.folder.files_of(table.name)
-        if not isinstance(files, LocalFiles):
+        if not isinstance(files, LocalFiles) or _is_padded(table):
             return None
         properties = self.folder.log(table.name).newest.table.properties
         materialized = None
@@ -263,9 +263,16 @@ class TableVersions:
     ) -> SparkRelation:
         frame = rows.rows(parts)
         if frame is None:
-            return self.workspace.nothing(_columns(table, ids))
+            if not _is_padded(table):
+                return self.workspace.nothing(_columns(table, ids))
+            # Spark pads what it compares with a CHAR(n): it must know that a column without rows is one.
+            frame = rows.frame([]).selectExpr(*rows.items)
         few = self.workspace.small(frame) if _few(parts) else None
         return few or bound(frame, local=False)
+
+
+def _is_padded(table: Stored) -> bool:
+    return isinstance(table, BaseTable) and table.padded
 
 
 def _read_alike(log: TableLog, version: int) -> bool:
