@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from oracle.errors import OracleError
-from workload.types import ESTIMATE, NESTED, Kind, Row, SqlType, Value, to_float
+from workload.types import ESTIMATE, NESTED, SIGNED, Kind, Row, SqlType, Value, to_float
 
 Tagged = tuple[str, bool | int | float | str] | tuple[str, int, int]
 Nested = tuple[str, tuple[Any, ...]]
@@ -24,10 +24,10 @@ NAN: Tagged = ("double", "NaN")
 def canonical(value: Value, type_: SqlType) -> Canonical:
     """The value's canonical form: two forms are equal exactly when the SQL values are equal.
 
-    NULL equals NULL, NaN equals NaN, -0.0 equals 0.0; a DECIMAL is its unscaled integer at the type's
-    scale; strings are compared by code point, dates and timestamps exactly. Forms of different types
-    differ even where Python calls the values equal (1, 1.0 and True). Raises OracleError: the value does
-    not belong to the type.
+    NULL equals NULL, NaN equals NaN, -0.0 equals 0.0 except in the types SIGNED; a DECIMAL is its unscaled
+    integer at the type's scale; strings are compared by code point, dates and timestamps exactly. Forms of
+    different types differ even where Python calls the values equal (1, 1.0 and True). Raises OracleError: the
+    value does not belong to the type.
     """
     if value is None:
         return None
@@ -69,6 +69,8 @@ def _nested(value: tuple[Any, ...], type_: SqlType) -> Canonical:
 def _number(value: float, type_: SqlType) -> Canonical:
     if math.isnan(value):
         return NAN
+    if type_ in SIGNED and value == 0:
+        return ("zero", math.copysign(1.0, value))
     if type_.kind is Kind.FLOAT:
         try:
             # Some readers give the shortest text of a FLOAT, read as a double.
@@ -132,8 +134,9 @@ class Bag:
     def weighted(cls, entries: Iterable[tuple[Row, int]], types: Sequence[SqlType]) -> Bag:
         """The bag of rows with multiplicities; those of equal rows add up. Raises as `canonical_row` does."""
         # Large tables hold few different rows: each of them gets its canonical form once. Python calls 1, 1.0
-        # and True equal, so the types of the values stand beside them.
-        exact: Callable[[Value], object] = repr if any(t.kind in NESTED for t in types) else type
+        # and True equal, so the types of the values stand beside them; or their texts, for 0.0 and -0.0 too.
+        by_text = any(type_.kind in NESTED or type_ in SIGNED for type_ in types)
+        exact: Callable[[Value], object] = repr if by_text else type
         alike: dict[tuple[Row, tuple[object, ...]], int] = {}
         for row, count in entries:
             known = row, tuple(map(exact, row))

@@ -12,6 +12,7 @@ from oracle.duck import open_duckdb, run_typed
 from oracle.errors import OracleQueryError
 from oracle.expansion import Expansion, expand
 from oracle.first_rows import RANK, FirstRows, first_rows, ranked
+from oracle.zeros import zeros_told
 from workload.orders import tied_order
 from workload.scenario import Scenario
 from workload.schema import Column, Table
@@ -31,6 +32,8 @@ class DelayedView:
     may serve several views, from one thread. `catalog` is the result of `check_scenario`, if the caller
     has it already. `limit_s` limits each query, in seconds. Raises WorkloadError: the scenario is not
     well-formed; OracleQueryError: a statement fails on its data.
+
+    `tells_zeros`: whether judges tell -0.0 from 0.0, where the query does; a judge may switch it off.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class DelayedView:
         self._tables = {table.name: table for table in scenario.tables}
         self._base = BaseTables(self._connection, scenario, limit_s)
         self._expansions: dict[str, Expansion] = {}
+        self._compared: dict[str, tuple[Column, ...]] = {}
+        self.tells_zeros = True
         self._contents: dict[tuple[str, ...], tuple[Row, ...]] = {}
         self._ranked: dict[tuple[str, ...], FirstRows] = {}
 
@@ -68,6 +73,14 @@ class DelayedView:
     def columns(self, name: str) -> tuple[Column, ...]:
         """The columns of a base table, view or dynamic table. Raises KeyError: no such name."""
         return self._catalog[name]
+
+    def compared_columns(self, name: str) -> tuple[Column, ...]:
+        """The columns as `columns` gives them, with the types by which a judge compares their values."""
+        if not self.tells_zeros:
+            return self.columns(name)
+        if name not in self._compared:
+            self._compared[name] = zeros_told(self._scenario, name, self._catalog[name])
+        return self._compared[name]
 
     def source_rows(self, table: str, timestamp: int) -> tuple[Row, ...]:
         """A base table's rows as of its latest commit up to the timestamp. Raises KeyError: no such table."""

@@ -7,7 +7,7 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Any, assert_never
@@ -62,8 +62,8 @@ class SqlType:
 
     @property
     def stored(self) -> SqlType:
-        """The type that engines have: DOUBLE for ESTIMATE."""
-        return DOUBLE if self == ESTIMATE else self
+        """The type that engines have: DOUBLE for ESTIMATE, and for a DOUBLE whose zeros have a sign."""
+        return SqlType(self.kind) if self.kind in (Kind.FLOAT, Kind.DOUBLE) else self
 
     def __str__(self) -> str:
         if self.kind is Kind.DECIMAL:
@@ -71,6 +71,8 @@ class SqlType:
         if self == ESTIMATE:
             return ESTIMATE_NAME
         name: str = self.kind.value
+        if self in SIGNED:
+            return f"{name}{SIGNED_MARK}"
         if self.kind is Kind.STRUCT:
             return f"{name}<{','.join(f'{part}:{type_}' for part, type_ in self.parts)}>"
         if self.parts:
@@ -97,6 +99,20 @@ ESTIMATE = SqlType(Kind.DOUBLE, precision=20)
 To every engine it is a DOUBLE. Judges compare its values on a grid of so many binary digits (`oracle.bag`).
 Nothing is grouped by it, compared with it or calculated from it.
 """
+
+SIGNED_MARK = "+-"
+
+SIGNED = (SqlType(Kind.FLOAT, scale=1), SqlType(Kind.DOUBLE, scale=1))
+"""FLOAT and DOUBLE where judges tell -0.0 from 0.0, though SQL calls them equal (`oracle.zeros`).
+
+To every engine they are FLOAT and DOUBLE; only the columns that are compared have these types.
+"""
+
+
+def with_signed_zero(type_: SqlType) -> SqlType:
+    """The type whose values are compared by the sign of a zero, too; the type itself if it is no float."""
+    return replace(type_, scale=1) if type_ in (FLOAT, DOUBLE) else type_
+
 
 BITS: Mapping[Kind, int] = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
 """The kinds of integers, narrowest first, with their binary digits, the sign included."""
@@ -152,6 +168,8 @@ def parse_type(text: str) -> SqlType:
         return _parse_nested(name.strip().upper(), inner[:-1], text)
     if text == ESTIMATE_NAME:
         return ESTIMATE
+    if text.endswith(SIGNED_MARK):
+        return with_signed_zero(parse_type(text.removesuffix(SIGNED_MARK)))
     match = type_pattern.match(text.strip().upper())
     names = {kind.value: kind for kind in Kind if kind not in NESTED}
     if match is None or match["kind"] not in names:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from campaign.faults.fault import rule_fault
+from campaign.faults.fault import in_rules, part_fault, rule_fault
 from campaign.faults.group_pieces import Grouping, at_t1, keys_of
 from campaign.faults.pieces import OTHER, all_of, equal, recomputed, same_value
+from dynamic_tables.differentiate.changes import consolidate
 from dynamic_tables.differentiate.differentiation import ID, Differentiation
 from dynamic_tables.differentiate.grouping import delta_aggregate, delta_distinct
 from dynamic_tables.differentiate.row_id import concat, key_id
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, text
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Join, JoinKind, Plan, Project, columns
-from dynamic_tables.plan.types import DOUBLE, STRING, Kind
+from dynamic_tables.plan.types import DATE, DOUBLE, FLOATING, STRING, Kind
 from workload.results import Check
 
 DRIFT = 1.0 + 2.0**-50
@@ -80,6 +82,32 @@ def ids_of_changed_rows(node: Aggregate | Distinct, want_ids: bool, d: Different
     return recomputed(Join(JoinKind.INNER, right, came, all_of(same)), {ID.name: OTHER}, columns(right))
 
 
+def zeros_made_one(changes: Plan) -> Plan:
+    """Changes are netted by the values of floats as SQL compares them, so that 0.0 stands for -0.0."""
+    floats = {
+        column.name: Fn("+", (column, Lit(0.0, column.type)), column.type)
+        for column in columns(changes)
+        if column.type.kind in FLOATING
+    }
+    return consolidate(recomputed(changes, floats, columns(changes)))
+
+
+LACKING = (dt.date(1582, 10, 5), dt.date(1582, 10, 14))
+"""The first and the last day that the old calendar does not have."""
+
+
+def old_calendar(changes: Plan) -> Plan:
+    """Changes pass through dates of the old calendar, in which ten days of October 1582 are one."""
+    first, last, after = (Lit(day, DATE) for day in (*LACKING, dt.date(1582, 10, 15)))
+
+    def moved(day: Col) -> Expr:
+        lacks = all_of([boolean(">=", day, first), boolean("<=", day, last)])
+        return Fn(CASE, (lacks, after, day), DATE)
+
+    dates = {column.name: moved(column) for column in columns(changes) if column.type == DATE}
+    return consolidate(recomputed(changes, dates, columns(changes)))
+
+
 _fault = partial(rule_fault, area="values", operators=("grouped aggregation",), core=False)
 
 FAULTS = (
@@ -91,5 +119,9 @@ FAULTS = (
         Check.ROW_IDS,
         Check.INVARIANT_2,
         operators=("distinct", "grouped aggregation"),
+    ),
+    *(
+        part_fault(name, "consolidate", faulty, Check.EQUALITY, area="values", replacing=in_rules, core=False)
+        for name, faulty in (("zeros-made-one", zeros_made_one), ("old-calendar", old_calendar))
     ),
 )

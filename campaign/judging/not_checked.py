@@ -22,6 +22,10 @@ CHECKS_THAT_NEED: Mapping[Shown, tuple[str, ...]] = {
 }
 
 
+SIGN_OF_ZEROS = "the sign of zeros"
+"""What is not checked where the base tables of an engine do not keep it."""
+
+
 def not_checked(shown: frozenset[Shown]) -> tuple[str, ...]:
     """The checks that are not made of one refresh; they are counted as not checked, never as passed."""
     return tuple(check for part in Shown if part in EVERYTHING - shown for check in CHECKS_THAT_NEED[part])

@@ -60,7 +60,7 @@ class Votes:
 
 def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
     """Recomputes a table in full, and compares the result with the oracle's rows and the stored ones."""
-    columns = truth.columns(refreshed.table)
+    columns = truth.compared_columns(refreshed.table)
     recomputed, stored = vote(refreshed), [row.row for row in refreshed.contents]
     expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed)
     return Votes(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dynamic_tables.differentiate.differentiation import ACT, ID, At, leaf_name
 from dynamic_tables.differentiate.linear import same
 from dynamic_tables.differentiate.outer_join import both_ends
-from dynamic_tables.differentiate.row_id import RowIds
+from dynamic_tables.differentiate.row_id import RowIds, concat
 from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, conjunction, text
-from dynamic_tables.plan.functions import CASE, MAP_ENTRIES, MAP_FROM_ENTRIES
-from dynamic_tables.plan.nested_types import has_comparable_pairs, pair_of, pairs_type
+from dynamic_tables.plan.functions import CASE, CAST, MAP_ENTRIES, MAP_FROM_ENTRIES
+from dynamic_tables.plan.nested_types import has_comparable_pairs, pair_of, pairs_type, with_texts
 from dynamic_tables.plan.nodes import (
     ACTION,
     DELETE,
@@ -26,7 +26,7 @@ from dynamic_tables.plan.nodes import (
     Values,
     columns,
 )
-from dynamic_tables.plan.types import BIGINT, INT, Columns as Columns
+from dynamic_tables.plan.types import BIGINT, FLOATING, INT, STRING, Columns as Columns
 
 OTHER = "$OTHER_"
 
@@ -71,30 +71,47 @@ def capture(source: str, schema: Columns) -> Plan:
 def comparable(column: Col) -> Expr:
     """Returns what is compared instead of a column: of a MAP its pairs, for Spark compares no maps.
 
-    Their order counts, as `map_keys` shows it.
+    Their order counts, as `map_keys` shows it. Floats are compared as texts, so that -0.0 differs from 0.0.
     """
     pair = pair_of(column.type)
     if pair is None or not has_comparable_pairs(column.type):
-        return column
-    return Fn(MAP_ENTRIES, (column,), pairs_type(pair))
+        return exact(column)
+    return exact(Fn(MAP_ENTRIES, (column,), pairs_type(pair)))
+
+
+def exact(value: Expr) -> Expr:
+    """Returns a value with the text of each float in it: to `=` and GROUP BY, -0.0 and 0.0 are equal.
+
+    A change from one to the other is a change of the row, and neither may be stored for the other.
+    """
+    type_ = with_texts(value.type)
+    return value if type_ == value.type else Fn(CAST, (value,), type_)
 
 
 def _from_comparable(column: Col) -> Expr:
     """Returns a column from what was compared instead of it."""
     compared = comparable(column)
-    return (
-        column
-        if compared is column
-        else Fn(MAP_FROM_ENTRIES, (Col(column.name, compared.type),), column.type)
-    )
+    if compared is column:
+        return column
+    pair = pair_of(column.type)
+    values = column.type if pair is None else pairs_type(pair)
+    value: Expr = Col(column.name, compared.type)
+    value = value if values == compared.type else Fn(CAST, (value,), values)
+    return value if pair is None else Fn(MAP_FROM_ENTRIES, (value,), column.type)
 
 
 def identify(source: str, at: At, schema: Columns, row_ids: RowIds) -> Plan:
     """Returns the rows of a FULL table, which stores no row ids, with ids made of content and occurrence."""
     leaf = Leaf(f"{leaf_name(source, at)}/rows", named(schema))
-    numbered = Numbered(leaf, columns(leaf), "$OCCURRENCE")
+    numbered = Numbered(leaf, tuple(map(exact, columns(leaf))), "$OCCURRENCE")
     row_id = row_ids.occurrence(columns(leaf), Col("$OCCURRENCE", INT))
-    return Project(numbered, (*same(leaf), (ROW_ID, row_id)))
+    # In ids -0.0 is 0.0. Rows that differ in that alone would be numbered in an order that may change.
+    marks = (
+        Fn(CASE, (boolean("=", exact(column), text("-0.0")), text(f"-{place}"), text("")), STRING)
+        for place, column in enumerate(columns(leaf))
+        if column.type.kind in FLOATING
+    )
+    return Project(numbered, (*same(leaf), (ROW_ID, concat(row_id, *marks))))
 
 
 def consolidate(changes: Plan) -> Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from dynamic_tables.plan.types import Columns, Kind, Type, decimal
+from dynamic_tables.plan.types import FLOATING, STRING, Columns, Kind, Type, decimal
 
 OPENING, CLOSING = "<(", ">)"
 
@@ -55,6 +55,17 @@ def fields_of(struct: Type) -> Columns | None:
         name, type_ = _named(part.strip())
         fields.append((name, _type(type_.removesuffix(" NOT NULL"))))
     return tuple(fields)
+
+
+def with_texts(type_: Type) -> Type:
+    """Returns the type with STRING in place of each FLOAT and DOUBLE, at any depth."""
+    if type_.kind in FLOATING:
+        return STRING
+    element, fields = element_of(type_), fields_of(type_)
+    if element is not None and with_texts(element) != element:
+        return array_type(with_texts(element))
+    texts = tuple((name, with_texts(part)) for name, part in fields or ())
+    return struct_type(texts) if texts != (fields or ()) else type_
 
 
 def array_type(element: Type) -> Type:

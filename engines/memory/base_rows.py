@@ -60,6 +60,11 @@ class BaseRows:
         columns = column_types(table, Dialect.DUCKDB)
         self._run(f"CREATE SEQUENCE {_ids(table.name)}")
         self._run(f"CREATE TABLE {table.name} ({columns}, {ID} BIGINT DEFAULT nextval('{_ids(table.name)}'))")
+        for column in table.columns:
+            if column.type.kind in (Kind.FLOAT, Kind.DOUBLE):
+                # UPDATE leaves a value as it is where the new one is equal to it, as -0.0 is to 0.0. With an
+                # index it writes the row anew.
+                self._run(f"CREATE INDEX hidden_{table.name}_{column.name} ON {table.name} ({column.name})")
 
     def current(self, table: Table) -> tuple[Row, ...]:
         """Returns the current rows, without their ids."""
