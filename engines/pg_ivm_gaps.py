@@ -200,6 +200,7 @@ LIMITS = Limits(
     timestamps=Timestamps.COMMIT,
     views=False,
     layered=False,
+    stores=lambda value, type_: type_.kind is not Kind.STRING or "\x00" not in str(value),
     gap=gap,
     amend=amended,
 )

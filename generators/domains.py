@@ -80,6 +80,17 @@ IMITATIONS = (
 )
 """Strings that look like parts of row ids, of SQL, or like values of other types."""
 
+LARGE_PART = 36
+"""Binary digits of numbers with a large common part, and a few more for others that are added to them."""
+
+OLD_TIMES = Domain(
+    _timestamps(
+        "1582-10-10T00:00:00 1582-10-10T12:30:00.000001 1582-10-14T23:59:59.999999 1582-10-15T00:00:00 "
+        "1883-11-18T12:03:57.500000 1899-12-31T23:59:59.999999 1900-01-01T00:00:00"
+    )
+)
+"""Times over which decoders stumble: of days that the old calendar lacks, of years before time zones."""
+
 DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
     Kind.TINYINT: (
         (8, Domain((0, 1, 2, 3, 4, -1), 3)),
@@ -97,32 +108,46 @@ DOMAINS: Mapping[Kind, Sequence[tuple[int, Domain]]] = {
         (6, Domain((0, 1, 2, 5, -5, 7), 3)),
         (1, Domain((0, 1, 2**62, -(2**63), 2**63 - 1))),
     ),
-    Kind.DECIMAL: ((1, Domain(_decimals("0.00 1.50 -1.50 2.25 10.01 0.01"), 0)),),
+    Kind.DECIMAL: (
+        (4, Domain(_decimals("0.00 1.50 -1.50 2.25 10.01 0.01"), 0)),
+        # Sums that need a digit more than the column has.
+        (1, Domain(_decimals("999999.99 -999999.99 999999.98 -999999.98 0.01 -0.01 0.00"))),
+    ),
     Kind.FLOAT: (
         (5, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),
+        (1, Domain((2.0**20, 2.0**20 + 1, -(2.0**20), 0.5, -0.0, 0.0), LARGE_PART)),
         (1, Domain((to_float(0.1), to_float(1e-45), to_float(3.4028235e38), math.inf, -math.inf, math.nan))),
     ),
     Kind.DOUBLE: (
         (5, Domain((0.0, 1.5, -0.0, float("nan"), 0.25, -1.5), 4)),
+        (1, Domain((1e9, 1e9 + 1, 1e9 + 0.5, -1e9, -1e9 - 1, 0.5, -0.0), LARGE_PART)),
         (1, Domain((0.1, 0.2, 0.1 + 0.2, -1e-300, 5e-324, 1e308, math.inf, -math.inf, math.nan))),
     ),
     Kind.BOOLEAN: ((1, Domain((False, True))),),
     Kind.STRING: (
         (4, Domain(("a", "A", "b", "", "a ", "a|b", "it's", "é"))),
         (1, Domain(IMITATIONS)),
+        # NUL, and characters of all planes. No combining marks: engines differ in what is one character.
+        (1, Domain(("\x00", "a\x00b", "a", "\uffff", "\U0001f600", "a\U0001f600", "\U0010ffff", ""))),
     ),
     Kind.BINARY: (
         (4, Domain((b"a", b"A", b"", b"\x00", b"a\x00", b"\xff\x80"))),
         (1, Domain((b"s1:a", b"61", b"n", b"\\", b"'", b"x" * 300))),
     ),
-    Kind.DATE: ((1, Domain(_dates("2024-02-28 2024-02-29 2023-12-31 0001-02-01 9998-12-31"))),),
+    Kind.DATE: (
+        (3, Domain(_dates("2024-02-28 2024-02-29 2023-12-31 0001-02-01 9998-12-31"))),
+        # The calendar of old software has no days from 5 to 14 October 1582.
+        (1, Domain(_dates("1582-10-04 1582-10-05 1582-10-10 1582-10-14 1582-10-15 1899-12-31 1970-01-01"))),
+    ),
     Kind.TIMESTAMP_NTZ: (
         (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
         (1, Domain(_timestamps("0001-01-01T00:00:00 9999-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
+        (1, OLD_TIMES),
     ),
     Kind.TIMESTAMP: (
         (4, Domain(_timestamps("2024-03-31T02:30:00 2024-03-31T02:30:00.000001 1969-12-31T23:59:59"))),
-        (1, Domain(_timestamps("1900-01-01T00:00:00 2200-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
+        (1, Domain(_timestamps("0001-01-01T00:00:00 9999-12-31T23:59:59.999999 2024-02-29T00:00:00"))),
+        (1, OLD_TIMES),
     ),
     Kind.ARRAY: ((1, Domain(((), (1,), (1, 2), (2, 1), (1, 1), (2, None, 1), (None,), (1, None)))),),
     Kind.STRUCT: ((1, Domain(((1, "a"), (1, None), (None, "a"), (None, None), (2, "s1:a")))),),

@@ -225,11 +225,12 @@ def integer(choices: Choices, scope: Scope, depth: int) -> Term:
 
 def exact_decimal(choices: Choices, scope: Scope, depth: int) -> Term:
     """A DECIMAL sum or difference of the domain's width."""
+    scope = [term for term in scope if term.type != DECIMAL or term.digits != NO_ARITHMETIC]
     first = expression(choices, scope, DECIMAL, 0)
     second = expression(choices, scope, DECIMAL, 0)
     # SQL makes a sum one digit wider; the values are small enough for the cast back to be exact.
     wide = decimal(DECIMAL.precision + 1, DECIMAL.scale)
-    return call("cast", DECIMAL, call(choices.pick(("add", "sub")), wide, first, second))
+    return call("cast", DECIMAL, call(choices.pick(("add", "sub")), wide, first, second), digits=1)
 
 
 def string(choices: Choices, scope: Scope, depth: int) -> Term:
