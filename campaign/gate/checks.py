@@ -47,9 +47,10 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check by its name in the gate's table."""
+    """A check by its name in the gate's table, and the command that does the same alone."""
 
     name: str
+    command: str
     run: Callable[[GatePlan], Result]
 
 
@@ -58,7 +59,7 @@ def checked(check: Check, plan: GatePlan) -> Stage:
     try:
         result = check.run(plan)
     except (CampaignError, EngineError, DynamicTablesError, HistoryError) as error:
-        return Stage(check.name, Decision.UNDECIDED, f"could not be done: {error}")
+        return Stage(check.name, Decision.UNDECIDED, f"could not be done: {error}", look=check.command)
     message = result.message + (f"; wrong: {listed(result.wrong, '; ')}" if result.wrong else "")
     look = "\n".join([*result.wrong, *([result.look] if result.look else [])])
     return Stage(check.name, result.decision, message, result.cases, look=look)
@@ -185,12 +186,12 @@ def _history_case(plan: GatePlan, result: HistoryHuntResult) -> Case:
 
 
 CHECKS: tuple[Check, ...] = (
-    Check("soak", soaked),
-    Check("rules in small worlds", rules),
-    Check("refresh protocol", protocol),
-    Check("refresh groups", groups),
-    Check("changed columns on delta", evolution),
-    Check("protocol models", models),
-    Check("analysis of histories", histories),
+    Check("soak", "dvs soak", soaked),
+    Check("rules in small worlds", "dvs verify rules --quick", rules),
+    Check("refresh protocol", "dvs verify protocol", protocol),
+    Check("refresh groups", "dvs verify groups", groups),
+    Check("changed columns on delta", "dvs verify evolution", evolution),
+    Check("protocol models", "dvs protocol data-plane --workload random", models),
+    Check("analysis of histories", "dvs mutants --tier model", histories),
 )
 """The checks of a gate, in their order."""

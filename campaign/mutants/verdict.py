@@ -43,12 +43,16 @@ def hunt_verdict(killed: bool, done: int, most: int) -> HuntVerdict:
     return HuntVerdict.SURVIVED if done >= most else HuntVerdict.UNDECIDED
 
 
+SINGULAR = {"scenarios": "scenario", "histories": "history"}
+
+
 def hunt_text(verdict: HuntVerdict, done: int, most: int, unit: str = "scenarios") -> str:
     """A verdict as a text: `hunted in 12 scenarios of 500, time over`. `unit`: what it was hunted in."""
+    number = f"{done} {SINGULAR[unit] if done == 1 else unit}"
     match verdict:
         case HuntVerdict.KILLED:
-            return f"found within {done} {unit}"
+            return f"found within {number}"
         case HuntVerdict.SURVIVED:
-            return f"not found in {done} {unit}"
+            return f"not found in {number}"
         case HuntVerdict.UNDECIDED:
-            return f"hunted in {done} {unit} of {most}, time over"
+            return f"hunted in {number} of {most}, time over"

@@ -140,7 +140,7 @@ def test_a_fault_that_stays_alive_shuts_the_gate_and_says_where_to_look(tmp_path
     assert "alive after 1 scenarios: join-both-at-t1" in in_one_line(result)
     assert written(tmp_path)["verdict"] == "shut"
     (failure,) = failures(tmp_path)
-    assert failure.get("message") == "not found in 1 scenarios"
+    assert failure.get("message") == "not found in 1 scenario"
     assert "the fault: " in str(failure.text)
     assert f"dvs mutants --fault join-both-at-t1 --seed {SEED} --scenarios 1" in str(failure.text)
 

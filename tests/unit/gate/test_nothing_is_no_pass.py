@@ -13,6 +13,7 @@ from campaign.audit.audit import Audit, AuditedTable, Finding
 from campaign.cli import main
 from campaign.cli.compare import Comparison
 from campaign.gate.checks import Check, Result, checked
+from campaign.gate.document import gate_object
 from campaign.gate.profiles import GATES
 from campaign.gate.stage import GatePlan, Stage
 from campaign.mutants.verdict import HuntVerdict, hunt_verdict
@@ -25,6 +26,7 @@ from campaign.verify.running import decision_of as of_rules
 from engines.registry import TIERS, find_tier
 from generators.profiles import SMOKE
 from reports.figures import headline
+from reports.gate_page import gate_page
 from reports.junit import Case, CaseVerdict
 from reports.run_junit import run_cases
 from tests.unit.runs.sample import RUN
@@ -136,7 +138,7 @@ def test_no_entry_of_the_junit_file_of_a_gate_is_empty() -> None:
     for decision in Decision:
         cases = Stage("soak", decision, "1 account", look="dvs soak").junit_cases
         assert [(case.message, case.details) for case in cases] == [("1 account", "dvs soak")]
-    undone = Case("a", 0.0, CaseVerdict.SKIPPED, "hunted in 1 scenarios of 500, time over")
+    undone = Case("a", 0.0, CaseVerdict.SKIPPED, "hunted in 1 scenario of 500, time over")
     stage = Stage("faults", UNDECIDED, "1 not decided", (undone,))
     assert [case.verdict for case in stage.junit_cases] == [CaseVerdict.ERROR, CaseVerdict.SKIPPED]
 
@@ -149,9 +151,30 @@ def test_a_check_of_a_gate_that_cannot_run_is_undecided_and_a_wrong_one_shuts_it
     def without_java(_: GatePlan) -> Result:
         raise DynamicTablesError("there is no Java")
 
-    stage = checked(Check("evolution", without_java), plan)
+    stage = checked(Check("evolution", "dvs verify evolution", without_java), plan)
     assert (stage.verdict, stage.message) == (UNDECIDED, "could not be done: there is no Java")
+    assert stage.look == "dvs verify evolution"
     wrong = Result(Decision.FAILED, "2 accounts", "dvs soak --seed 1", ["t0 lacks (5, 6)"])
-    stage = checked(Check("soak", lambda _: wrong), plan)
+    stage = checked(Check("soak", "dvs soak", lambda _: wrong), plan)
     assert (stage.verdict, stage.message) == (Decision.FAILED, "2 accounts; wrong: t0 lacks (5, 6)")
     assert stage.look == "t0 lacks (5, 6)\ndvs soak --seed 1"
+
+
+def test_the_page_of_a_gate_loads_nothing_and_says_what_was_not_done(tmp_path: Path) -> None:
+    plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=tmp_path, out=tmp_path, faults=())
+    undone = Case(
+        "a <fault>", 0.0, CaseVerdict.SKIPPED, "hunted in 12 scenarios of 500, time over", "dvs mutants"
+    )
+    stages = [
+        Stage(
+            "smoke campaign", Decision.PASSED, "", summary=RUN, look=str(tmp_path / "rules-smoke/report.html")
+        ),
+        Stage("core faults", UNDECIDED, "1 not decided", (undone,)),
+    ]
+    page = gate_page(gate_object(plan, stages, UNDECIDED, "2026-11-27"))
+    assert "The gate is undecided" in page
+    assert 'href="rules-smoke/report.html"' in page
+    assert "a &lt;fault&gt;" in page
+    assert "hunted in 12 scenarios of 500, time over" in page
+    assert "src=" not in page.replace("img-src", "")
+    assert "http" not in page.replace("http-equiv", "")
