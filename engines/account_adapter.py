@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from traceback import walk_tb
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from dynamic_tables import definition as engine
 from dynamic_tables.account import Account
@@ -27,7 +27,7 @@ from engines.adapter import Capabilities, Notes, Record, RefreshFailed, Scheduli
 from engines.interleaving import interleaved, paused
 from engines.rows import workload_row
 from workload.limits import NO_LIMITS
-from workload.scenario import Definition, DynamicTable
+from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column
 from workload.sql import Dialect
 from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, Counted, HiddenState, StoredRow
@@ -76,6 +76,9 @@ class AccountAdapter(SchedulingAdapter):
 
     def create_dynamic_table(self, table: DynamicTable, query: str) -> bool:
         """Creates a dynamic table without contents; returns whether it is incremental. Raises Unsupported."""
+        return self._defined(table, query, or_replace=False)
+
+    def _defined(self, table: DynamicTable, query: str, *, or_replace: bool) -> bool:
         with _refusals():
             return (
                 self.defining(table.name)
@@ -85,9 +88,22 @@ class AccountAdapter(SchedulingAdapter):
                     target_lag=table.target_lag,
                     refresh_mode=engine.RefreshMode[table.mode.name],
                     initialize=False,
+                    or_replace=or_replace,
                 )
                 .incremental
             )
+
+    def replace(self, definition: Definition, query: str) -> bool | None:
+        """Replaces a view or dynamic table; a refresh writes anew what it means. Raises Unsupported."""
+        match definition:
+            case DynamicTable():
+                return self._defined(definition, query, or_replace=True)
+            case View(name=name):
+                with _refusals():
+                    self.defining(name).create_view(name, query, or_replace=True)
+                return None
+            case _:
+                assert_never(definition)
 
     def drop(self, definition: Definition) -> None:
         """Drops a view or dynamic table of the account. Raises RefreshFailed."""

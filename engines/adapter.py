@@ -167,6 +167,14 @@ class Adapter(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has limits with drops, but no method drop")
 
+    def replace(self, definition: Definition, query: str) -> bool | None:
+        """Gives a view or dynamic table another query, without new contents yet; others may read it.
+
+        Called only if the engine's `limits` have `replaces`. Returns as `create_dynamic_table` does. Raises
+        Unsupported, without any effect.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has limits with replaces, but no method replace")
+
     @abstractmethod
     def commit(self, transaction: Transaction) -> Mapping[str, int] | None:
         """Applies a transaction; returns the version of each written table, if the engine shows its frontier.

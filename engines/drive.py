@@ -23,7 +23,7 @@ from engines.other_process import Killed, Other, Processes, WriterFailed
 from engines.watchdog import ensure_not_stopped
 from workload.limits import Timestamps
 from workload.query import names_read
-from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Refresh, Scenario, View
+from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario, View
 from workload.schema import Column
 from workload.sql import create_table_text, definition_text
 from workload.timeline import Due, due_refreshes
@@ -34,6 +34,7 @@ from workload.trace import (
     Disturbance,
     Event,
     ReadDone,
+    Redefined,
     Refreshed,
     RefreshError,
     RefreshRefused,
@@ -71,6 +72,7 @@ class Drive:
     the commits that other processes have begun. `disturbed`: see `Trace`. `step`: the current one.
     `names`: for each name by which the engine knows a definition now, its name in the scenario. Whatever
     crosses the adapter has the engine's names, and everything here has those of the scenario.
+    `not_refreshed`: what replaced another definition and has no contents by its own query yet.
     """
 
     adapter: Adapter
@@ -83,6 +85,7 @@ class Drive:
     others: dict[int, Other] = field(default_factory=dict)
     disturbed: list[Disturbance] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    not_refreshed: set[str] = field(default_factory=set)
     step: int = 0
 
     @cached_property
@@ -123,6 +126,8 @@ class Drive:
                     self._create(name, at)
                 case Drop(at, name):
                     self._drop(name, at)
+                case Redefine(at, names):
+                    self._redefine(names, at)
                 case Refresh():
                     self._refresh(step)
                 case Read(_, reader, tables):
@@ -212,7 +217,12 @@ class Drive:
             newest = {table: self.adapter.newest(self._called(table)) for table in tables}
         else:
             newest = {table: self.versions.get(table) for table in tables}
-        versions = {table: version for table, version in newest.items() if version is not None}
+        # What a table holds whose definition was replaced, until its next refresh, is what the old one meant.
+        versions = {
+            table: version
+            for table, version in newest.items()
+            if version is not None and table not in self.not_refreshed
+        }
         if versions:
             self.events.append(ReadDone(self.step, reader, versions))
 
@@ -265,6 +275,44 @@ class Drive:
             return
         # Nobody can fail to maintain it any more.
         self.versions.pop(name, None)
+
+    def _redefine(self, names: tuple[str, ...], at: int) -> None:
+        """Replaces a definition; those that read it go on in the engine, here under new names."""
+        live = self.scenario.live_after(self.scenario.steps[: self.step])
+        step = self.scenario.steps[self.step]
+        assert isinstance(step, Redefine)
+        replaced = self.scenario.replaced(step, live)
+        first = self.scenario.definition(names[0])
+        if any(old in self.refused for old in replaced):
+            # The engine has no such definition, or has one whose reader it lacks.
+            self.refused.update(names)
+            self.events.append(Declared(self.step, first.name, "what it replaces was refused"))
+            return
+        query = definition_text(self.scenario, first, self.adapter.capabilities.dialect)
+        try:
+            incremental = self.adapter.replace(_as_known(first), query)
+        except Unsupported as error:
+            self.refused.update(names)
+            self.events.append(Declared(self.step, first.name, str(error)))
+            return
+        for old, new in replaced.items():
+            self.names[self._called(old)] = new
+            self.not_refreshed.add(new)
+            self.versions.pop(old, None)
+        self.events.append(Redefined(self.step, replaced))
+        match self.adapter, first:
+            case SchedulingAdapter() as adapter, DynamicTable():
+                self.events.append(
+                    Created(self.step, first.name, incremental, adapter.full_reason(first.public_name))
+                )
+
+                def work() -> None:
+                    adapter.refresh_with_upstream(first.public_name, at, self._record)
+
+                self._guarded(first.name, at, lambda: self._interleaved(adapter, work, None))
+            case _:
+                self.events.append(Created(self.step, first.name, incremental, ""))
+                self._refresh_each(self.due[self.step], at)
 
     def _require_sources(self, definition: View | DynamicTable) -> None:
         """Raises Unsupported for a definition over one that the engine refused."""
@@ -343,6 +391,7 @@ class Drive:
     def _record(self, public: str, timestamp: int, notes: Notes) -> None:
         """Records a refresh that has just committed, with the contents that a reader sees now."""
         table = self.names.get(public, public)
+        self.not_refreshed.discard(table)
         shown = self.adapter.capabilities.shown
         action = notes.action or (Action.FULL if table in self.versions else Action.INITIALIZE)
         self.versions[table] = self.versions.get(table, -1) + 1 if notes.version is None else notes.version

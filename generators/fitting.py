@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import assert_never
@@ -23,6 +23,7 @@ from workload.scenario import (
     Drop,
     DynamicTable,
     Read,
+    Redefine,
     Refresh,
     Scenario,
     Step,
@@ -54,6 +55,11 @@ def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
     """The definitions that an engine with these limits does not support, each with the reason."""
     gaps = {table.name: gap for table in scenario.tables if (gap := table_gap(table, limits)) is not None}
     missing = frozenset(gaps)
+    if not limits.replaces and any(isinstance(step, Redefine) for step in scenario.steps):
+        # One that takes the name of a replaced one later finds the first one still there.
+        gaps |= {
+            each.name: "it replaces another definition" for each in scenario.definitions if each.known_as
+        }
     used: dict[str, frozenset[str]] = {}
     definitions = {definition.name: definition for definition in scenario.definitions}
     for name, definition in definitions.items():
@@ -63,6 +69,7 @@ def refused(scenario: Scenario, limits: Limits) -> dict[str, str]:
         )
         absent = [source for source in names_read(definition.query) if source in missing]
         gap = gaps[absent[0]] if absent else _gap(definition, below, gaps, used[name], limits)
+        gap = gaps.get(name, gap)
         if gap is not None:
             gaps[name] = gap
     return {name: gap for name, gap in gaps.items() if name in definitions}
@@ -115,10 +122,10 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
                     steps.append(Commit(at, supported))
                     if limits.timestamps is Timestamps.COMMIT:
                         steps.extend(Refresh(at + 1 + i, name, at) for i, name in enumerate(created))
-            case Create() | Drop():
-                if step.name not in reasons and (_drops(limits) or isinstance(step, Create)):
-                    steps.append(step)
-                    created = _created(created, step, scenario)
+            case Create() | Drop() | Redefine():
+                defining = _defining(step, limits, reasons)
+                steps.extend(defining)
+                created = _created(created, defining, scenario)
             case Refresh():
                 steps.extend(() if step.table in reasons else _refresh(step, limits))
             case Read(at, reader, read):
@@ -147,11 +154,31 @@ def _drops(limits: Limits) -> bool:
     return limits.drops and limits.timestamps is not Timestamps.COMMIT
 
 
-def _created(before: list[str], step: Create | Drop, scenario: Scenario) -> list[str]:
-    """The dynamic tables that exist after a step."""
-    if isinstance(step, Create):
-        return [*before, step.name] if isinstance(scenario.definition(step.name), DynamicTable) else before
-    return [name for name in before if name != step.name]
+def _defining(
+    step: Create | Drop | Redefine, limits: Limits, reasons: Collection[str]
+) -> list[Create | Drop | Redefine]:
+    """The step without the definitions that the engine refuses; nothing where none is left."""
+    match step:
+        case Create(_, name):
+            return [] if name in reasons else [step]
+        case Drop(_, name):
+            return [] if name in reasons or not _drops(limits) else [step]
+        case Redefine(at, names):
+            kept = tuple(name for name in names if name not in reasons)
+            return [Redefine(at, kept)] if names[0] in kept else []
+
+
+def _created(before: list[str], steps: Sequence[Create | Drop | Redefine], scenario: Scenario) -> list[str]:
+    """The dynamic tables that exist after some steps; where commits maintain them, none is replaced."""
+    for step in steps:
+        match step:
+            case Create(_, name) if isinstance(scenario.definition(name), DynamicTable):
+                before = [*before, name]
+            case Drop(_, dropped):
+                before = [name for name in before if name != dropped]
+            case _:
+                pass
+    return before
 
 
 def _refresh(step: Refresh, limits: Limits) -> list[Step]:

@@ -51,7 +51,7 @@ def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
     if profile.limits == NO_LIMITS:
         disturbed = with_other_processes(choices, scenario, profile.concurrent_percent)
         styled = with_styles(choices, disturbed, profile.styled_percent)
-        return with_recreations(choices, styled, profile.recreated_percent)
+        return with_recreations(choices, styled, profile.recreated_percent, may_replace=True)
     for _ in range(ATTEMPTS):
         within = fit(scenario, profile.limits)
         if within.dynamic_tables:
@@ -59,7 +59,9 @@ def generate(choices: Choices, profile: Profile, name: str) -> Scenario:
         scenario = _unlimited(choices, profile, name)
     # Where every commit maintains the tables, there is no time between a commit and its refreshes.
     if profile.limits.drops and profile.limits.timestamps is not Timestamps.COMMIT:
-        within = with_recreations(choices, within, profile.recreated_percent)
+        within = with_recreations(
+            choices, within, profile.recreated_percent, may_replace=profile.limits.replaces
+        )
     return within
 
 

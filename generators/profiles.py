@@ -190,6 +190,7 @@ FLOORS: Mapping[str, float] = {
     "state: refresh killed": 100,
     "state: text in a style of its own": 500,
     "state: name given again": 60,
+    "state: definition replaced": 20,
     "state: refresh failed as its query does": 30,
 }
 

@@ -3,6 +3,9 @@
 An engine that keeps anything of a dropped table (a plan, a version, a file, a place in a list) shows it to
 the next one of that name. Nothing can be dropped that is read, so its readers are dropped with it and are
 created again over the new one: that is also how a view is changed.
+
+Or one is replaced while its readers stay: CREATE OR REPLACE. An engine that keeps anything of the old meaning
+then shows it in the tables above.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import replace
 from generators.choices import Choices
 from workload.failing import may_fail
 from workload.query import Call, ColumnRef, Limited, Query, Select, With, names_read, walk, with_sources
-from workload.scenario import Create, Definition, Drop, Read, Refresh, Scenario, Step
+from workload.scenario import Create, Definition, Drop, Redefine, Refresh, Scenario, Step, renamed
 from workload.timeline import Timeline
 from workload.types import BOOLEAN
 
@@ -21,10 +24,11 @@ STEP = 1
 """Logical microseconds between the steps that are put between two steps."""
 
 
-def with_recreations(choices: Choices, scenario: Scenario, percent: int) -> Scenario:
+def with_recreations(choices: Choices, scenario: Scenario, percent: int, *, may_replace: bool) -> Scenario:
     """Returns the scenario; in that percentage of cases a definition is dropped and created again in it.
 
-    A third of these cases has it twice. Refreshes that are impossible then are left out.
+    `may_replace`: or replaced while its readers stay. A third of these cases has it twice. Refreshes that are
+    impossible then are left out.
     """
     if not choices.chance(percent):
         return scenario
@@ -33,7 +37,7 @@ def with_recreations(choices: Choices, scenario: Scenario, percent: int) -> Scen
         if not places:
             break
         after, name = choices.pick(places)
-        scenario = _recreated(choices, scenario, after, name)
+        scenario = _recreated(choices, scenario, after, name, may_replace=may_replace)
     return scenario
 
 
@@ -44,15 +48,10 @@ def _places(scenario: Scenario) -> Iterator[tuple[int, str]]:
     """
     timeline = Timeline({definition.name: definition for definition in scenario.definitions})
     failing = {each.name for each in scenario.definitions if may_fail(each.query)}
-    live: list[str] = []
-    for number, step in enumerate(scenario.steps[:-1]):
-        match step:
-            case Create(_, name):
-                live.append(name)
-            case Drop(_, name):
-                live.remove(name)
-            case _:
-                pass
+    # A definition that goes before it is replaced would have to be changed in two places.
+    replaced = [number for number, step in enumerate(scenario.steps) if isinstance(step, Redefine)]
+    for number, step in list(enumerate(scenario.steps[:-1]))[max(replaced, default=0) :]:
+        live = scenario.live_after(scenario.steps[: number + 1])
         room = scenario.steps[number + 1].at - step.at
         for name in live:
             going = _with_readers(scenario, live, name)
@@ -70,23 +69,28 @@ def _with_readers(scenario: Scenario, live: list[str], name: str) -> list[str]:
     return found
 
 
-def _recreated(choices: Choices, scenario: Scenario, after: int, name: str) -> Scenario:
+def _recreated(choices: Choices, scenario: Scenario, after: int, name: str, *, may_replace: bool) -> Scenario:
     before, at = scenario.steps[: after + 1], scenario.steps[after].at
-    dropped = {step.name for step in before if isinstance(step, Drop)}
-    live = [step.name for step in before if isinstance(step, Create) and step.name not in dropped]
-    going = _with_readers(scenario, live, name)
+    going = _with_readers(scenario, scenario.live_after(before), name)
     names = dict(zip(going, _new_names(scenario, going), strict=True))
-    other_query = choices.chance(60)
+    replacing = may_replace and choices.chance(40)
     definitions = [_again(scenario.definition(old), names) for old in going]
-    if other_query:
-        definitions[0] = replace(definitions[0], query=_other(choices, definitions[0].query))
-    steps: list[Step] = [Drop(at + STEP * (number + 1), old) for number, old in enumerate(reversed(going))]
-    steps += [
-        Create(at + STEP * (len(going) + number + 1), new.name) for number, new in enumerate(definitions)
-    ]
-    later = (_renamed(step, names) for step in scenario.steps[after + 1 :])
+    if replacing or choices.chance(60):
+        before_it = definitions[0].query
+        definitions[0] = replace(definitions[0], query=_other(choices, before_it))
+        # To replace a definition by the same one is no change.
+        replacing = replacing and definitions[0].query != before_it
+    if replacing:
+        steps: list[Step] = [Redefine(at + STEP, tuple(names[old] for old in going))]
+    else:
+        steps = [Drop(at + STEP * (number + 1), old) for number, old in enumerate(reversed(going))]
+        steps += [
+            Create(at + STEP * (len(going) + number + 1), new.name) for number, new in enumerate(definitions)
+        ]
+    later = (renamed(step, names) for step in scenario.steps[after + 1 :])
     # A definition stands after those that it reads.
     created = {step.name for step in before if isinstance(step, Create)}
+    created.update(new for step in before if isinstance(step, Redefine) for new in step.names)
     earlier = [each for each in scenario.definitions if each.name in created]
     others = [
         replace(each, query=with_sources(each.query, names))
@@ -129,27 +133,17 @@ def _other(choices: Choices, query: Query) -> Query:
             return query
 
 
-def _renamed(step: Step, names: Mapping[str, str]) -> Step:
-    """A later step, about the new definitions in place of the dropped ones."""
-    match step:
-        case Drop(at, name):
-            return Drop(at, names.get(name, name))
-        case Refresh(table=table):
-            return replace(step, table=names.get(table, table))
-        case Read(tables=tables):
-            return replace(step, tables=tuple(names.get(table, table) for table in tables))
-        case _:
-            return step
-
-
 def _possible(scenario: Scenario) -> Scenario:
     """The scenario without the refreshes to data timestamps that their tables have passed."""
     timeline = Timeline({definition.name: definition for definition in scenario.definitions})
     steps: list[Step] = []
-    for step in scenario.steps:
+    for number, step in enumerate(scenario.steps):
         match step:
             case Create(at, name):
                 timeline.create(name, at)
+            case Redefine(at, names):
+                live = scenario.live_after(scenario.steps[:number])
+                timeline.redefine(scenario.replaced(step, live), names[0], at)
             case Refresh(_, table, timestamp):
                 if not timeline.possible(table, timestamp):
                     continue

@@ -24,6 +24,7 @@ from workload.scenario import (
     DynamicTable,
     Meanwhile,
     Read,
+    Redefine,
     Refresh,
     Scenario,
     Step,
@@ -85,6 +86,11 @@ def _entry(number: int, step: Step, scenario: Scenario) -> Entry:
             return Entry(number, at, "create", f"create {name}", (_creation(name, scenario),))
         case Drop(at, name):
             return Entry(number, at, "drop", f"drop {name}", (_drop(name, scenario),))
+        case Redefine(at, names):
+            text = _creation(names[0], scenario).replace("CREATE ", "CREATE OR REPLACE ", 1)
+            title = f"replace {scenario.definition(names[0]).public_name}"
+            above = ", ".join(names[1:])
+            return Entry(number, at, "create", f"{title}; {above} go on over it" if above else title, (text,))
         case Refresh(at, table, timestamp, killed):
             refresh = f"REFRESH DYNAMIC TABLE {_called(table, scenario)}"
             how = "" if killed is None else f", killed before its storage call {killed} and run again"

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from workload.dml import Dml, Insert, Merge, Replace, Restore, Update
 from workload.errors import WorkloadError
-from workload.scenario import Commit, Create, Drop, Read, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Drop, Read, Redefine, Refresh, Scenario, Step
 from workload.timeline import due_refreshes
 from workload.wellformed import check_scenario
 
@@ -23,6 +23,7 @@ def tidied(scenario: Scenario) -> Scenario:
     that one, or is dropped too.
     """
     created = {step.name for step in scenario.steps if isinstance(step, Create)}
+    created.update(n for step in scenario.steps if isinstance(step, Redefine) for n in step.names)
     definitions = tuple(d for d in scenario.definitions if d.name in created)
     names = {definition.name for definition in definitions}
     steps: list[Step] = []
@@ -36,6 +37,8 @@ def tidied(scenario: Scenario) -> Scenario:
             case Create(_, name) | Drop(_, name) | Refresh(_, name):
                 if name in names:
                     steps.append(step)
+            case Redefine(_, news):
+                steps.extend([step] if names.issuperset(news) else [])
             case Read(tables=tables):
                 known = tuple(table for table in tables if table in names or table in written)
                 if known:

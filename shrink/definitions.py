@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from shrink.reduction import Reduction
 from shrink.rewrite import put_at
-from workload.query import names_read
-from workload.scenario import Create, Drop, DynamicTable, Refresh, Scenario
+from workload.query import names_read, with_sources
+from workload.scenario import Create, Drop, DynamicTable, Redefine, Refresh, Scenario, renamed
 
 
 def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
@@ -20,9 +20,27 @@ def without_definitions(scenario: Scenario, names: frozenset[str]) -> Scenario:
             step
             for step in scenario.steps
             if not (isinstance(step, Create | Drop) and step.name in names)
+            and not (isinstance(step, Redefine) and names.intersection(step.names))
             and not (isinstance(step, Refresh) and step.table in names)
         ),
     )
+
+
+def never_replaced(scenario: Scenario) -> Iterator[Scenario]:
+    """Without a replacement of definitions: the old ones stay, and later steps are about them."""
+    for number, step in enumerate(scenario.steps):
+        if isinstance(step, Redefine):
+            old = {
+                new: old
+                for old, new in scenario.replaced(step, scenario.live_after(scenario.steps[:number])).items()
+            }
+            kept = (d for d in scenario.definitions if d.name not in old)
+            later = (renamed(each, old) for each in scenario.steps[number + 1 :])
+            yield replace(
+                scenario,
+                definitions=tuple(replace(d, query=with_sources(d.query, old)) for d in kept),
+                steps=(*scenario.steps[:number], *later),
+            )
 
 
 def needed_by(scenario: Scenario, name: str) -> frozenset[str]:
@@ -99,6 +117,7 @@ FEW_STYLES = 8
 
 REDUCTIONS = (
     Reduction("plain text", plain_text, cheap=True),
+    Reduction("never replaced", never_replaced, cheap=True),
     Reduction("own names", own_names, cheap=True),
     Reduction("keep one dynamic table", keep_one, cheap=True),
     Reduction("drop a definition nobody reads", drop_unread, cheap=True),

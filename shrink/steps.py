@@ -8,7 +8,7 @@ from dataclasses import replace
 from shrink.reduction import Reduction, chunks
 from shrink.rewrite import put_at, with_statements
 from workload.dml import Dml, Restore
-from workload.scenario import Commit, Create, Drop, Meanwhile, Read, Refresh, Scenario, Step
+from workload.scenario import Commit, Create, Drop, Meanwhile, Read, Redefine, Refresh, Scenario, Step
 
 
 def cut_tail(scenario: Scenario) -> Iterator[Scenario]:
@@ -37,7 +37,7 @@ def create_later(scenario: Scenario) -> Iterator[Scenario]:
             before = scenario.steps[: number + 1]
             later = [s for s in scenario.steps[number + 1 :] if isinstance(s, Create)]
             moved = [create for create in creates if create not in later]
-            if any(isinstance(s, Drop) for s in before):
+            if any(isinstance(s, Drop | Redefine) for s in before):
                 continue
             commits = [s for s in before if isinstance(s, Commit)]
             yield _retimed(scenario, (*commits, *moved), number + 1)

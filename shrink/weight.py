@@ -35,6 +35,7 @@ from workload.scenario import (
     DynamicTable,
     Meanwhile,
     Read,
+    Redefine,
     Refresh,
     Scenario,
     Step,
@@ -118,6 +119,8 @@ def _step(step: Step, tables: Mapping[str, Table]) -> int:
             return 30 + written + _meanwhile(meanwhile)
         case Create() | Drop():
             return 50
+        case Redefine(_, names):
+            return 50 + 10 * len(names)
         case Read(_, _, names):
             return 40 + 10 * len(names)
         case Refresh(at, _, timestamp, killed):

@@ -51,6 +51,7 @@ class Limits:
     `statements`: kinds of DML, named as in profiles. `layered`: whether a dynamic table may read another one.
     `failures`: whether a refresh whose query fails on the data leaves everything as it was.
     `drops`: whether views and dynamic tables can be dropped, and their names be given to others.
+    `replaces`: whether a view or dynamic table that others read can be replaced by another definition.
     `gap`: the reason why a query with supported operators is not supported, None where it is. `amend`: a
     query close to the given one that the engine is more likely to support, with the same columns and perhaps
     more; amending twice gives the same as amending once.
@@ -65,6 +66,7 @@ class Limits:
     layered: bool = True
     failures: bool = False
     drops: bool = False
+    replaces: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
 
@@ -80,6 +82,7 @@ NO_LIMITS = Limits(
     timestamps=Timestamps.ANY,
     failures=True,
     drops=True,
+    replaces=True,
 )
 
 
@@ -99,6 +102,7 @@ def both(a: Limits, b: Limits) -> Limits:
         layered=a.layered and b.layered,
         failures=a.failures and b.failures,
         drops=a.drops and b.drops,
+        replaces=a.replaces and b.replaces,
         gap=lambda query: a.gap(query) or b.gap(query),
         amend=lambda query: b.amend(a.amend(query)),
     )

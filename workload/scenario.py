@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from workload.dml import Dml
@@ -43,7 +44,8 @@ class DynamicTable:
     `style`: the number of the style in which the text of the query is written for an engine that reads
     Spark's SQL (`workload.sql.written`); 0: each operator in parentheses. It does not change the meaning.
     `known_as`: the name by which an engine knows the table, if it is another one than `name`: that of a
-    definition that was dropped before. Names in a scenario are never used twice, also not in queries.
+    definition that was dropped or replaced before. Names in a scenario are never used twice, also not in
+    queries.
     """
 
     name: str
@@ -116,6 +118,20 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class Redefine:
+    """CREATE OR REPLACE at time `at`: `names[0]` takes the place of the definition that it is known as.
+
+    The definitions that read the replaced one, at any depth, go on under their names; here they are new ones
+    too, because from now on they mean something else: the other `names`, in order of creation. Their queries
+    are the old ones over the new names. A dynamic table that replaces another one is refreshed at once; all
+    others get their new contents with their next refresh.
+    """
+
+    at: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Refresh:
     """A manual refresh issued at time `at` for data timestamp `timestamp` <= `at`, upstreams first.
 
@@ -142,7 +158,20 @@ class Read:
     tables: tuple[str, ...]
 
 
-Step = Commit | Create | Drop | Refresh | Read
+Step = Commit | Create | Drop | Redefine | Refresh | Read
+
+
+def renamed(step: Step, names: Mapping[str, str]) -> Step:
+    """The step about other definitions: `names` has the new name of each that gets one."""
+    match step:
+        case Drop(at, name):
+            return Drop(at, names.get(name, name))
+        case Refresh(table=table):
+            return replace(step, table=names.get(table, table))
+        case Read(tables=tables):
+            return replace(step, tables=tuple(names.get(table, table) for table in tables))
+        case _:
+            return step
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +194,29 @@ class Scenario:
             if definition.name == name:
                 return definition
         raise KeyError(name)
+
+    def replaced(self, step: Redefine, live: Collection[str]) -> Mapping[str, str]:
+        """For each of the `live` definitions that a step replaces, the new one. Raises KeyError."""
+        public = {self.definition(name).public_name: name for name in live}
+        return {public[self.definition(new).public_name]: new for new in step.names}
+
+    def live_after(self, steps: Sequence[Step]) -> list[str]:
+        """The definitions that exist after the first steps, upstreams first. Raises KeyError."""
+        live: list[str] = []
+        for step in steps:
+            match step:
+                case Create(_, name):
+                    live.append(name)
+                case Drop(_, name):
+                    live.remove(name)
+                case Redefine():
+                    replaced = self.replaced(step, live)
+                    # What the new definition reads may have been created after the old one.
+                    live = [name for name in live if name not in replaced]
+                    live.extend(step.names)
+                case _:
+                    pass
+        return live
 
     @property
     def dynamic_tables(self) -> tuple[DynamicTable, ...]:

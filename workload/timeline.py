@@ -11,7 +11,18 @@ from dataclasses import dataclass, field
 
 from workload.errors import WorkloadError
 from workload.query import names_read
-from workload.scenario import Commit, Create, Definition, Drop, DynamicTable, Read, Refresh, Scenario, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    Drop,
+    DynamicTable,
+    Read,
+    Redefine,
+    Refresh,
+    Scenario,
+    View,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +35,14 @@ class Due:
 
 @dataclass(slots=True)
 class Timeline:
-    """The data timestamps of every dynamic table as steps go by."""
+    """The data timestamps of every dynamic table as steps go by.
+
+    `replaced`: for a table that took the place of another one, the newest data timestamp of that one.
+    """
 
     definitions: Mapping[str, Definition]
     timestamps: dict[str, list[int]] = field(default_factory=dict)
+    replaced: dict[str, int] = field(default_factory=dict)
     upstreams: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
     """What `upstream` has returned before: each refresh asks for it several times."""
 
@@ -55,7 +70,7 @@ class Timeline:
     def last(self, name: str) -> int:
         """A table's newest data timestamp, -1 before its initialization."""
         known = self.timestamps.get(name)
-        return known[-1] if known else -1
+        return known[-1] if known else self.replaced.get(name, -1)
 
     def possible(self, name: str, timestamp: int) -> bool:
         """Whether every upstream version that a refresh to the timestamp needs exists or can be made."""
@@ -86,6 +101,12 @@ class Timeline:
             return ()
         return self.refresh(name, self.initial_timestamp(definition, at))
 
+    def redefine(self, replaced: Mapping[str, str], first: str, at: int) -> tuple[Due, ...]:
+        """Records a replacement (old -> new definition) and returns the refreshes due for it."""
+        for old, new in replaced.items():
+            self.replaced[new] = self.last(old)
+        return self.refresh(first, at) if isinstance(self.definitions[first], DynamicTable) else ()
+
     def initial_timestamp(self, table: DynamicTable, at: int) -> int:
         """The newest data timestamp that all upstream tables have within the target lag, else `at`."""
         upstream = self.upstream(table.name)
@@ -108,6 +129,9 @@ def due_refreshes(scenario: Scenario) -> tuple[tuple[Due, ...], ...]:
                     due.append(())
                 case Create(at, name):
                     due.append(timeline.create(name, at))
+                case Redefine(at, names):
+                    replaced = scenario.replaced(step, scenario.live_after(scenario.steps[:number]))
+                    due.append(timeline.redefine(replaced, names[0], at))
                 case Refresh(_, table, timestamp):
                     due.append(timeline.refresh(table, timestamp))
         except WorkloadError as error:

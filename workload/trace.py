@@ -97,6 +97,14 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
+class Redefined:
+    """A definition was replaced. `replaced`: old -> new name, of it and of all that read it."""
+
+    step: int
+    replaced: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """How many rows a refresh inserted and deleted, as its record says."""
 
@@ -169,7 +177,7 @@ class Declared:
     message: str
 
 
-Event = SourceWritten | Created | Refreshed | RefreshRefused | ReadDone | Declared
+Event = SourceWritten | Created | Redefined | Refreshed | RefreshRefused | ReadDone | Declared
 
 
 class Shown(Enum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
+from dataclasses import replace
 from typing import assert_never
 
 from workload.dml import (
@@ -22,8 +23,8 @@ from workload.dml import (
 from workload.errors import WorkloadError
 from workload.keywords import KEYWORDS
 from workload.orders import tied_order
-from workload.query import Cte, Derived, Exploded, Expr, Item, Named, Query, names_read, walk
-from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Refresh, Scenario
+from workload.query import Cte, Derived, Exploded, Expr, Item, Named, Query, names_read, walk, with_sources
+from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.scope import Catalog, Scope, check_expression, definition_columns
 from workload.types import BOOLEAN, Row, Value, fits
@@ -93,6 +94,10 @@ def _check_steps(scenario: Scenario) -> None:
             case Drop(_, name):
                 _check_drop(scenario, name, live, where)
                 live.remove(name)
+            case Redefine(_, names):
+                replaced = _check_redefine(scenario, step, live, created, where)
+                live = (live - replaced) | set(names)
+                created.update(names)
             case Refresh():
                 _check_refresh(step, dynamic & live, where)
             case Read():
@@ -166,6 +171,42 @@ def _check_drop(scenario: Scenario, name: str, live: Set[str], where: str) -> No
     for other in sorted(live):
         if name in names_read(scenario.definition(other).query):
             raise WorkloadError(f"{where}: drops {name}, which {other} reads")
+
+
+def _check_redefine(
+    scenario: Scenario, step: Redefine, live: Set[str], created: Set[str], where: str
+) -> Set[str]:
+    """Returns the definitions that are replaced."""
+    known = {definition.name: definition for definition in scenario.definitions}
+    unknown = [name for name in step.names if name not in known or name in created]
+    if unknown or not step.names or len(set(step.names)) < len(step.names):
+        raise WorkloadError(f"{where}: replaces by {', '.join(unknown or step.names) or 'nothing'}")
+    try:
+        replaced = scenario.replaced(step, live)
+    except KeyError as error:
+        raise WorkloadError(f"{where}: replaces {error.args[0]}, which does not exist then") from None
+    first = next(old for old, new in replaced.items() if new == step.names[0])
+    if type(known[first]) is not type(known[step.names[0]]):
+        raise WorkloadError(f"{where}: {first} is replaced by a definition of another kind")
+    for name in names_read(known[step.names[0]].query):
+        if name in known and (name not in live or name in replaced):
+            raise WorkloadError(f"{where}: {step.names[0]} reads {name}, which does not exist then")
+    readers = {first}
+    for name in scenario.live_after(scenario.steps[: scenario.steps.index(step)]):
+        if readers.intersection(names_read(known[name].query)):
+            readers.add(name)
+    if readers != replaced.keys():
+        raise WorkloadError(f"{where}: replaces {first}, which {', '.join(sorted(readers))} read or are")
+    for old, new in replaced.items():
+        again = replace(
+            known[old],
+            name=new,
+            query=with_sources(known[old].query, replaced),
+            known_as=known[old].public_name,
+        )
+        if old != first and again != known[new]:
+            raise WorkloadError(f"{where}: {new} is not {old} over what was replaced")
+    return replaced.keys()
 
 
 def _check_statement(statement: Dml, table: Table, where: str, commit_times: set[int]) -> None:

@@ -16,6 +16,7 @@ from workload.trace import (
     Created,
     Declared,
     ReadDone,
+    Redefined,
     Refreshed,
     RefreshRefused,
     SourceWritten,
@@ -133,7 +134,7 @@ def _refreshes(trace: Trace) -> Mapping[RefreshKey, RefreshEvent]:
                 refreshes[event.step, event.table] = event
             case Declared():
                 refreshes[event.step, event.name] = event
-            case SourceWritten() | Created() | ReadDone():
+            case SourceWritten() | Created() | Redefined() | ReadDone():
                 pass
             case _:
                 assert_never(event)

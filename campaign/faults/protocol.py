@@ -113,6 +113,14 @@ def replacement_ignored(
     return (Action.INCREMENTAL, "changed") if action is Action.REINITIALIZE else (action, reason)
 
 
+def definition_change_unseen(
+    before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
+) -> tuple[Action, str]:
+    """A table goes on incrementally after its query, or a view in it, was replaced."""
+    known = None if before is None else replace(before, definition=after.definition)
+    return decide(known, after, incremental, readable)
+
+
 def upstream_changes_unseen(
     before: Frontier | None, after: Frontier, incremental: bool, readable: Readable
 ) -> tuple[Action, str]:
@@ -151,6 +159,13 @@ FAULTS = (
     _fault("upstream-by-commit-time", "resolve", newest_upstream, Check.FRONTIER, Check.EQUALITY),
     _fault("silent-full", "decide", always_full, Check.REFRESH_MODE),
     _fault("replaced-upstream-incremental", "decide", replacement_ignored, Check.REFRESH_MODE),
+    _fault(
+        "replaced-view-incremental",
+        "decide",
+        definition_change_unseen,
+        Check.REFRESH_MODE,
+        Check.EQUALITY,
+    ),
     _fault("failed-refresh-moves-frontier", "give_up", frontier_moved, Check.REFRESH_MODE, Check.EQUALITY),
     Fault(
         name="failing-term-fails-refresh",

@@ -103,6 +103,14 @@ class SourceHistory:
         )
         return frozenset().union(*through_views)
 
+    def reads_by_views(self, name: str, source: str) -> bool:
+        """Whether a definition is `source`, or has its query within its own: it reads it as a view."""
+        definitions = self._definitions
+        views = (
+            read for read in names_read(definitions[name].query) if isinstance(definitions.get(read), View)
+        )
+        return name == source or any(self.reads_by_views(view, source) for view in views)
+
     @property
     def _definitions(self) -> Mapping[str, Definition]:
         return {definition.name: definition for definition in self.scenario.definitions}

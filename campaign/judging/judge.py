@@ -44,6 +44,7 @@ from workload.trace import (
     Created,
     Declared,
     ReadDone,
+    Redefined,
     Refreshed,
     RefreshError,
     RefreshRefused,
@@ -66,6 +67,8 @@ class Judgement:
     `failed`: by step, the table whose refresh failed as its query does.
     `met`: how often the run met the states that the judgement counts, by name.
     `refused`: whether a refresh failed or a definition was refused, so that later refreshes may be missing.
+    `waiting`: what means something else since a definition was replaced, until its next refresh; whether that
+    one writes the table anew.
     `unreadable`: definitions that Spark cannot read though they are right.
     """
 
@@ -90,6 +93,7 @@ class Judgement:
     unreadable: set[str] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
+    waiting: dict[str, bool] = field(default_factory=dict)
     written: dict[str, list[int]] = field(default_factory=dict)
     without_effect: set[tuple[str, int]] = field(default_factory=set)
     met: Counter[str] = field(default_factory=Counter)
@@ -107,6 +111,8 @@ class Judgement:
                     self._refreshed(event)
                 case RefreshRefused():
                     self._refused(event)
+                case Redefined():
+                    self._redefined(event)
                 case ReadDone():
                     # Readers are judged when the whole run is seen as a history.
                     pass
@@ -131,6 +137,17 @@ class Judgement:
             self._find(Check.HISTORY, anomaly.table, anomaly.step, anomaly.message, anomaly.timestamp)
         self.met.update(observed.readers)
         self.met["reader that saw skew"] += observed.skewed
+
+    def _redefined(self, event: Redefined) -> None:
+        """Notes that tables go on under new names, from the contents that the old definitions left."""
+        self.met["definition replaced"] += 1
+        first = next(iter(event.replaced.values()))
+        for old, new in event.replaced.items():
+            if old in self.timestamps:
+                self.timestamps[new], self.contents[new] = self.timestamps[old], self.contents[old]
+            if old in self.incremental:
+                self.incremental[new] = self.incremental[old]
+            self.waiting[new] = self.sources.reads_by_views(new, first)
 
     def _source(self, event: SourceWritten) -> None:
         """Compares a base table: where it differs, tables over it say nothing about the engine."""
@@ -238,6 +255,7 @@ class Judgement:
         self.contents[event.table] = event.contents
         self.timestamps[event.table] = event.timestamp
         self.refreshes.setdefault(event.step, []).append(Due(event.table, event.timestamp))
+        self.waiting.pop(event.table, None)
 
     def _pairs_may_fail(self, name: str) -> bool:
         """Tells whether the query of a table, views expanded, has joins and may fail on its data."""
@@ -257,6 +275,8 @@ class Judgement:
         self.checks += 1
         incremental = self.incremental.get(event.table, False)
         due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
+        if event.table in self.waiting and previous is not None:
+            due = self._due_after_replacement(event, incremental)
         if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_may_fail(event.table):
             # The query of the changes may meet pairs of rows that the defining query never does, and fail.
             due |= {Action.FULL}
@@ -265,6 +285,15 @@ class Judgement:
             action = f"{event.effective_action.value} (reported: {event.action.value}, {event.reason})"
             message = f"{event.table} was refreshed by {action}; {listed} was due"
             self._find(Check.REFRESH_MODE, event.table, event.step, message, event.timestamp)
+
+    def _due_after_replacement(self, event: Refreshed, incremental: bool) -> frozenset[Action]:
+        """Returns the actions due for the first refresh after what a table means was replaced."""
+        if not self.waiting[event.table]:
+            # A dynamic table below it is written anew, and gives it changes as every source does, or none.
+            return frozenset({Action.INCREMENTAL if incremental else Action.FULL, Action.NO_DATA})
+        # Over another view the same query may be maintained in another way than before.
+        self.incremental[event.table] = event.action is Action.REINITIALIZE
+        return frozenset({Action.REINITIALIZE, Action.FULL})
 
     def _refused(self, event: RefreshRefused) -> None:
         if event.error is RefreshError.BROKEN:
@@ -344,7 +373,9 @@ class Judgement:
         return Circumstances(
             before=self.contents.get(table, ()),
             previous=previous,
-            sources_unchanged=previous is not None and sources.unchanged(table, previous, timestamp),
+            sources_unchanged=previous is not None
+            and table not in self.waiting
+            and sources.unchanged(table, previous, timestamp),
             expected_sources={
                 source: sources.last_commit(source, timestamp) if source in bases else timestamp
                 for source in sources.direct_sources(table)

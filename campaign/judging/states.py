@@ -15,7 +15,7 @@ from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
 from workload.query import Join, Named, Query, Relation, Select, blocks, relations_of
-from workload.scenario import Commit, Meanwhile, Scenario
+from workload.scenario import Commit, Meanwhile, Redefine, Scenario
 from workload.trace import Action, ChangeAction, Refreshed, Trace
 from workload.types import Row
 
@@ -27,7 +27,9 @@ def reached(scenario: Scenario, trace: Trace, truth: DelayedView, probes: Sequen
     """Returns how many refreshes reached each state. `truth` evaluates the scenario with its probes."""
     states = Counter(_of_other_processes(scenario))
     states["text in a style of its own"] += sum(definition.style > 0 for definition in scenario.definitions)
-    states["name given again"] += sum(bool(definition.known_as) for definition in scenario.definitions)
+    replacing = {name for step in scenario.steps if isinstance(step, Redefine) for name in step.names}
+    again = {definition.name for definition in scenario.definitions if definition.known_as}
+    states["name given again"] += len(again - replacing)
     states.update(disturbance.value for disturbance in trace.disturbed)
     previous: dict[str, int] = {}
     keys = {table.name: _Keys() for table in scenario.dynamic_tables}

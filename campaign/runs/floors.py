@@ -39,6 +39,8 @@ STYLED = "text in a style of its own"
 
 RECREATED = "name given again"
 
+REPLACED = "definition replaced"
+
 FAILING_STATES = ("refresh failed as its query does", "refresh where the query fails")
 """States that only the intents of data that fails bring about."""
 
@@ -62,6 +64,7 @@ STATES = (
     "null key vanished",
     STYLED,
     RECREATED,
+    REPLACED,
     *READER_STATES,
     *PROCESS_STATES,
     *FAILING_STATES,
@@ -176,7 +179,9 @@ def _state(profile: Profile, name: str) -> str:
         return "a scenario has no intents"
     if name == STYLED and not profile.styled_percent:
         return "styled_percent is 0"
-    if name == RECREATED and not profile.recreated_percent:
+    if name == REPLACED and not profile.limits.replaces:
+        return "the engine's limits have no replaces"
+    if name in (RECREATED, REPLACED) and not profile.recreated_percent:
         return "recreated_percent is 0"
     return ""
 

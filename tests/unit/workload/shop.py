@@ -52,6 +52,7 @@ from workload.scenario import (
     DynamicTable,
     Meanwhile,
     Read,
+    Redefine,
     Refresh,
     RefreshMode,
     Scenario,
@@ -154,6 +155,7 @@ SHOP = Scenario(
         DynamicTable("names_2", NAMES, known_as="names"),
         DynamicTable("ranking", ranking()),
         DynamicTable("elements", ELEMENTS),
+        DynamicTable("elements_2", NAMES, known_as="elements"),
     ),
     steps=(
         Commit(0, (Insert("customer", CUSTOMERS), Insert("purchase", ORDERS))),
@@ -178,6 +180,8 @@ SHOP = Scenario(
         Read(42, 1, ("names", "purchase")),
         Drop(43, "names"),
         Create(44, "names_2"),
+        Create(45, "elements"),
+        Redefine(46, ("elements_2",)),
     ),
     intents=("empty source", "no-op"),
 )

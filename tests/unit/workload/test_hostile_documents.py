@@ -165,7 +165,7 @@ VALUE = "scenario.steps[0].statements[0].rows[0][0]"
         (
             "scenario.steps[0]",
             {"is": "Literal"},
-            "expected Commit or Create or Drop or Refresh or Read, found 'Literal'",
+            "expected Commit or Create or Drop or Redefine or Refresh or Read, found 'Literal'",
         ),
         ("scenario.steps[0].at", 1.0, "expected int, found float"),
         (FUNCTION, [], "expected one of "),

@@ -13,7 +13,18 @@ from tests.unit.workload.shop import CUSTOMER, ORDER, ORDERS, SHOP, spending, we
 from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Replace, Restore, Truncate, Update
 from workload.errors import WorkloadError
 from workload.query import Query
-from workload.scenario import Commit, Create, Definition, Drop, DynamicTable, Refresh, Scenario, Step, View
+from workload.scenario import (
+    Commit,
+    Create,
+    Definition,
+    Drop,
+    DynamicTable,
+    Redefine,
+    Refresh,
+    Scenario,
+    Step,
+    View,
+)
 from workload.schema import Column, Table
 from workload.types import BIGINT, INT
 from workload.wellformed import check_scenario
@@ -239,6 +250,50 @@ def test_a_name_is_given_again_after_the_drop() -> None:
 )
 def test_drops_that_make_no_sense(steps: tuple[Step, ...], reason: str) -> None:
     assert reason in refusal(recreated(*steps))
+
+
+def redefined(*steps: Step, above: DynamicTable | None = None) -> Scenario:
+    """A view, a dynamic table over it, and what both are after the view was replaced."""
+    over = {name: select({"k": c["k"]}, named(name, "c")) for name in ("v", "v_2")}
+    known = (View("v", KEYS), DynamicTable("d", over["v"]), View("v_2", KEYS, known_as="v"))
+    again = above or DynamicTable("d_2", over["v_2"], known_as="d")
+    return replace(SHOP, definitions=(*known, again), steps=steps)
+
+
+BOTH = (Create(1, "v"), Create(2, "d"))
+
+
+def test_a_view_is_replaced_while_a_table_reads_it() -> None:
+    check_scenario(redefined(*BOTH, Redefine(3, ("v_2", "d_2")), Refresh(4, "d_2", 4), Drop(5, "d_2")))
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ((*BOTH, Redefine(3, ("v_2",))), "step 2: replaces v, which d, v read or are"),
+        ((Create(1, "v"), Redefine(3, ("v_2", "d_2"))), "step 1: replaces d, which does not exist then"),
+        ((*BOTH, Redefine(3, ("v_2", "v_2"))), "step 2: replaces by v_2, v_2"),
+        ((*BOTH, Redefine(3, ("v", "d"))), "step 2: replaces by v, d"),
+        ((*BOTH, Redefine(3, ())), "step 2: replaces by nothing"),
+        (
+            (*BOTH, Redefine(3, ("v_2", "d_2")), Refresh(4, "d", 4)),
+            "step 3: refresh of d, which is no dynamic",
+        ),
+    ],
+)
+def test_replacements_that_make_no_sense(steps: tuple[Step, ...], reason: str) -> None:
+    assert reason in refusal(redefined(*steps))
+
+
+def test_what_reads_a_replaced_view_stays_as_it_is() -> None:
+    other = DynamicTable("d_2", KEYS, known_as="d")
+    assert "d_2 is not d over what was replaced" in refusal(
+        redefined(*BOTH, Redefine(3, ("v_2", "d_2")), above=other)
+    )
+    table = DynamicTable("d_2", KEYS, known_as="v")
+    assert "v is replaced by a definition of another kind" in refusal(
+        redefined(*BOTH, Redefine(3, ("d_2",)), above=table)
+    )
 
 
 def test_no_cte_has_the_name_by_which_a_source_is_known() -> None:
