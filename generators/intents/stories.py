@@ -39,7 +39,7 @@ class Story:
 
     b: ScenarioBuilder
     table: TableSketch
-    key: int
+    key: int | None
 
     def comes(self, value: Value, number: int = 0) -> Dml:
         """INSERT of a row of the key."""
@@ -139,11 +139,15 @@ STORIES = (
 )
 
 
+OF_EXTREMES = (computed_anew_then_better, best_of_two_goes)
+"""Stories that ask what a table knows of its best values; of others they ask little."""
+
+
 def story_of_a_key(b: ScenarioBuilder) -> Script:
     """One key through several refreshes, in a table that keeps something of it; see the stories."""
     story = b.choices.pick(STORIES)
     table = b.add_table((b.choices.pick(shapes.ORDERED), INT))
-    who = Story(b, table, b.choices.integer(0, 4))
+    who = Story(b, table, b.choices.pick((0, 1, 2, 3, None)))
     kinds: Mapping[str, Callable[[], str]] = {
         "extremes": lambda: _aggregated(b, table, extremes=True),
         "sums": lambda: _aggregated(b, table, extremes=False),
@@ -153,7 +157,10 @@ def story_of_a_key(b: ScenarioBuilder) -> Script:
         "beside": lambda: _beside(b, table),
     }
     shape = b.choices.weighted(
-        ((5, "extremes"), (3, "sums"), (2, "different"), (3, "members"), (2, "running"), (2, "beside"))
+        (
+            (20 if story in OF_EXTREMES else 3, "extremes"),
+            *((3, "sums"), (2, "different"), (3, "members"), (2, "running"), (2, "beside")),
+        )
     )
     return script(kinds[shape](), *story(who, four_values(table, 1)))
 
@@ -175,7 +182,7 @@ def _aggregated(b: ScenarioBuilder, table: TableSketch, *, extremes: bool) -> st
         terms.append(b.choices.pick((counted, group_shapes.COUNT)))
     keys = [k] if b.choices.chance(75) else []
     having = None
-    if keys and b.choices.chance(20):
+    if keys and not extremes and b.choices.chance(20):
         having = call("gt", BOOLEAN, Term(COUNT_STAR), constant(1, BIGINT)).expr
     return shapes.define(b, select(source, [*keys, *terms], group_by=keys, having=having))
 

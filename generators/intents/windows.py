@@ -77,14 +77,19 @@ def running_values(b: ScenarioBuilder) -> Script:
     target = shapes.define(b, block if b.choices.chance(75) else _filtered(b, block, k))
     at, of = table.columns[1].name, table.columns[2].name
     low, middle, _, high = four_values(table, 2)
-    places: tuple[Value, ...] = (*four_values(table, 1), None) if partitioned else (0, 1, 3, 4, None)
-    rows: list[dict[str, Value]] = [{"k": 1, at: place} if partitioned else {"k": place} for place in places]
+    inner: tuple[Value, ...] = four_values(table, 1) if partitioned else (0, 1, 3, 4)
+    # In the order of the window, so that what comes at the end has rows before it.
+    places = (*(reversed(inner) if descending else inner), None)
+    home = b.choices.pick((1, 1, None))
+    rows: list[dict[str, Value]] = [
+        {"k": home, at: place} if partitioned else {"k": place} for place in places
+    ]
     begin, between, later, end, unknown = rows
     return script(
         target,
         act(insert(b, table, **{**begin, of: middle}), insert(b, table, **{**later, of: middle})),
         act(insert(b, table, **{**between, of: b.choices.pick((low, high))})),
-        act(insert(b, table, **{**end, of: b.choices.pick((low, high))})),
+        act(insert(b, table, **{**end, of: b.choices.pick((None, None, low, high))})),
         act(set_value(table, of, None, is_value(table, of, middle)), insert(b, table, **{**later, of: low})),
         act(insert(b, table, **{**unknown, of: b.choices.pick((low, high))})),
     )
@@ -99,7 +104,7 @@ def _running_value(
 ) -> Term:
     """MIN, MAX, SUM or COUNT of a column up to each row, or its rank."""
     function = b.choices.weighted(
-        ((3, "MIN"), (3, "MAX"), (4, "SUM"), (1, "COUNT"), (1, "COUNT_STAR"), (2, "RANK"))
+        ((3, "MIN"), (3, "MAX"), (6, "SUM"), (1, "COUNT"), (1, "COUNT_STAR"), (2, "RANK"))
     )
     if function == "RANK":
         return Term(Window(WindowFunction.RANK, (), partition, order, None, INT), windows.growth)
