@@ -16,6 +16,9 @@ HISTORY_GENERATOR_VERSION = 1
 
 PREDICATE = "P"
 
+DEEP = ("m", "n", "k", "l", "q", "t")
+"""Objects of a chain of derivations."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryShape:
@@ -42,7 +45,27 @@ class HistoryShape:
     """Histories that begin with the skeleton of an anomaly."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryShape(HistoryShape):
+    """Histories with what random ones hardly ever have, in percent of histories or of draws.
+
+    A rule can be wrong there for a whole campaign; `tests/truth/test_drawn_histories.py` has floors.
+    """
+
+    deep_percent: int = 50
+    """Histories with a chain of four derivations or more, of which the last one is read."""
+    cursor_percent: int = 20
+    """Histories in which some reads go through cursors."""
+    partial_starts_percent: int = 50
+    """Histories with starts in which some transactions have none."""
+    near_percent: int = 25
+    """Histories of which one read is left out: what was wrong with it often was wrong by that edge alone."""
+
+
 SMALL = HistoryShape()
+STORIES = StoryShape(
+    transactions=(3, 5), abort_percent=20, sessions_percent=45, starts_percent=40, predicate_percent=45
+)
 
 
 def history_at(seed: int, shape: HistoryShape, index: int) -> History:
@@ -126,6 +149,8 @@ class HistoryBuilder:
             self.running.append(Running(txn, operations, choices.chance(shape.reader_percent)))
         if choices.chance(shape.anomaly_percent):
             self.skeleton(choices.pick(SKELETONS))
+        if isinstance(shape, StoryShape) and self.running and choices.chance(shape.deep_percent):
+            self.deep()
         while self.running:
             transaction = choices.pick(self.running)
             if transaction.left > 0:
@@ -134,7 +159,48 @@ class HistoryBuilder:
             else:
                 self.end(transaction)
         self.clauses()
+        if isinstance(shape, StoryShape):
+            self.spoilt(shape)
         return self.result
+
+    def deep(self) -> None:
+        """Adds a chain of derivations and a read of the last one, often of half of what was written since."""
+        choices, obj = self.choices, self.choices.pick(self.base)
+        more = [each for each in DEEP if each not in self.derived]
+        for each in more:
+            self.derived.append(each)
+            self.versions[each], self.committed[each] = [Name(each, Special.INIT)], []
+        if choices.chance(50):
+            self.write(choices.pick(self.running), obj)
+        version = self.some_version(obj)
+        for each in more[: choices.integer(4, len(more))]:
+            others = [self.some_version(choices.pick(self.base))] if choices.chance(25) else []
+            if self.derive(choices.pick(self.running), each, [version, *others]):
+                version = self.versions[each][-1]
+        reader, writer = choices.pick(self.running), choices.pick(self.running)
+        self.read(reader, version.obj, version)
+        if writer is not reader and choices.chance(70):
+            self.write(writer, obj)
+            other = choices.pick([*self.base])
+            self.write(writer, other)
+            if choices.chance(70):
+                self.end(writer)
+            self.read(reader, other, self.versions[other][-1])
+
+    def spoilt(self, shape: StoryShape) -> None:
+        """Turns reads into reads through cursors, leaves out starts, and a read."""
+        choices, events = self.choices, self.result.events
+        if choices.chance(shape.cursor_percent):
+            events[:] = [e._replace(kind="rc") if e.kind == "r" and choices.chance(50) else e for e in events]
+        if self.starts and choices.chance(shape.partial_starts_percent):
+            aborted = [event.txn for event in events if event.kind == "a"]
+            several = aborted and choices.chance(50)
+            begun = [event.txn for event in events if event.kind == "s"]
+            without = aborted if several else [txn for txn in begun if choices.chance(40)]
+            events[:] = [event for event in events if event.kind != "s" or event.txn not in without]
+        reads = [place for place, event in enumerate(events) if event.kind in ("r", "rc")]
+        if reads and choices.chance(shape.near_percent):
+            del events[choices.pick(reads)]
 
     def event(self, transaction: Running, event: DraftEvent) -> None:
         """Adds an event, before the first one of a transaction also its start if the history has starts."""
@@ -268,8 +334,11 @@ class HistoryBuilder:
             ]
             self.result.matches.append(Matches(PREDICATE, tuple(n for n in members if choices.chance(50))))
         txns = [event.txn for event in self.result.events if event.kind == "c"]
+        # A session goes on after a transaction that aborted.
+        ended = [event.txn for event in self.result.events if event.kind in "ca"]
+        those, most = (ended, 5) if isinstance(shape, StoryShape) else (txns, 3)
         if len(txns) > 1 and choices.chance(shape.sessions_percent):
-            self.result.sessions.append(Session("a", tuple(choices.subset(txns, 2, 3))))
+            self.result.sessions.append(Session("a", tuple(choices.subset(those, 2, most))))
         if txns and not self.starts and choices.chance(shape.precedes_percent):
             self.times(txns)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from campaign.faults.fault import sentence
 from dvs_model.analysis import Analysis, Rules
@@ -11,7 +12,7 @@ from dvs_model.check import Checked, check
 from dvs_model.dsg import dsg
 from dvs_model.facts import Facts
 from dvs_model.graph import Graph
-from dvs_model.history import Derive, Event, History, PredicateRead
+from dvs_model.history import Abort, Commit, Derive, Event, History, PredicateRead, Start, Version
 from dvs_model.names import Phenomenon
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
@@ -72,6 +73,58 @@ def matching_members_only(facts: Facts, reading: Reading) -> Graph:
     return dsg(replace(facts, history=history, relations=relations), reading)
 
 
+DEPTH = 3
+"""Derivations, one over another, that a fault follows."""
+
+
+def three_derivations_deep(facts: Facts, reading: Reading) -> Graph:
+    """What lies behind a version is followed through three derivations and no further."""
+
+    def within(version: Version, steps: int) -> Iterator[Version]:
+        if version not in facts.sources:
+            yield version
+        elif steps:
+            for source in facts.sources[version]:
+                yield from within(source, steps - 1)
+
+    sources = {version: tuple(dict.fromkeys(within(version, DEPTH))) for version in facts.sources}
+    return dsg(replace(facts, sources=sources), reading)
+
+
+def sessions_cut_at_aborts(history: History) -> History:
+    """The order of a session ends at a transaction that aborted and begins anew after it."""
+    aborted = {event.txn for event in history.events if isinstance(event, Abort)}
+    sessions = {
+        f"{name} {number}": tuple(txns)
+        for name, members in history.sessions.items()
+        for number, (cut, txns) in enumerate(groupby(members, aborted.__contains__))
+        if not cut
+    }
+    return replace(history, sessions=sessions)
+
+
+def starts_of_all_or_none(history: History) -> History:
+    """Starts count only where all transactions have one, those that aborted as well."""
+    started = {event.txn for event in history.events if isinstance(event, Start)}
+    if all(
+        event.txn in started for event in history.events if isinstance(event, Abort | Commit) and event.txn
+    ):
+        return history
+    return replace(history, events=tuple(event for event in history.events if not isinstance(event, Start)))
+
+
+def starts_where_missing(history: History) -> History:
+    """A transaction without a start is taken to start with its first event, if any other one has a start."""
+    started = {event.txn for event in history.events if isinstance(event, Start)}
+    events: list[Event] = []
+    for event in history.events:
+        if started and event.txn and event.txn not in started:
+            events.append(Start(event.txn))
+            started.add(event.txn)
+        events.append(event)
+    return replace(history, events=tuple(events))
+
+
 def direct(analysis: Analysis, read: DirtyRead) -> bool:
     """Whether the version was read itself, and not a version derived from it."""
     return len(read.path) == 1
@@ -111,6 +164,10 @@ HISTORY_FAULTS: Mapping[str, HistoryFault] = {
         _rule_fault("version-order-by-events", "prepare", ordered_by_commits),
         _rule_fault("refresh-order-for-version-order", "prepare", derived_ordered_by_commits),
         _rule_fault("predicate-read-vacuous", "graph", matching_members_only),
+        _rule_fault("derivations-three-deep", "graph", three_derivations_deep),
+        _rule_fault("sessions-cut-at-aborts", "prepare", sessions_cut_at_aborts),
+        _rule_fault("starts-of-all-or-none", "prepare", starts_of_all_or_none),
+        _rule_fault("starts-where-missing", "prepare", starts_where_missing),
         HistoryFault(
             name="aborted-read-ignored",
             wrong="Aborted transactions are removed before the search, so nobody is seen to read from them.",

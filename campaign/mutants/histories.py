@@ -18,13 +18,14 @@ from dvs_model.minimise import reductions
 from dvs_model.names import Phenomenon
 from dvs_model.notation import render
 from dvs_model.verdict import Absent, PhenomenonVerdict, Present, Unknown
-from generators.histories import SMALL, HistoryShape, history_at
+from generators.histories import SMALL, STORIES, HistoryShape, history_at
 from reference.histories import Reference
 
 Checker = Callable[[History], Checked]
 
-SHAPES = (SMALL, HistoryShape(again_percent=35, operations=(2, 5), base=(1, 2)))
-"""Shapes of the random histories, used in turn: mixed ones, and ones that often write the same objects."""
+SHAPES = (SMALL, HistoryShape(again_percent=35, operations=(2, 5), base=(1, 2)), STORIES)
+"""Shapes of the random histories, used in turn: mixed ones, ones that often write the same objects, and ones
+with what the others hardly ever have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

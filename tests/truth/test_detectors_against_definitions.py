@@ -15,7 +15,7 @@ from dvs_model.names import Phenomenon as Ph
 from dvs_model.notation import parse, render
 from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from dvs_model.verdict import Absent, Present, Unknown
-from generators.histories import SMALL, HistoryShape, history_at
+from generators.histories import SMALL, STORIES, HistoryShape, history_at
 from reference.histories import Reference
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "4000"))
@@ -37,10 +37,10 @@ VALUES = {Present: True, Absent: False, Unknown: None}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("shape", [SMALL, DENSE], ids=["small", "dense"])
+@pytest.mark.parametrize("shape", [SMALL, DENSE, STORIES], ids=["small", "dense", "stories"])
 def test_every_verdict_and_subject(part: int, shape: HistoryShape) -> None:
     names = list(READINGS)
-    for index in range(part, COUNT // 2, PARTS):
+    for index in range(part, COUNT // 3, PARTS):
         history = history_at(1, shape, index)
         reading, switches = READINGS[names[(index // PARTS) % len(names)]]
         reference = Reference(history, **switches)
@@ -80,9 +80,9 @@ def expected_subjects(reference: Reference, detected: dict[str, bool | None]) ->
     }
 
 
-@pytest.mark.parametrize("shape", [SMALL, DENSE], ids=["small", "dense"])
+@pytest.mark.parametrize("shape", [SMALL, DENSE, STORIES], ids=["small", "dense", "stories"])
 def test_text_and_history_are_the_same_thing(shape: HistoryShape) -> None:
-    for index in range(600):
+    for index in range(400):
         history: History = history_at(3, shape, index)
         assert parse(render(history)) == history
 
