@@ -271,15 +271,14 @@ def test_components_apart_show_what_all_together_show(name: str, most: int) -> N
             shown[phenomenon] += isinstance(other, Present)
             left_open[phenomenon] += isinstance(other, Unknown) and not isinstance(verdict, Unknown)
     # Longer runs meet all of `BY_KINDS` in lists.
-    rare = (Phenomenon.G0, Phenomenon.G1C, Phenomenon.G1C_SESSION)
+    rare = (Phenomenon.G0, Phenomenon.G1C)
     expected = [phenomenon for phenomenon in BY_KINDS if phenomenon not in rare]
     assert all(shown[phenomenon] for phenomenon in (*expected, Phenomenon.G_SINGLE_SESSION)), shown
     assert left_open.total() > 3 or name == "registers"
 
 
 BY_KINDS = (
-    Phenomenon.G0, Phenomenon.G1C, Phenomenon.G2_ITEM, Phenomenon.G2, Phenomenon.G1C_SESSION,
-    Phenomenon.G2_SESSION,
+    Phenomenon.G0, Phenomenon.G1C, Phenomenon.G2_ITEM, Phenomenon.G2, Phenomenon.G2_SESSION,
 )  # fmt: skip
 """The phenomena that the kinds of edges of a component decide."""
 
