@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,10 +134,22 @@ def _ours(text: object) -> Mapping[str, object] | None:
     return metadata if isinstance(metadata, dict) and metadata.get("dvs") == 1 else None
 
 
+DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+"""The key in the metadata of a column for the type with which Spark declared it, if that has a length."""
+
+
 def rows_at(table: StoredTable, version: int, columns: Sequence[str]) -> pa.Table:
-    """Returns columns of a version. Raises Unreadable: its files or its log are gone."""
+    """Returns columns of a version. Raises Unreadable: files or log are gone, or a column is CHAR(n)."""
     try:
         delta = DeltaTable(table.place, version=version)
+        declared = {field.name: str(field.metadata.get(DECLARED, "")) for field in delta.schema().fields}
+    except Exception as error:  # delta-rs raises Exception itself for files that are gone
+        raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
+    for name in columns:
+        if re.search(r"\bchar\(", declared.get(name, "")):
+            reason = f"column {name} is of type {declared[name]}, which only Spark pads with blanks"
+            raise Unreadable(f"version {version} of {table.name}: {reason}")
+    try:
         items = ", ".join('"' + name.replace('"', '""') + '"' for name in columns) or "1"
         # Not `to_pyarrow_table`, which refuses deletion vectors.
         return pa.table(QueryBuilder().register("t", delta).execute(f"SELECT {items} FROM t").read_all())
