@@ -187,17 +187,6 @@ GROUPING = "grouping"
 FRAME = "frame"
 """One component of a row id: only the engine uses it (see `differentiate.row_id`), no query may."""
 
-STATEMENT_FUNCTIONS: frozenset[str] = frozenset(
-    "row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value "
-    "stddev stddev_samp stddev_pop variance var_samp var_pop covar_samp covar_pop corr median "
-    "bool_and bool_or bit_and bit_or bit_xor min_by max_by count_if "
-    "sqrt floor ceil round sign power exp ln if isnull isnotnull instr lpad rpad left right repeat reverse "
-    "translate ascii concat_ws md5 last_day make_date date_trunc trunc dayofweek hour minute second "
-    "ilike regexp_like decode decode_case split "
-    "explode posexplode array map struct named_struct size array_contains collect_list sort_array".split()
-)
-"""Functions that DML may call besides those in the registry."""
-
 CASTS: Mapping[Kind, frozenset[Kind]] = {
     **dict.fromkeys(INTEGRAL, frozenset({*INTEGRAL, Kind.DECIMAL, Kind.DOUBLE, Kind.STRING})),
     Kind.DECIMAL: frozenset({Kind.DECIMAL, Kind.DOUBLE, Kind.STRING}),

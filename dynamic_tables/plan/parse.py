@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -273,18 +273,3 @@ def ensure_inside(tree: exp.Expr) -> None:
     for dot in tree.find_all(exp.Dot):
         if isinstance(dot.expression, exp.Func):
             raise DefinitionError(f"{dot.sql(SparkText)} is refused: functions go by their plain names")
-
-
-def ensure_admitted(tree: exp.Expr, functions: Iterable[str]) -> None:
-    """Raises DefinitionError for the first function or other call that is not in the given list."""
-    admitted = frozenset(functions)
-    ensure_inside(tree)
-    for node in tree.find_all(exp.Func):
-        # sqlglot also has the class Func for these operators and keywords.
-        if isinstance(node, exp.And | exp.Or | exp.Xor | exp.Case | exp.If | exp.Cast | exp.Exists):
-            continue
-        name = function_name(node)
-        if name not in admitted:
-            raise DefinitionError(
-                f"function {name} is not in the registry; `dvs operators` lists those that are"
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -50,6 +50,14 @@ READ = frozenset(
 )
 """Functions that sqlglot reads into a form of its own. All others stay as they are written, because only
 Spark evaluates them: sqlglot would make `LOG(10, x)` of `log10(x)`, `TO_DATE(x)` of `to_date(x, 'yyyy')`."""
+
+
+BITS: Sequence[tuple[TokenType, type[exp.Expr]]] = (
+    (TokenType.PIPE, exp.BitwiseOr),
+    (TokenType.CARET, exp.BitwiseXor),
+    (TokenType.AMP, exp.BitwiseAnd),
+)
+"""Spark's operators of bits, those that bind loosest first. In sqlglot they and shifts bind alike."""
 
 
 def _days_before(args: list[exp.Expr]) -> exp.Expr:
@@ -147,6 +155,36 @@ class SparkText(Spark):
                 kind, comments = self.COMPARISONS[self._prev.token_type], self._prev_comments
                 this = self.expression(kind(this=this, expression=self._parse_bitwise()), comments=comments)
             return this
+
+        def _parse_bitwise(self) -> exp.Expr | None:
+            """Parses what binds tighter than comparisons: |, then ^, then &, then shifts, then sums."""
+            return self._parse_bits(BITS)
+
+        def _parse_bits(self, operators: Sequence[tuple[TokenType, type[exp.Expr]]]) -> exp.Expr | None:
+            if not operators:
+                return self._parse_shift()
+            (token, kind), *tighter = operators
+            this = self._parse_bits(tighter)
+            while self._match(token):
+                this = self.expression(kind(this=this, expression=self._parse_bits(tighter)))
+            return this
+
+        def _parse_shift(self) -> exp.Expr | None:
+            """Parses `<<`, `>>` and `>>>`, the last of which sqlglot does not know."""
+            this = self._parse_term()
+            while True:
+                if self._match_pair(TokenType.LT, TokenType.LT):
+                    this = self.expression(exp.BitwiseLeftShift(this=this, expression=self._parse_term()))
+                elif self._match_pair(TokenType.GT, TokenType.GT):
+                    if self._match(TokenType.GT):
+                        parts = [this, self._parse_term()]
+                        this = self.expression(exp.Anonymous(this="shiftrightunsigned", expressions=parts))
+                    else:
+                        this = self.expression(
+                            exp.BitwiseRightShift(this=this, expression=self._parse_term())
+                        )
+                else:
+                    return this
 
         def _parse_cube_or_rollup(self, with_prefix: bool = False) -> exp.Cube | exp.Rollup | None:
             """Reads ROLLUP and CUBE of any expressions: sqlglot takes conditions for the end of the list."""

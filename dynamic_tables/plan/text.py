@@ -12,7 +12,6 @@ from functools import lru_cache
 from sqlglot import exp
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.functions import STATEMENT_FUNCTIONS
 from dynamic_tables.plan.parse import (
     NON_DETERMINISTIC,
     OUTSIDE,
@@ -26,15 +25,6 @@ from dynamic_tables.plan.parse import (
     parse_query,
 )
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
-
-ADMITTED = STATEMENT_FUNCTIONS | frozenset(
-    "count sum avg min max abs upper lower trim length year month day coalesce nullif greatest least concat "
-    "substring substr replace date_add date_sub datediff date_diff ts_or_ds_add ts_or_ds_to_date ifnull nvl "
-    "like dpipe to_date to_timestamp dateadd timestampadd from_utc_timestamp to_utc_timestamp dayofmonth "
-    "ltrim rtrim locate pow ceiling signum log shiftleft shiftright chr pmod "
-    "element_at try_element_at array_size map_from_arrays charindex unix_timestamp".split()
-)
-"""The functions that a DML statement may call."""
 
 
 @dataclass(frozen=True, slots=True)

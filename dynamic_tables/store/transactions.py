@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from dynamic_tables.store.base_log import Stamp, stamp_of
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.spark_errors import store_errors
-from dynamic_tables.store.statements import Statement
+from dynamic_tables.store.statements import Statement, shown
 from dynamic_tables.store.undoing import Undoing
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ ATTEMPTS = 12
 """How often a statement is run again after another writer was faster."""
 
 LONGEST_PAUSE_S = 1.0
+
+MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,7 +132,13 @@ class Transactions:
         # A transaction of one part cannot be undone by another process, and needs no fence against it.
         fence = (stamp.transaction, stamp.part) if stamp.parts > 1 else None
         metadata = json.dumps(stamp.to_metadata())
-        with store_errors(statement.target), commit_settings(self.session, metadata, fence):
+        place = f"statement {stamp.part} of {stamp.parts}, " if stamp.parts > 1 else ""
+        named = f"{statement.target}: {place}{shown(statement.text)}"
+        with (
+            store_errors(named),
+            commit_settings(self.session, metadata, fence),
+            _computed_once(self.session),
+        ):
             if statement.columns is None:
                 self.session.sql(statement.text)
             else:
@@ -176,3 +185,16 @@ class Transactions:
             c.version for c in log.commits if c.version > before and self.undoing.is_of(log, c.version, stamp)
         ]
         return own[-1] if own else before
+
+
+@contextmanager
+def _computed_once(session: SparkSession) -> Iterator[None]:
+    """Makes MERGE compute its source once; Delta reads it twice, first for the files, then for the rows.
+
+    Without this, a source with CURRENT_TIMESTAMP, which is deterministic to Spark, would be two sets of rows.
+    """
+    session.conf.set(MATERIALIZE, "all")
+    try:
+        yield
+    finally:
+        session.conf.unset(MATERIALIZE)

@@ -22,6 +22,7 @@ from dynamic_tables.plan.nodes import BoundQuery, Project, walk as nodes_of
 from dynamic_tables.plan.parse import NON_DETERMINISTIC, OUTSIDE
 from dynamic_tables.plan.types import INT
 from dynamic_tables.store.texts import type_of
+from tests.truth.examples_of_spark import examples
 
 pytestmark = pytest.mark.spark
 
@@ -40,14 +41,10 @@ NO_VALUE = "assert_true raise_error schema_of_avro"
 """Functions without a value that a column could hold."""
 
 
-def example(session: SparkSession, name: str) -> str | None:
-    """Returns the first example of a function, if it is an expression without FROM."""
-    lines = session.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect()
-    found = re.search(r"> SELECT (.*?);\s*$", "\n".join(row[0] for row in lines), re.MULTILINE | re.DOTALL)
+def is_one_expression(example: str) -> bool:
+    """Tells whether an example is an expression without FROM."""
     # sqlglot does not read X '1010' with a blank in it; nor does anybody write it.
-    if found is None or re.search(r"(?i)\b(from|over)\b|\bas\s+\w+$|X '", found[1]):
-        return None
-    return found[1]
+    return re.search(r"(?i)\b(from|over)\b|\bas\s+\w+$|X '", example) is None
 
 
 def is_passed(query: BoundQuery) -> bool:
@@ -60,9 +57,8 @@ def test_every_function_is_known_passed_or_refused(spark: SparkSession) -> None:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = spark.newSession()
     outcomes = defaultdict(set)
-    for (name,) in session.sql("SHOW SYSTEM FUNCTIONS").collect():
-        expression = example(session, name)
-        if expression is None:
+    for name, expression in examples(session).items():
+        if not is_one_expression(expression):
             continue
         try:
             query = bind_query(f"SELECT {expression} AS v FROM r", WORLD, partial(type_of, session))
