@@ -54,13 +54,32 @@ def never_fresh(step: int, table: str) -> bool:
     return False
 
 
-def drive(adapter: Adapter, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+@dataclass(slots=True)
+class SoFar:
+    """The trace of the newest run up to where the run ended, also where it ended by an error."""
+
+    trace: Trace | None = None
+
+
+def drive(
+    adapter: Adapter,
+    scenario: Scenario,
+    fresh_wanted: FreshWanted = never_fresh,
+    so_far: SoFar | None = None,
+) -> Trace:
     """Runs a well-formed scenario on an empty database of an engine and returns the trace.
 
+    `so_far`: gets the trace, also where the run ends by an error.
     Raises every exception of the adapter, except Unsupported and RefreshFailed where `Adapter` names them:
     those two become events of the trace.
     """
-    return Drive(adapter, scenario, fresh_wanted).run()
+    run = Drive(adapter, scenario, fresh_wanted)
+    try:
+        run.run()
+    finally:
+        if so_far is not None:
+            so_far.trace = run.trace
+    return run.trace
 
 
 @dataclass
@@ -106,7 +125,12 @@ class Drive:
         """The refreshes that each step calls for."""
         return due_refreshes(self.scenario)
 
-    def run(self) -> Trace:
+    @property
+    def trace(self) -> Trace:
+        """What the run did so far."""
+        return Trace(tuple(self.events), self.adapter.capabilities.shown, tuple(self.disturbed))
+
+    def run(self) -> None:
         """Runs all steps; stops after a transaction that fails.
 
         After such a transaction the base tables differ from those of the scenario.
@@ -134,7 +158,6 @@ class Drive:
                     self._read(reader, tables)
                 case _:
                     assert_never(step)
-        return Trace(tuple(self.events), adapter.capabilities.shown, tuple(self.disturbed))
 
     def _commit(self, commit: Commit) -> bool:
         """Applies a transaction; returns whether it committed. A failure is in the trace."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engines.adapter import Adapter
-from engines.drive import FreshWanted, drive, never_fresh
-from engines.errors import EngineError
+from engines.drive import FreshWanted, SoFar, drive, never_fresh
+from engines.errors import EngineError, shown
 from engines.watchdog import cut_after
 from workload.scenario import Scenario
 from workload.schema import Column
@@ -108,14 +108,17 @@ class Engine:
         """Returns the engine of an adapter."""
         return Engine.started(lambda: AdapterPlatform(adapter, time_limit_s))
 
-    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+    def run(
+        self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh, so_far: SoFar | None = None
+    ) -> Trace:
         """Runs a well-formed scenario in a database of its own and returns the trace.
 
+        `so_far`: as in `drive`.
         Raises HungQuery when the time limit is over, and whatever the engine raises that the interface of
         adapters does not name.
         """
         return self._surviving(
-            lambda platform: run_on(platform, platform.open, scenario, fresh_wanted), _is_in_doubt
+            lambda platform: run_on(platform, platform.open, scenario, fresh_wanted, so_far), _is_in_doubt
         )
 
     def recompute(self, wanted: Recomputation) -> Sequence[Row]:
@@ -149,15 +152,21 @@ class Engine:
             return self.platform
 
 
-def run_on(platform: Platform, database: Open, scenario: Scenario, fresh_wanted: FreshWanted) -> Trace:
+def run_on(
+    platform: Platform,
+    database: Open,
+    scenario: Scenario,
+    fresh_wanted: FreshWanted,
+    so_far: SoFar | None = None,
+) -> Trace:
     """Runs a scenario in one database of a platform. Raises HungQuery when the time limit is over."""
     with opened(database) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
-        return drive(adapter, scenario, fresh_wanted)
+        return drive(adapter, scenario, fresh_wanted, so_far)
 
 
 def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
     """The engine's answer to the query, or the first contents of the table in an empty database."""
-    with opened(platform.open_for_vote) as adapter:
+    with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
         rows = adapter.evaluate(wanted.text(adapter.capabilities.dialect), wanted.columns)
         if rows is not None:
             return [tuple(row) for row in rows]
@@ -172,11 +181,12 @@ def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:
 
 def own_error(platform: Platform, wanted: Recomputation) -> str:
     """The error of `evaluate` on the query of a recomputation; "" where it succeeds or there is none."""
-    with opened(platform.open_for_vote) as adapter:
+    with opened(platform.open_for_vote) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
+        text = wanted.text(adapter.capabilities.dialect)
         try:
-            adapter.evaluate(wanted.text(adapter.capabilities.dialect), wanted.columns)
-        except Exception as error:  # noqa: BLE001  # an engine raises what its platform does
-            return f"{type(error).__name__}: {error}"
+            adapter.evaluate(text, wanted.columns)
+        except BaseException as error:  # noqa: BLE001  # an engine raises what its platform does
+            return shown(error)
     return ""
 
 

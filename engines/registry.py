@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
-from engines.adapter import Adapter
+from engines.adapter import Adapter, Capabilities
 from engines.engine import Engine
-from engines.errors import EngineError
+from engines.errors import EngineError, shown
+from engines.limits import common_limits
 from engines.variant import Variant
 from workload.lift.kind import Lifting
-from workload.limits import NO_LIMITS, Limits, both
+from workload.limits import Limits
 
 ADAPTER = "adapter:"
 """`adapter:NAME` is the tier of a registered adapter, or of `module:class`."""
@@ -136,12 +137,25 @@ def find_adapter(name: str) -> type[Adapter]:
         adapter = getattr(importlib.import_module(module), attribute, None)
     except ImportError as error:
         raise EngineError(f"adapter {name!r}: {error}; is its folder in PYTHONPATH?") from error
+    except Exception as error:
+        raise EngineError(f"adapter {name!r}: importing {module} raised {shown(error)}") from error
     if not (isinstance(adapter, type) and issubclass(adapter, Adapter)):
         raise EngineError(f"adapter {name!r}: {module} has no class {attribute} derived from Adapter")
+    given = getattr(adapter, "capabilities", None)
+    if not (isinstance(given, Capabilities) and isinstance(given.limits, Limits)):
+        raise EngineError(
+            f"adapter {name!r}: {attribute} has no `capabilities`; write "
+            "`capabilities = Capabilities(dialect=..., limits=Limits(...))` in the class"
+        )
     return adapter
 
 
 def limits_of(*tiers: str) -> Limits:
     """Returns the common limits of some tiers' engines. Raises EngineError as `find_adapter` does."""
     names = [tier.removeprefix(ADAPTER) for tier in tiers if tier.startswith(ADAPTER)]
-    return reduce(both, (find_adapter(name).capabilities.limits for name in names), NO_LIMITS)
+    return common_limits(limits_of_adapter, *names)
+
+
+def limits_of_adapter(name: str) -> Limits:
+    """Returns the limits that an adapter gives. Raises EngineError as `find_adapter` does."""
+    return find_adapter(name).capabilities.limits

@@ -15,6 +15,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+class NothingToPick(LookupError):
+    """Raised where there is nothing to choose from: what an engine does not store may leave no value."""
+
+
 class Choices(ABC):
     """A source of decisions. All are derived from `integer`; a smaller integer means a simpler result."""
 
@@ -27,7 +31,9 @@ class Choices(ABC):
         return self.integer(0, 99) >= 100 - percent
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options, each equally likely; callers list simple ones first."""
+        """One of the options, each equally likely; callers list simple ones first. Raises NothingToPick."""
+        if not options:
+            raise NothingToPick("no value is left within the limits of the engine")
         return options[self.integer(0, len(options) - 1)]
 
     def weighted(self, options: Sequence[tuple[int, T]]) -> T:

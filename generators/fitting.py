@@ -13,7 +13,7 @@ from generators.profiles import Profile
 from workload.dml import Dml, Restore
 from workload.errors import WorkloadError
 from workload.failing import may_fail
-from workload.limits import Limits, Timestamps
+from workload.limits import NO_LIMITS, Limits, Timestamps
 from workload.operators import JOIN_OPERATORS
 from workload.query import names_read
 from workload.scenario import (
@@ -139,6 +139,14 @@ def fit(scenario: Scenario, limits: Limits) -> Scenario:
             raise WorkloadError(f"{scenario.name}: no room for refreshes between {before.at} and {after.at}")
     definitions = tuple(_timed(d, limits) for d in scenario.definitions if d.name not in reasons)
     return replace(scenario, tables=tuple(tables.values()), definitions=definitions, steps=tuple(steps))
+
+
+def is_within(scenario: Scenario, limits: Limits) -> bool:
+    """Tells whether an engine with these limits supports a scenario as it is, such as a shrunk one."""
+    try:
+        return limits == NO_LIMITS or fit(scenario, limits) == scenario
+    except WorkloadError:
+        return False
 
 
 def _supported(statement: Dml, tables: Mapping[str, Table], limits: Limits, commits: Collection[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from generators.builder import ScenarioBuilder
-from generators.choices import Choices, SeededChoices
+from generators.choices import Choices, NothingToPick, SeededChoices
 from generators.concurrency import with_other_processes
 from generators.fitting import fit
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
@@ -91,16 +91,26 @@ def initial_rows(builder: ScenarioBuilder) -> None:
     builder.commit(tuple(statements))
 
 
+GIVEN_UP = "given up for want of values"
+"""Stands among the intents of a scenario for each that gave up."""
+
+
 def begin_intents(builder: ScenarioBuilder) -> list[Script]:
-    """Draws intents and lets each define its tables, at most three; returns their scripts."""
+    """Draws intents and lets each define its tables, at most three; returns their scripts.
+
+    An intent that finds no value within the limits of the engine gives up, and is counted as that.
+    """
     scripts: list[Script] = []
     names = [*INTENTS, *TWICE_AS_OFTEN]
     for _ in range(builder.choices.integer(*builder.profile.intents)):
         if len(builder.dynamic_tables) >= builder.profile.dynamic_tables[1]:
             break
         name = builder.choices.pick(names)
+        try:
+            scripts.append(INTENTS[name](builder))
+        except NothingToPick:
+            name = GIVEN_UP
         builder.intents.append(name)
-        scripts.append(INTENTS[name](builder))
     return scripts
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from oracle.errors import OracleError
+from oracle.errors import UnfitValue
 from workload.types import ESTIMATE, NESTED, SIGNED, Kind, Row, SqlType, Value, to_float
 
 Tagged = tuple[str, bool | int | float | str] | tuple[str, int, int]
@@ -26,7 +26,7 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
 
     NULL equals NULL, NaN equals NaN, -0.0 equals 0.0 except in the types SIGNED; a DECIMAL is its unscaled
     integer at the type's scale; strings are compared by code point, dates and timestamps exactly. Forms of
-    different types differ even where Python calls the values equal (1, 1.0 and True). Raises OracleError: the
+    different types differ even where Python calls the values equal (1, 1.0 and True). Raises UnfitValue: the
     value does not belong to the type.
     """
     if value is None:
@@ -51,7 +51,7 @@ def canonical(value: Value, type_: SqlType) -> Canonical:
         case Kind.ARRAY | Kind.STRUCT | Kind.MAP if type(value) is tuple:
             return _nested(value, type_)
         case _:
-            raise OracleError(f"{value!r} is not a value of type {type_}: its reader mixed up the types")
+            raise UnfitValue(f"{value!r} is not a value of type {type_}: its reader mixed up the types")
 
 
 def _nested(value: tuple[Any, ...], type_: SqlType) -> Canonical:
@@ -76,7 +76,7 @@ def _number(value: float, type_: SqlType) -> Canonical:
             # Some readers give the shortest text of a FLOAT, read as a double.
             return ("float", to_float(value) + 0.0)
         except OverflowError as error:
-            raise OracleError(f"{value!r} is not a value of type {type_}: it is too large") from error
+            raise UnfitValue(f"{value!r} is not a value of type {type_}: it is too large") from error
     if type_ == ESTIMATE and math.isfinite(value):
         return ("about", *_on_grid(value, type_.precision))
     return ("double", value + 0.0)  # -0.0 + 0.0 is 0.0
@@ -97,14 +97,14 @@ def _unscaled(value: Decimal, type_: SqlType) -> int:
     numerator, denominator = value.as_integer_ratio()
     unscaled, rest = divmod(numerator * int(10**type_.scale), denominator)
     if rest or abs(unscaled) >= 10**type_.precision:
-        raise OracleError(f"{value} is not a value of type {type_}: it has more digits")
+        raise UnfitValue(f"{value} is not a value of type {type_}: it has more digits")
     return unscaled
 
 
 def canonical_row(row: Row, types: Sequence[SqlType]) -> CanonicalRow:
-    """The canonical form of a row. Raises OracleError: wrong width, or a value of another type."""
+    """The canonical form of a row. Raises UnfitValue: wrong width, or a value of another type."""
     if len(row) != len(types):
-        raise OracleError(f"a row of {len(row)} values for {len(types)} columns: {row!r}")
+        raise UnfitValue(f"a row of {len(row)} values for {len(types)} columns: {row!r}")
     return tuple([canonical(value, type_) for value, type_ in zip(row, types, strict=True)])
 
 
@@ -127,7 +127,7 @@ class Bag:
 
     @classmethod
     def of(cls, rows: Iterable[Row], types: Sequence[SqlType]) -> Bag:
-        """The bag of the given rows, each counted once. Raises OracleError as `canonical_row` does."""
+        """The bag of the given rows, each counted once. Raises UnfitValue as `canonical_row` does."""
         return cls.weighted(((row, 1) for row in rows), types)
 
     @classmethod

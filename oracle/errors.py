@@ -10,6 +10,13 @@ class OracleError(Exception):
     """
 
 
+class UnfitValue(OracleError):
+    """A row or value does not belong to the declared columns.
+
+    Where the row is an engine's, the engine is at fault: the caller knows whose rows it gave.
+    """
+
+
 class OracleQueryError(OracleError):
     """A query or statement fails on its data: an overflow, a division by zero, a cast, a date out of range.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from workload.errors import WorkloadError
 from workload.operators import OPERATORS, Operator
 from workload.query import Query
 from workload.types import SCALAR, Kind, SqlType, Value
@@ -69,6 +70,26 @@ class Limits:
     replaces: bool = False
     gap: Callable[[Query], str | None] = no_gap
     amend: Callable[[Query], Query] = as_it_is
+
+    def __post_init__(self) -> None:
+        """Raises WorkloadError, in one line, for a value that no engine can mean."""
+        kinds = PORTABLE | {"restore", "optimize", "replace"}
+        for what, given, known in (
+            ("operators", self.operators, OPERATORS),
+            ("types", self.types, frozenset(Kind)),
+            ("statements", self.statements, kinds),
+        ):
+            others = sorted(str(each) for each in given if each not in known)
+            if others:
+                listed = ", ".join(sorted(each.value if isinstance(each, Kind) else each for each in known))
+                raise WorkloadError(f"limits: {what} has {', '.join(others)}; there are: {listed}")
+        if Kind.INT not in self.types:
+            raise WorkloadError("limits: types lacks Kind.INT, on which tables are joined")
+        if not isinstance(self.timestamps, Timestamps):
+            raise WorkloadError(f"limits: timestamps is {self.timestamps!r}; write Timestamps.NOW or another")
+        for what, call in (("stores", self.stores), ("gap", self.gap), ("amend", self.amend)):
+            if not callable(call):
+                raise WorkloadError(f"limits: {what} is {call!r}; write a function")
 
     @property
     def reachable(self) -> frozenset[str]:

@@ -30,6 +30,7 @@ MISREAD = "the engine misreads the query"
 DUCKDB_ONLY = "the engine is right on Spark: its text for DuckDB, or the oracle's, is wrong"
 DIVERGES = "divergence of the engines"
 OPEN = "not settled"
+"""The verdict where Spark has not voted; it counts as a failure, as nothing else speaks for the engine."""
 
 PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from campaign.cli import main; main()"
 """A program that runs `dvs`; its first argument is the folder that holds this program's packages."""
@@ -50,8 +51,8 @@ class Attribution:
 
     @property
     def product(self) -> bool:
-        """Whether the divergence is a failure of the product."""
-        return self.verdict == MISREAD
+        """Whether the divergence is a failure of the product: unless Spark says otherwise."""
+        return self.verdict in (MISREAD, OPEN)
 
 
 Replay = Callable[[Scenario, Outcome], Attribution]
@@ -94,7 +95,7 @@ def attribution_of(outcome: Outcome, replay: Mapping[str, Any]) -> Attribution:
 
 
 def with_attribution(outcome: Outcome, attribution: Attribution) -> Outcome:
-    """Returns the divergence with the replay's vote, as a product failure where the replay shows one."""
+    """Returns the divergence with the vote of the replay: a product failure unless Spark says otherwise."""
     votes = {SPARK_VOTE: attribution.vote, "verdict": attribution.verdict}
     findings = tuple(
         # Without its old verdict first, so that the new one comes last, after the vote of the replay.
@@ -103,9 +104,8 @@ def with_attribution(outcome: Outcome, attribution: Attribution) -> Outcome:
     )
     if not attribution.product:
         return replace(outcome, findings=findings)
-    return replace(
-        outcome, findings=findings, outcome=OutcomeClass.PRODUCT_FAILURE, reason=attribution.reason
-    )
+    reason = attribution.reason or f"{outcome.reason}; Spark {attribution.vote}"
+    return replace(outcome, findings=findings, outcome=OutcomeClass.PRODUCT_FAILURE, reason=reason)
 
 
 def attributed_outcome(scenario: Scenario, outcome: Outcome, spec: LaneSpec) -> Outcome:
@@ -119,31 +119,44 @@ def attribute(
 ) -> Attributed:
     """Returns the failures of a run with their divergences attributed, by one replay for each cause.
 
-    An unshrunk failure gets the attribution of the cause that explains it. An interrupt (KeyboardInterrupt)
-    leaves the remaining divergences as they are; so does `replay` None.
+    An unshrunk failure gets the attribution of the cause that explains it. Without one, and after an
+    interrupt (KeyboardInterrupt), a divergence is not settled. `replay` None: the votes of the run decide.
     """
     if replay is None:
         return Attributed(reduced, unshrunk)
     results, by_cause = dict(reduced), dict[Cause, Attribution]()
     diverged = [item for item in reduced.items() if item[1].outcome.outcome is OutcomeClass.DIVERGENCE]
-    try:
-        for index, failure in sorted(diverged, key=lambda item: not item[1].minimal):
-            cause = Cause.of(fingerprint(failure.scenario, failure.outcome))
-            if not failure.minimal:
-                signature = Signature.of(index, failure.scenario, failure.outcome)
-                cause = signature.explained_by(list(by_cause)) or cause
-            if cause not in by_cause:
+    for index, failure in sorted(diverged, key=lambda item: not item[1].minimal):
+        cause = Cause.of(fingerprint(failure.scenario, failure.outcome))
+        if not failure.minimal:
+            signature = Signature.of(index, failure.scenario, failure.outcome)
+            cause = signature.explained_by(list(by_cause)) or cause
+        if cause not in by_cause:
+            try:
                 by_cause[cause] = replay(failure.scenario, failure.outcome)
-            results[index] = replace(failure, outcome=with_attribution(failure.outcome, by_cause[cause]))
-    except KeyboardInterrupt:
-        pass
-    explained = {signature.index: signature.explained_by(list(by_cause)) for signature in unshrunk}
-    misread = [index for index, cause in explained.items() if cause is not None and by_cause[cause].product]
+            except KeyboardInterrupt:
+                replay = unasked
+                by_cause[cause] = unasked(failure.scenario, failure.outcome)
+        results[index] = replace(failure, outcome=with_attribution(failure.outcome, by_cause[cause]))
+    misread = [each.index for each in unshrunk if _is_the_products(each, by_cause)]
     return Attributed(
         results,
         [_as_product(signature) if signature.index in misread else signature for signature in unshrunk],
         misread,
     )
+
+
+def unasked(scenario: Scenario, outcome: Outcome) -> Attribution:
+    """The `Replay` after the user has ended the run."""
+    return Attribution("could not be asked: the run was ended", OPEN)
+
+
+def _is_the_products(signature: Signature, by_cause: Mapping[Cause, Attribution]) -> bool:
+    """Whether an unshrunk divergence is a failure of the product; False for other failures."""
+    if all(cause.outcome is not OutcomeClass.DIVERGENCE for cause in signature.causes):
+        return False
+    explained = signature.explained_by(list(by_cause))
+    return explained is None or by_cause[explained].product
 
 
 def replay_elsewhere(spec: LaneSpec, seconds: float = REPLAY_LIMIT_S) -> Replay | None:

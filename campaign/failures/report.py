@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.failures import folders
-from campaign.failures.attribution import attribute, replay_elsewhere
+from campaign.failures.attribution import attribute, replay_elsewhere, unasked
 from campaign.failures.fingerprint import fingerprint
 from campaign.failures.grouping import Signature, groups_of
 from campaign.failures.ignore import IgnoreRules
@@ -66,7 +66,9 @@ def report_failures(
     """
     originals = {index: Reduced(each.scenario, each.outcome, False) for index, each in failed.items()}
     searched = _shrunk(originals, spec, workers, budget)
-    replay = None if searched.interrupted else replay_elsewhere(spec, min(ATTRIBUTION_S, budget.seconds))
+    replay = replay_elsewhere(spec, min(ATTRIBUTION_S, budget.seconds))
+    if replay is not None and searched.interrupted:
+        replay = unasked
     attributed = attribute(searched.reduced, searched.unshrunk, replay)
     failures = [
         _failure(index, failed[index].scenario, result, rules)

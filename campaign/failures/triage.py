@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from campaign.judging.lane import Lane
+from generators.fitting import is_within
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleError
 from shrink import Shrunk, shrink
@@ -97,7 +98,7 @@ def smallest(
 
     def search(tried: set[bytes], same_failure: Callable[[Outcome], bool], most: int) -> Shrunk:
         def fails(candidate: Scenario) -> bool:
-            if stop():
+            if stop() or not is_within(candidate, lane.limits):
                 return False
             failed = same_failure(lane.judge(candidate))
             tried.add(key_of(candidate))

@@ -26,12 +26,13 @@ from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.run_history import observe
 from campaign.judging.statements import statements_met
 from campaign.judging.vote import OwnError, Vote, count_votes, no_own_error
-from oracle.bag import Bag
+from engines.errors import LONGEST, shown
+from oracle.bag import Bag, canonical_row
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.duck import shared_duckdb
-from oracle.errors import OracleQueryError
-from oracle.invariants import Circumstances, check_refresh, check_refused
+from oracle.errors import OracleQueryError, UnfitValue
+from oracle.invariants import Circumstances, check_refresh, check_refused, judged_columns
 from workload.failing import may_fail
 from workload.nested import only_in_full
 from workload.operators import JOIN_OPERATORS
@@ -43,6 +44,7 @@ from workload.trace import (
     Action,
     Created,
     Declared,
+    Event,
     ReadDone,
     Redefined,
     Refreshed,
@@ -60,9 +62,11 @@ from workload.types import Row, SqlType
 class Judgement:
     """Walks through a trace beside the truth and collects findings.
 
+    `broken`: the error that ended the run before its end; "" without one.
     `split`: at some refresh the engine's full recomputation agreed with the stored contents, not with the
-    oracle. `not_judged`: why a part of the run could not be judged. `unsupported`: the first definition that
-    the engine refused, and why. `written`: for each base table the times at which it got a new version.
+    oracle. `unvoted`: at some other one it failed.
+    `not_judged`: why a part of the run could not be judged. `unsupported`: the first definition that the
+    engine refused, and why. `written`: for each base table the times at which it got a new version.
     `without_effect`: those of these writes that left the rows as they were.
     `failed`: by step, the table whose refresh failed as its query does.
     `met`: how often the run met the states that the judgement counts, by name.
@@ -78,8 +82,10 @@ class Judgement:
     vote: Vote
     recording: Recording
     own_error: OwnError
+    broken: str = ""
     findings: list[Finding] = field(default_factory=list)
     split: bool = False
+    unvoted: bool = False
     not_judged: str = ""
     unsupported: str = ""
     checks: int = 0
@@ -100,29 +106,49 @@ class Judgement:
     not_checked: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> None:
-        """Judges every event, as far as the engine shows what a check needs."""
+        """Judges every event, as far as the engine shows what a check needs.
+
+        What an engine shows may break a check. What was found before that stays. If nothing was, the error
+        is raised.
+        """
+        try:
+            self._run()
+        except Exception:
+            if not self.findings:
+                raise
+
+    def _run(self) -> None:
         for event in self.trace.events:
-            match event:
-                case SourceWritten():
-                    self._source(event)
-                case Created():
-                    self._created(event)
-                case Refreshed():
-                    self._refreshed(event)
-                case RefreshRefused():
-                    self._refused(event)
-                case Redefined():
-                    self._redefined(event)
-                case ReadDone():
-                    # Readers are judged when the whole run is seen as a history.
-                    pass
-                case Declared():
-                    self._declared(event)
-                case _:
-                    assert_never(event)
+            try:
+                self._event(event)
+            except UnfitValue:
+                if not self._find_unfit(event):
+                    raise
+        if self.broken:
+            return
         self._all_refreshed()
         if Shown.FRONTIER in self.trace.shown:
             self._as_history()
+
+    def _event(self, event: Event) -> None:
+        match event:
+            case SourceWritten():
+                self._source(event)
+            case Created():
+                self._created(event)
+            case Refreshed():
+                self._refreshed(event)
+            case RefreshRefused():
+                self._refused(event)
+            case Redefined():
+                self._redefined(event)
+            case ReadDone():
+                # Readers are judged when the whole run is seen as a history.
+                pass
+            case Declared():
+                self._declared(event)
+            case _:
+                assert_never(event)
 
     @property
     def sources(self) -> SourceHistory:
@@ -246,9 +272,39 @@ class Judgement:
             if finding.difference is not None and finding.check is Check.EQUALITY:
                 votes = count_votes(self.truth, event, self.vote)
                 self.split = self.split or votes.split
+                self.unvoted = self.unvoted or bool(votes.error)
                 finding = votes.added_to(finding)
             self.findings.append(finding)
         self._keep(event)
+
+    def _find_unfit(self, event: Event) -> bool:
+        """Adds the first row of an event that its columns cannot hold; returns whether there is one.
+
+        Without one the rows at fault are not the engine's.
+        """
+        rows: list[Row] = []
+        match event:
+            case SourceWritten(columns=columns):
+                rows += event.rows
+            case Refreshed():
+                columns = judged_columns(event.columns, self.truth.columns(event.table))
+                rows += (each.row for each in (*event.contents, *(event.fresh or ())))
+                rows += (each.row for each in event.change_set or ())
+                self._keep(event)
+            case RefreshRefused():
+                columns = self.truth.columns(event.table)
+                rows += (each.row for each in event.contents or ())
+                rows += (each.row for each in event.change_set or ())
+            case _:
+                return False
+        for row in rows:
+            try:
+                canonical_row(row, [column.type for column in columns])
+            except UnfitValue as error:
+                message = f"{event.table} shows a row that its columns cannot hold: {error}, in {row!r}"
+                self._find(Check.EQUALITY, event.table, event.step, message[:LONGEST])
+                return True
+        return False
 
     def _keep(self, event: Refreshed) -> None:
         """Notes what the next refresh of the table starts from."""
@@ -326,7 +382,11 @@ class Judgement:
 
     def _fails_by_itself(self, event: RefreshRefused) -> bool:
         """Whether the engine's own SQL fails on the defining query with the error of the refresh."""
-        error = self.own_error(event.table, event.timestamp)
+        try:
+            error = self.own_error(event.table, event.timestamp)
+        except BaseException as broken:  # noqa: BLE001  # then nothing speaks for the engine
+            error = ""
+            shown(broken)
         # Up to the end of Spark's error condition: "ArithmeticException: [ARITHMETIC_OVERFLOW".
         return bool(error) and error.split("]")[0] == event.message.split("]")[0]
 
@@ -432,14 +492,15 @@ def judge(
     vote: Vote,
     recording: Recording = RECORDING,
     own_error: OwnError = no_own_error,
+    broken: str = "",
 ) -> Outcome:
-    """Returns the outcome of a run.
+    """Returns the outcome of a run. `broken`: the error that ended it before its end; "" without one.
 
     `vote` is called only where contents differ from the oracle's, `own_error` only where a refresh fails.
     """
     probed = with_probes(scenario)
     with DelayedView(probed.scenario, shared_duckdb()) as truth:
-        judgement = Judgement(scenario, truth, trace, vote, recording, own_error)
+        judgement = Judgement(scenario, truth, trace, vote, recording, own_error, broken)
         judgement.run()
         conclusion = classify(judgement)
         reached: Counter[str] = Counter()
@@ -496,7 +557,8 @@ def classify(judgement: Judgement) -> Conclusion:
     if judgement.not_judged and not findings:
         return Conclusion(OutcomeClass.GENERATOR_INVALID, judgement.not_judged)
     if findings:
-        if judgement.split and all(f.check is Check.EQUALITY and f.votes for f in findings):
+        voted = not judgement.unvoted and all(f.check is Check.EQUALITY and f.votes for f in findings)
+        if judgement.split and voted:
             reason = "stored contents and full recomputation agree, the oracle does not"
             return Conclusion(OutcomeClass.DIVERGENCE, reason)
         first = min(findings, key=lambda finding: list(Check).index(finding.check))

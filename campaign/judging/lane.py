@@ -15,12 +15,16 @@ from campaign.judging.fresh_sample import fresh_sample
 from campaign.judging.judge import judge
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.vote import recomputation
+from engines.drive import SoFar
 from engines.engine import Engine
+from engines.errors import shown
+from engines.watchdog import STOPPED
 from oracle.delayed_view import DelayedView
 from workload.errors import WorkloadError
+from workload.limits import NO_LIMITS, Limits
 from workload.results import Outcome, OutcomeClass
 from workload.scenario import Scenario
-from workload.trace import Refreshed
+from workload.trace import Refreshed, Trace
 from workload.types import Row
 from workload.wellformed import check_scenario
 
@@ -32,16 +36,22 @@ class LaneResult(NamedTuple):
     ran: Scenario
 
 
+FOUND = (OutcomeClass.PRODUCT_FAILURE, OutcomeClass.DIVERGENCE)
+"""The outcomes that stay, whatever breaks after what was found."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
     """One engine, and how its runs are judged.
 
-    `recording`: how a run is recorded as a history. `fresh_percent`: the share of refreshes after which row
-    ids are compared with those of a fresh initialization.
+    `recording`: how a run is recorded as a history. `limits`: the scenarios that the engine supports.
+    `fresh_percent`: the share of refreshes after which row ids are compared with those of a fresh
+    initialization.
     """
 
     engine: Engine
     recording: Recording = RECORDING
+    limits: Limits = NO_LIMITS
     fresh_percent: int = 10
 
     def judge(self, scenario: Scenario) -> Outcome:
@@ -60,26 +70,40 @@ class Lane:
             wanted = fresh_sample(scenario, self.fresh_percent)
         except WorkloadError as error:
             return Outcome(scenario=scenario.name, outcome=OutcomeClass.GENERATOR_INVALID, reason=str(error))
+        so_far, start = SoFar(), time.perf_counter()
         try:
-            start = time.perf_counter()
-            trace = self.engine.run(scenario, wanted)
+            trace = self.engine.run(scenario, wanted, so_far)
             end_of_run = time.perf_counter()
-            outcome = judge(
-                scenario,
-                trace,
-                lambda refreshed: self._vote(scenario, refreshed),
-                self.recording,
-                lambda table, timestamp: self._own_error(scenario, table, timestamp),
-            )
+            outcome = self._judged(scenario, trace)
             seconds = {"run": end_of_run - start, "judge": time.perf_counter() - end_of_run}
             return replace(outcome, times=seconds)
-        except Exception as error:  # noqa: BLE001  # see below
+        except BaseException as error:  # noqa: BLE001  # see below
             # An engine's own errors are events of the trace. An exception that arrives here broke the run
             # itself; the outcome names it and is never a pass.
-            reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-            return Outcome(
-                scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=reason[:500]
+            broken = Outcome(
+                scenario=scenario.name, outcome=OutcomeClass.INFRASTRUCTURE_FAILURE, reason=shown(error)
             )
+        return self._judged_before(scenario, so_far.trace, broken)
+
+    def _judged(self, scenario: Scenario, trace: Trace, broken: str = "") -> Outcome:
+        return judge(
+            scenario,
+            trace,
+            lambda refreshed: self._vote(scenario, refreshed),
+            self.recording,
+            lambda table, timestamp: self._own_error(scenario, table, timestamp),
+            broken,
+        )
+
+    def _judged_before(self, scenario: Scenario, trace: Trace | None, broken: Outcome) -> Outcome:
+        """Returns the judgement of a run that broke, if what it did before is wrong; else that it broke."""
+        if trace is None or STOPPED.is_set():
+            return broken
+        try:
+            outcome = self._judged(scenario, trace, broken.reason)
+        except Exception:  # noqa: BLE001  # the first error tells more
+            return broken
+        return outcome if outcome.outcome in FOUND else broken
 
     def _vote(self, scenario: Scenario, refreshed: Refreshed) -> Sequence[Row]:
         """The third vote on a refresh: the engine's full computation on the oracle's source rows."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from engines.engine import Recomputation
+from engines.errors import shown
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from workload.dml import Dml, Insert
@@ -30,45 +31,58 @@ def no_own_error(table: str, timestamp: int) -> str:
 INCREMENTAL_BUG = "incremental bug"
 """The verdict where the full recomputation agrees with the oracle."""
 
+NO_VOTE = "a failure, because nothing speaks for the engine"
+"""The verdict where the full recomputation failed: what was found before it stays."""
+
 
 @dataclass(frozen=True, slots=True)
 class Votes:
     """Who agrees with the full recomputation, where stored contents differ from the oracle's.
 
     `rows`: how many rows the oracle expects. `split`: the stored contents agree with the recomputation.
+    `error`: why the recomputation has no rows to compare; then it agrees with nothing.
     """
 
     timestamp: int
     rows: int
-    for_oracle: bool
-    split: bool
+    for_oracle: bool = False
+    split: bool = False
+    error: str = ""
 
     def added_to(self, finding: Finding) -> Finding:
         """The finding with the votes in words, and the verdict that they give."""
-        if self.for_oracle:
+        agreeing = f"{'agrees with' if self.for_oracle else 'differs from'} the oracle"
+        if self.error:
+            agreeing, verdict = f"failed: {self.error}", NO_VOTE
+        elif self.for_oracle:
             verdict = INCREMENTAL_BUG
         else:
             verdict = "divergence of the engines" if self.split else "three different answers"
         votes = {
             "oracle (DuckDB)": f"the defining query at {self.timestamp}: {self.rows} rows",
             "stored contents": "differ from the oracle",
-            "full recomputation": f"{'agrees with' if self.for_oracle else 'differs from'} the oracle",
+            "full recomputation": agreeing,
             "verdict": verdict,
         }
         return replace(finding, votes=votes)
 
 
 def count_votes(truth: DelayedView, refreshed: Refreshed, vote: Vote) -> Votes:
-    """Recomputes a table in full, and compares the result with the oracle's rows and the stored ones."""
+    """Recomputes a table in full, and compares the result with the oracle's rows and the stored ones.
+
+    The engine may fail in it in any way, or give values of other types.
+    """
     columns = truth.compared_columns(refreshed.table)
-    recomputed, stored = vote(refreshed), [row.row for row in refreshed.contents]
-    expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed)
-    return Votes(
-        timestamp=refreshed.timestamp,
-        rows=len(expected),
-        for_oracle=compare(columns, expected, columns, recomputed) is None,
-        split=compare(columns, recomputed, columns, stored) is None,
-    )
+    stored = [row.row for row in refreshed.contents]
+    try:
+        recomputed = vote(refreshed)
+        expected = truth.contents_like(refreshed.table, refreshed.timestamp, recomputed)
+        for_oracle = compare(columns, expected, columns, recomputed) is None
+        split = compare(columns, recomputed, columns, stored) is None
+    except BaseException as error:  # noqa: BLE001  # the difference was found already
+        rows = truth.contents(refreshed.table, refreshed.timestamp)
+        return Votes(refreshed.timestamp, len(rows), error=shown(error))
+    return Votes(refreshed.timestamp, len(expected), for_oracle, split)
 
 
 def recomputation(scenario: Scenario, truth: DelayedView, table: str, timestamp: int) -> Recomputation:

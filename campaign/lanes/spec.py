@@ -91,7 +91,12 @@ class LaneSpec:
         for name in self.faults:
             subject = plant(name, subject)
         engine = tier.start(subject.variant, lasting)
-        return Lane(engine=engine, recording=subject.recording, fresh_percent=self.fresh_percent)
+        return Lane(
+            engine=engine,
+            recording=subject.recording,
+            limits=limits_of(self.tier),
+            fresh_percent=self.fresh_percent,
+        )
 
 
 def within_limits(profile: Profile, *tiers: str) -> Profile:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from multiprocessing.context import ForkServerContext
 from multiprocessing.synchronize import Event as ProcessEvent
 from typing import TypeVar
 
+from campaign.errors import CampaignError
 from campaign.judging.lane import Lane
 from campaign.lanes.lifted import LiftedLane, lifted_lane
 from campaign.lanes.spec import LaneSpec
@@ -95,8 +97,15 @@ class Pool:
     worker: Worker | None
 
     def submit(self, work: Callable[..., Result], *args: object) -> Future[Result]:
-        """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died."""
+        """Runs `work(worker, *args)` when a worker is free. Raises WorkerDied when a process has died.
+
+        Raises CampaignError: the task cannot be sent to a process. A pool would hang on it when it ends.
+        """
         if self.worker is None:
+            try:
+                pickle.dumps((work, args))
+            except Exception as error:
+                raise CampaignError(f"a task cannot be sent to a worker process: {error}") from error
             with uninterrupted():
                 return self.executor.submit(in_worker_process, work, *args)
         return self.executor.submit(work, self.worker, *args)

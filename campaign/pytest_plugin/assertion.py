@@ -45,7 +45,7 @@ def assert_delayed_view_semantics(engine: Open, scenario: Scenario, *, shrink: i
     __tracebackhide__ = True
     if not callable(engine):
         raise TypeError(f"engine is {engine!r}; give the Adapter class: each run needs an empty database")
-    lane = Lane(engine=Engine.of(engine))
+    lane = Lane(engine=Engine.of(engine), limits=_limits(engine))
     within = fit(scenario, _limits(engine))
     in_hypothesis = currently_in_test_context()
     if not within.dynamic_tables:

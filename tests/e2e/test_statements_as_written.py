@@ -54,7 +54,8 @@ class Pair:
 
     def close(self) -> None:
         self.plain.sql(f"DROP DATABASE {self.database} CASCADE")
-        self.account.store.close()  # type: ignore[attr-defined]
+        assert isinstance(self.account.store, DeltaStore)
+        self.account.store.close()
 
 
 @pytest.fixture(scope="module")

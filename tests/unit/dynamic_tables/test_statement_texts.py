@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dynamic_tables.definition import BaseTable, View
+from dynamic_tables.definition import BaseTable, Definition, View
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.store.statements import check_statement
@@ -74,7 +74,7 @@ def test_what_spark_takes_is_admitted(text: str) -> None:
     ],
 )
 def test_what_is_refused_is_said_with_the_statement(text: str, why: str) -> None:
-    known = {**TABLES, "d": View("d", "SELECT k, name FROM r")}
+    known: dict[str, Definition] = {**TABLES, "d": View("d", "SELECT k, name FROM r")}
     with pytest.raises(DefinitionError, match=why) as caught:
         check_statement(text, known)
     assert str(caught.value).startswith(" ".join(text.split())[:50])

@@ -93,9 +93,9 @@ def test_the_replays_outcome_decides_the_attribution(
     attributed = attribution_of(diverged, there)
     assert attributed.verdict == verdict
     outcome = with_attribution(diverged, attributed)
-    assert (outcome.outcome is OutcomeClass.PRODUCT_FAILURE) == (verdict == MISREAD)
+    assert (outcome.outcome is OutcomeClass.PRODUCT_FAILURE) == (verdict in (MISREAD, OPEN))
     assert {finding.votes["verdict"] for finding in outcome.findings} == {verdict}
-    assert ("no proof against" in summary_text(outcome)) == (verdict != MISREAD)
+    assert ("no proof against" in summary_text(outcome)) == (verdict not in (MISREAD, OPEN))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_replays_outcome_decides_the_attribution(
         (ValueError("error: Spark needs Java"), "could not be asked: error: Spark needs Java"),
     ],
 )
-def test_without_a_replay_the_divergence_stays_open_and_the_report_says_why(
+def test_without_a_vote_of_spark_the_divergence_counts_as_a_failure_and_the_report_says_why(
     error: Exception, vote: str, diverged: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(scenario: Scenario, spec: LaneSpec, seconds: float) -> dict[str, Any]:
@@ -117,10 +117,11 @@ def test_without_a_replay_the_divergence_stays_open_and_the_report_says_why(
     replay = replay_elsewhere(replace(RULES, faults=("nulls-join",)), 5.0)
     assert replay is not None
     outcome = with_attribution(diverged, replay(ALWAYS_EMPTY, diverged))
-    assert outcome.outcome is OutcomeClass.DIVERGENCE
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     assert outcome.findings[0].votes[SPARK_VOTE] == vote
     assert outcome.findings[0].votes["verdict"] == OPEN
-    assert f"Spark, on the query's text, {vote}." in summary_text(outcome)
+    assert outcome.reason == f"{diverged.reason}; Spark {vote}"
+    assert "So far no proof" not in summary_text(outcome)
 
 
 def test_a_process_that_prints_no_json_is_named_by_its_last_line(diverged: Outcome) -> None:
@@ -169,6 +170,22 @@ def test_an_unshrunk_failure_gets_the_attribution_of_the_cause_that_explains_it(
     assert attributed.unshrunk[1] is unshrunk[1]
 
 
+def test_an_interrupt_and_the_end_of_the_budget_leave_failures(diverged: Outcome) -> None:
+    larger, outcome = twice_grouped(diverged)
+    reductions = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, True)}
+    asked: list[str] = []
+
+    def interrupted(scenario: Scenario, outcome: Outcome) -> Attribution:
+        asked.append(scenario.name)
+        raise KeyboardInterrupt
+
+    attributed = attribute(reductions, [Signature.of(7, larger, outcome)], interrupted)
+    assert len(asked) == 1
+    assert {each.outcome.outcome for each in attributed.reduced.values()} == {OutcomeClass.PRODUCT_FAILURE}
+    assert attributed.misread == [7]
+    assert attribute({}, [Signature.of(7, larger, outcome)], no_replay).misread == [7]
+
+
 def test_a_divergence_is_not_the_products_because_a_smaller_failure_is(diverged: Outcome) -> None:
     larger, outcome = twice_grouped(diverged)
     reductions = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, True)}
@@ -198,14 +215,6 @@ def test_only_divergences_are_replayed(diverged: Outcome) -> None:
     reductions = {0: Reduced(ALWAYS_EMPTY, failed, True)}
     assert attribute(reductions, [], no_replay) == Attributed(reductions, [], [])
     assert attribute({0: Reduced(ALWAYS_EMPTY, diverged, True)}, [], None).reduced[0].outcome is diverged
-
-
-def test_an_interrupt_leaves_the_rest_as_it_is(diverged: Outcome) -> None:
-    def replay(scenario: Scenario, outcome: Outcome) -> Attribution:
-        raise KeyboardInterrupt
-
-    reductions = {0: Reduced(ALWAYS_EMPTY, diverged, True)}
-    assert attribute(reductions, [], replay).reduced == reductions
 
 
 def test_failures_are_attributed_before_they_are_grouped_and_written(

@@ -29,7 +29,7 @@ from campaign.lanes.workers import Worker
 from campaign.runs import campaign as campaigns, runner
 from campaign.runs.campaign import run_campaign
 from campaign.runs.plan import CampaignPlan
-from engines.drive import FreshWanted, never_fresh
+from engines.drive import FreshWanted, SoFar, never_fresh
 from engines.engine import Engine
 from engines.in_memory import InMemoryPlatform
 from engines.registry import TIERS
@@ -53,9 +53,11 @@ class FailsOnce(Engine):
 
     runs = 0
 
-    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+    def run(
+        self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh, so_far: SoFar | None = None
+    ) -> Trace:
         self.runs += 1
-        return super().run(scenario, fresh_wanted) if self.runs == 1 else in_memory().run(scenario)
+        return super().run(scenario, fresh_wanted, so_far) if self.runs == 1 else in_memory().run(scenario)
 
 
 class Counting(Engine):
@@ -63,9 +65,11 @@ class Counting(Engine):
 
     runs = 0
 
-    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+    def run(
+        self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh, so_far: SoFar | None = None
+    ) -> Trace:
         self.runs += 1
-        return super().run(scenario, fresh_wanted)
+        return super().run(scenario, fresh_wanted, so_far)
 
 
 class AgreesWithItself(Lane):

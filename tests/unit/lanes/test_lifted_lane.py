@@ -11,7 +11,7 @@ from campaign.judging.lane import Lane
 from campaign.lanes.lifted import LiftedLane, lifted_lane, suspects
 from campaign.lanes.spec import LaneSpec
 from campaign.runs.floors import floors_of_lifted
-from engines.drive import FreshWanted, never_fresh
+from engines.drive import FreshWanted, SoFar, never_fresh
 from engines.engine import Engine
 from engines.in_memory import InMemoryPlatform
 from engines.watchdog import HungQuery
@@ -104,10 +104,12 @@ def test_what_cannot_be_lifted_is_run_one_by_one() -> None:
 class HangsOnWorlds(Engine):
     """An engine on which lifted scenarios are cut."""
 
-    def run(self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh) -> Trace:
+    def run(
+        self, scenario: Scenario, fresh_wanted: FreshWanted = never_fresh, so_far: SoFar | None = None
+    ) -> Trace:
         if "/x" in scenario.name:
             raise HungQuery("cut after 300 s")
-        return super().run(scenario, fresh_wanted)
+        return super().run(scenario, fresh_wanted, so_far)
 
 
 def liftable(scenario: Scenario) -> bool:
