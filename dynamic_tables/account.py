@@ -29,6 +29,7 @@ from dynamic_tables.errors import (
 )
 from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege
 from dynamic_tables.operations.commanded import Commanded
+from dynamic_tables.operations.dropping import finish_drops, note_dropped
 from dynamic_tables.operations.evolving import Evolving
 from dynamic_tables.operations.operating import (
     Operating,
@@ -37,7 +38,7 @@ from dynamic_tables.operations.operating import (
     with_lag,
 )
 from dynamic_tables.operations.reading import ensure_acyclic, sources_now
-from dynamic_tables.operations.renaming import finish_renames
+from dynamic_tables.operations.renaming import ensure_at_rest, finish_renames
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
 from dynamic_tables.plan.text import names_in, read_text
@@ -115,6 +116,7 @@ class Account(Commanded, Operating, Watching, Evolving):
         """Begins an operation: what another process has left undone is finished first."""
         self.store.begin()
         finish_renames(self)
+        finish_drops(self)
 
     @classmethod
     def open(
@@ -271,7 +273,7 @@ class Account(Commanded, Operating, Watching, Evolving):
                 self.store.create_dynamic_table(table)
             else:
                 self.store.redefine(table)
-            self.note_definition(table)
+            self.note_definition(table, created=old is None)
             self.bound[name] = (below, bound, table.columns)
             if initialize:
                 self._first_contents(table, old)
@@ -306,8 +308,11 @@ class Account(Commanded, Operating, Watching, Evolving):
         dropped = Dropped(at=self.clock.now(), by=self.process, table=table.name, for_good=True)
         self.store.journal.add(dropped)
 
-    def note_definition(self, table: DynamicTable) -> None:
-        """Writes a new definition into the journal, and the role of the account as its owner."""
+    def note_definition(self, table: DynamicTable, *, created: bool = False) -> None:
+        """Writes a new definition into the journal, and the role of the account as its owner.
+
+        `created`: it is that of a new table.
+        """
         at, by = self.clock.now(), self.process
         self.store.journal.add(
             Defined(
@@ -317,6 +322,7 @@ class Account(Commanded, Operating, Watching, Evolving):
                 sources=table.sources,
                 target_lag=table.target_lag,
                 text=table.text,
+                created=created,
             )
         )
         if self.role:
@@ -334,20 +340,25 @@ class Account(Commanded, Operating, Watching, Evolving):
         """
         with self.lock:
             definition, store = self.existing(name), self._frames()
-            if isinstance(definition, View):
-                raise DefinitionError(f"{definition.name} is a view; only tables are read")
-            if at is None and isinstance(definition, DynamicTable):
-                published = self.store.journal.poll().of(definition.name).published
-                at = published[-1] if published else None
-            if at is None:
-                return store.read(definition.name, store.newest(definition.name))
-            at = checked_time(at)
-            store.reach(at)
-            try:
-                version = self.protocol.resolve(store.history(definition), at, definition.name)
-            except RefreshFailed as error:
-                raise DefinitionError(f"{definition.name} cannot be read at {at}: {error.reason}") from error
-            return store.read(definition.name, version.version)
+            if at is not None:
+                store.reach(checked_time(at))
+            version = self.version_read(definition, at)
+            return store.read(definition.name, store.newest(definition.name) if version is None else version)
+
+    def version_read(self, definition: Definition, at: int | None) -> int | None:
+        """Returns the version of a table that `read` reads; None: the newest. Raises DefinitionError."""
+        if isinstance(definition, View):
+            raise DefinitionError(f"{definition.name} is a view; only tables are read")
+        if at is None and isinstance(definition, DynamicTable):
+            published = self.store.journal.poll().published(definition.name)
+            at = published[-1] if published else None
+        if at is None:
+            return None
+        try:
+            history = self.store.history(definition)
+            return self.protocol.resolve(history, at, definition.name).version
+        except RefreshFailed as error:
+            raise DefinitionError(f"{definition.name} cannot be read at {at}: {error.reason}") from error
 
     def write(self, name: str, frame: DataFrame, mode: str = "append") -> int:
         """Appends a data frame's rows to a base table, or replaces all rows by `overwrite`; for bulk loads.
@@ -474,12 +485,13 @@ class Account(Commanded, Operating, Watching, Evolving):
             definition = self.existing(name)
             if isinstance(definition, DynamicTable):
                 allowed(self, definition.name, Privilege.OWNERSHIP)
+            ensure_at_rest(self, definition.name)
             self.forget(definition.name)
+            known = self.store.journal.poll().of(definition.name).number
             self.store.drop(definition)
             if isinstance(definition, DynamicTable):
-                dropped = Dropped(at=self.clock.now(), by=self.process, table=definition.name)
                 try:
-                    self.store.journal.add(dropped)
+                    note_dropped(self, definition.name, known)
                 except StoreError:
                     # As on a full disk: the command has failed, so the table is still there.
                     if isinstance(self.store, NamingStore):
@@ -518,6 +530,7 @@ class Account(Commanded, Operating, Watching, Evolving):
     def new_name(self, name: str) -> str:
         """Returns a name in lower case. Raises DefinitionError: it is in use, or no name."""
         new = checked_name(name)
+        ensure_at_rest(self, new)
         if new in self.store.definitions():
             raise DefinitionError(f"{name} exists already; drop it first or take another name")
         return new

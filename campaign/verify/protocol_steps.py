@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dynamic_tables.definition import DynamicTable
+from dynamic_tables.definition import Definition, DynamicTable
 from dynamic_tables.errors import StoreError
 from dynamic_tables.journal.events import Claimed, Event, Published, Released
 from dynamic_tables.journal.state import Operations
@@ -53,13 +53,14 @@ class SteppingStore:
     """The store of the account as one process uses it.
 
     Commits are fenced as on Delta: a refresh has the number after the newest one that the process had seen
-    when it began, and each number is committed once (`refresh_commits`).
+    when it began, each number is committed once, and the name must belong to the same table still
+    (`refresh_commits`).
     """
 
     store: DuckStore
     step: Step
     fenced: bool = True
-    seen: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, tuple[str, int]] = field(default_factory=dict)
     journal: SteppingJournal = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,10 +74,20 @@ class SteppingStore:
         self.step("decide")
         self.store.decide(timestamp)
 
+    def rename(self, name: str, other: str) -> Definition:
+        """Gives a table another name, as a step."""
+        self.step(f"rename {name} to {other}")
+        return self.store.rename(name, other)
+
+    def drop(self, definition: Definition, *, for_good: bool = False) -> None:
+        """Removes a table, as a step."""
+        self.step(f"drop {definition.name}")
+        self.store.drop(definition, for_good=for_good)
+
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refreshes, and remembers the newest."""
         records = self.store.refreshes(table, edited=edited)
-        self.seen[table.name] = len(records)
+        self.seen[table.name] = self._newest(table)
         return records
 
     def compute(
@@ -101,6 +112,12 @@ class SteppingStore:
 
     def _committed(self, table: DynamicTable, commit: Callable[[], int]) -> int:
         self.step(f"commit {table.name}")
-        if self.fenced and self.seen.get(table.name) != len(self.store.refreshes(table)):
-            raise StoreError(f"another process has refreshed {table.name} meanwhile")
+        if self.fenced and self.seen.get(table.name) != self._newest(table):
+            raise StoreError(f"another process has refreshed or replaced {table.name} meanwhile")
         return commit()
+
+    def _newest(self, table: DynamicTable) -> tuple[str, int]:
+        """Returns which table has a name now, and how many refreshes it has."""
+        if table.name not in self.store.tables:
+            return "", 0
+        return self.store.identity(table.name), len(self.store.refreshes(table))

@@ -170,12 +170,16 @@ class Moved(Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defined(Happened):
-    """A dynamic table was created or replaced, with these sources and this lag."""
+    """A dynamic table was created or replaced, with these sources and this lag.
+
+    `created`: it is a new table, which has nothing of another one that had its name before.
+    """
 
     table: str
     sources: tuple[str, ...]
     target_lag: int | None
     text: str
+    created: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
@@ -56,17 +56,17 @@ class TableOperations:
     """What the journal knows of one table.
 
     `failures`: of scheduled refreshes since the last success, oldest first. `durations`: of the last
-    refreshes, microseconds. `published`: data timestamps that readers see, of a member of a group. `lag`: a
-    target lag that was set later, in a tuple of one. `grants`: roles by privilege.
+    refreshes, microseconds. `lag`: a target lag that was set later, in a tuple of one. `grants`: roles by
+    privilege. `number`: tells a table from others that have had its name; 0 in journals of older engines.
     """
 
     suspended: bool = False
     claim: Claim | None = None
     failures: list[Failure] = field(default_factory=list)
     durations: list[int] = field(default_factory=list)
-    published: list[int] = field(default_factory=list)
     lag: tuple[int | None] | None = None
     grants: dict[str, list[str]] = field(default_factory=dict)
+    number: int = 0
 
     @property
     def duration(self) -> int:
@@ -81,9 +81,9 @@ class TableOperations:
             "claim": None if claim is None else [claim.by, claim.timestamp, claim.until],
             "failures": [[each.timestamp, each.at, each.fault.value, each.reason] for each in self.failures],
             "durations": self.durations,
-            "published": self.published,
             "lag": self.lag,
             "grants": self.grants,
+            "number": self.number,
         }
 
     @staticmethod
@@ -94,9 +94,9 @@ class TableOperations:
             claim=None if data["claim"] is None else Claim(*data["claim"]),
             failures=[Failure(at, end, Fault(fault), text) for at, end, fault, text in data["failures"]],
             durations=list(data["durations"]),
-            published=list(data["published"]),
             lag=None if data["lag"] is None else (data["lag"][0],),
             grants={str(privilege): list(roles) for privilege, roles in data["grants"].items()},
+            number=int(data.get("number", 0)),
         )
 
 
@@ -105,7 +105,9 @@ class Operations:
     """The state of an account's operations after some events. `newest`: the time of the last event.
 
     `dropped`: what was known of the tables that may come back. `moving`: names that are being changed, by
-    id, each with the number of its `Renamed` so far.
+    id, each with the number of its `Renamed` so far. `memberships`: the data timestamps that readers see of
+    each table that is in a group now; `published` asks for them. `created`: how many dynamic tables were
+    made.
     """
 
     tables: dict[str, TableOperations] = field(default_factory=dict)
@@ -113,6 +115,8 @@ class Operations:
     groups: dict[str, RefreshGroup] = field(default_factory=dict)
     newest: int = 0
     moving: dict[str, tuple[Moving, int]] = field(default_factory=dict)
+    memberships: dict[str, list[int]] = field(default_factory=dict)
+    created: int = 0
 
     def of(self, table: str) -> TableOperations:
         """Returns what is known of a table."""
@@ -122,6 +126,20 @@ class Operations:
         """Returns the group that a table is in."""
         # Another thread, which gives signs of life, may read that a group was made meanwhile.
         return next((group for group in tuple(self.groups.values()) if table in group.members), None)
+
+    def published(self, table: str) -> Sequence[int] | None:
+        """Returns the data timestamps that readers see of a member of a group; None: it is in no group.
+
+        A table that is in no group is read as it is stored: what a group has published of it is forgotten
+        when it leaves the group.
+        """
+        known = self.memberships.get(table)
+        return None if known is None else tuple(known)
+
+    def is_moving(self, tables: Collection[str]) -> bool:
+        """Tells whether one of some tables is getting another name, or comes to have one of these names."""
+        moves = [move for moving, _ in self.moving.values() for move in moving.moves]
+        return any(name in tables for old, new, *_ in moves for name in (old, new))
 
     def apply(self, event: Event) -> None:
         """Adds an event to the state."""
@@ -168,6 +186,12 @@ class Operations:
                 self._at(table).failures.clear()
             case LagSet(table=table, target_lag=lag):
                 self._at(table).lag = (lag,)
+            case Defined(table=table, created=True):
+                # If another process has dropped one of this name, and has not said so yet: that one is gone.
+                if self.of(table).number:
+                    self.dropped[table] = self._without(table)
+                self.created += 1
+                self.tables[table] = TableOperations(number=self.created)
             case Defined(table=table):
                 # Another text may not fail where the old one did.
                 self._at(table).failures.clear()
@@ -178,11 +202,8 @@ class Operations:
     def _apply_to_name(self, event: Dropped | Undropped | Renamed) -> None:
         match event:
             case Dropped(table=table, for_good=for_good):
-                known = self.tables.pop(table, TableOperations())
-                self._leave_group(table)
+                known = self._without(table)
                 if not for_good:
-                    # Nobody refreshes it now, and it has left its group.
-                    known.claim, known.published = None, []
                     self.dropped[table] = known
             case Undropped(table=table):
                 self.tables[table] = self.dropped.pop(table, TableOperations())
@@ -217,14 +238,15 @@ class Operations:
             case GroupCreated(group=name, members=members, isolation=isolation, published=published):
                 self.groups[name] = RefreshGroup(name, members, isolation)
                 for member in members:
-                    self._at(member).published = [published[member]] if member in published else []
+                    self.memberships[member] = [published[member]] if member in published else []
             case GroupDropped(group=name):
                 self._end_group(name)
             case Published(versions=versions):
                 for member, timestamp in versions.items():
-                    known = self._at(member)
-                    if timestamp not in known.published[-1:]:
-                        known.published = [*known.published[1 - KEPT :], timestamp]
+                    seen = self.memberships.get(member)
+                    # What is in no group is read as it is stored; and no reader goes back in time.
+                    if seen is not None and (not seen or timestamp > seen[-1]):
+                        self.memberships[member] = [*seen[1 - KEPT :], timestamp]
             case _:
                 assert_never(event)
 
@@ -242,13 +264,21 @@ class Operations:
             case _:
                 assert_never(event)
 
+    def _without(self, table: str) -> TableOperations:
+        """Takes a table out of its group and out of the state, and returns what was known of it."""
+        self._leave_group(table)
+        known = self.tables.pop(table, TableOperations())
+        # Nobody refreshes it now.
+        known.claim = None
+        return known
+
     def _at(self, table: str) -> TableOperations:
         return self.tables.setdefault(table, TableOperations())
 
     def _end_group(self, name: str) -> None:
         group = self.groups.pop(name, None)
         for member in () if group is None else group.members:
-            self._at(member).published = []
+            self.memberships.pop(member, None)
 
     def _leave_group(self, table: str) -> None:
         group = self.group_of(table)
@@ -259,6 +289,7 @@ class Operations:
             self._end_group(group.name)
         else:
             self.groups[group.name] = RefreshGroup(group.name, members, group.isolation)
+            self.memberships.pop(table, None)
 
     def _rename(self, table: str, name: str) -> None:
         if table in self.tables:
@@ -267,6 +298,7 @@ class Operations:
         if group is not None:
             members = tuple(name if member == table else member for member in group.members)
             self.groups[group.name] = RefreshGroup(group.name, members, group.isolation)
+            self.memberships[name] = self.memberships.pop(table, [])
 
     def to_json(self) -> dict[str, object]:
         """Returns the state as an object for JSON."""
@@ -280,6 +312,8 @@ class Operations:
             "groups": groups,
             "newest": self.newest,
             "moving": moving,
+            "memberships": {name: list(seen) for name, seen in self.memberships.items()},
+            "created": self.created,
         }
 
     @staticmethod
@@ -299,4 +333,11 @@ class Operations:
             each = from_json(event)
             assert isinstance(each, Moving)
             moving[each.id] = each, int(renamed)
-        return Operations(tables, dropped, groups, int(data["newest"]), moving)
+        members = [member for group in groups.values() for member in group.members]
+        # Older engines noted what a group has published with each table.
+        published = data.get("memberships") or {
+            name: table.get("published", ()) for name, table in data["tables"].items()
+        }
+        memberships = {member: [*map(int, published.get(member, ()))] for member in members}
+        newest, created = int(data["newest"]), int(data.get("created", 0))
+        return Operations(tables, dropped, groups, newest, moving, memberships, created)

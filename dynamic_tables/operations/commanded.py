@@ -121,9 +121,9 @@ class Commanded:
 
     def visible(self: Operated, table: DynamicTable) -> Sequence[int]:
         """Returns the data timestamps of a table that readers may see, oldest first."""
-        operations = self.store.journal.poll()
-        if operations.group_of(table.name) is not None:
-            return tuple(operations.of(table.name).published)
+        published = self.store.journal.poll().published(table.name)
+        if published is not None:
+            return published
         return tuple(record.frontier.timestamp for record in self.store.refreshes(table))
 
     def upstream(self: Operated, table: DynamicTable) -> tuple[DynamicTable, ...]:
@@ -207,6 +207,8 @@ def _refresh_claimed(
     anew: Mapping[str, str],
 ) -> tuple[RefreshResult, ...]:
     """Refreshes tables that this process has claimed. `anew`: why to write some of them anew, by name."""
+    operations = account.store.journal.poll()
+    groups = {group.name: group for table in tables if (group := operations.group_of(table.name))}
     account.decide(tables[-1], timestamp)
     results = []
     for table in tables:
@@ -215,11 +217,22 @@ def _refresh_claimed(
             results.append(account.run_refresh(table, timestamp, trigger, anew=reason))
             if observe is not None:
                 observe(results[-1])
-    operations = account.store.journal.poll()
-    groups = {group.name: group for table in tables if (group := operations.group_of(table.name))}
     for group in groups.values():
         publish(account, group, dict.fromkeys(group.members, timestamp))
+    _ensure_published(account, tables, timestamp)
     return tuple(results)
+
+
+def _ensure_published(account: Operated, tables: Sequence[DynamicTable], timestamp: int) -> None:
+    """Raises StoreError: a table came into a group while it was refreshed, or its group has changed."""
+    operations = account.store.journal.poll()
+    for table in tables:
+        published, group = operations.published(table.name), operations.group_of(table.name)
+        if group is not None and max(published or (), default=timestamp - 1) < timestamp:
+            raise StoreError(
+                f"another process has changed refresh group {group.name}, which {table.name} is in; "
+                "refresh it again"
+            )
 
 
 def _with_upstream(account: Operated, names: Sequence[str], *, groups: bool) -> tuple[DynamicTable, ...]:

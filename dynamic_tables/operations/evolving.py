@@ -16,7 +16,7 @@ from dynamic_tables.journal.events import Privilege, Undropped
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
-from dynamic_tables.operations.renaming import all_renamed, naming
+from dynamic_tables.operations.renaming import all_renamed, ensure_at_rest, naming
 from dynamic_tables.plan.text import renamed_text
 from dynamic_tables.store.port import Action
 
@@ -35,6 +35,7 @@ class Evolving:
         """
         with self.lock:
             definition, new_name = self.existing(name), self.new_name(new_name)
+            ensure_at_rest(self, definition.name)
             _ensure_own(self, definition)
             # Others may read a table of the new name.
             _ensure_named(self, {definition.name: new_name})
@@ -50,6 +51,7 @@ class Evolving:
             first, second = self.existing(name), self.existing(other)
             if first.name == second.name:
                 raise DefinitionError(f"{first.name} cannot be swapped with itself")
+            ensure_at_rest(self, first.name, second.name)
             for each in (first, second):
                 _ensure_own(self, each)
                 _ensure_no_cycle(self, each, (second if each is first else first).name)
@@ -132,7 +134,7 @@ def _declared(account: Operated, original: DynamicTable, names: Mapping[str, str
     ensure_acyclic(account.store.definitions(), clone.name, clone.text)
     ensure_in_order(account, {**account.store.definitions(), clone.name: clone})
     account.store.create_dynamic_table(clone)
-    account.note_definition(clone)
+    account.note_definition(clone, created=True)
     return clone
 
 

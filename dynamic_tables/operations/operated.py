@@ -66,8 +66,8 @@ class Operated(Protocol):
     def oldest(self, table: DynamicTable) -> int | None:
         """Returns the oldest data timestamp at which all base tables below a table exist."""
 
-    def note_definition(self, table: DynamicTable) -> None:
-        """Writes a new definition into the journal."""
+    def note_definition(self, table: DynamicTable, *, created: bool = False) -> None:
+        """Writes a new definition into the journal; `created`: that of a new table."""
 
     def forget(self, name: str) -> None:
         """Forgets what was computed for a table whose definition changes."""

@@ -93,21 +93,7 @@ class Operating:
             group = checked_group(new, named, chosen, graph_of(self), groups_of(self))
             if chosen is Isolation.REPEATABLE_READ:
                 _bring_together(self, group)
-            published = {
-                member: records[-1].frontier.timestamp
-                for member in group.members
-                if (records := self.store.refreshes(self.dynamic_table(member)))
-            }
-            self.store.journal.add(
-                GroupCreated(
-                    at=self.clock.now(),
-                    by=self.process,
-                    group=group.name,
-                    members=group.members,
-                    isolation=chosen,
-                    published=published,
-                )
-            )
+            self.store.journal.append(lambda state: _created(self, group, state))
             return group
 
     def drop_refresh_group(self: Operated, name: str) -> None:
@@ -122,7 +108,9 @@ class Operating:
                 raise DefinitionError(f"no refresh group {name}; there are: {known}")
             for member in groups[name.lower()].members:
                 allowed(self, member, Privilege.OPERATE)
-            self.store.journal.add(GroupDropped(at=self.clock.now(), by=self.process, group=name.lower()))
+            dropped = GroupDropped(at=self.clock.now(), by=self.process, group=name.lower())
+            # Another process may have dropped it meanwhile.
+            self.store.journal.append(lambda state: dropped if name.lower() in state.groups else None)
 
     def refresh_groups(self: Operated) -> Sequence[RefreshGroup]:
         """Returns all refresh groups, oldest first."""
@@ -258,10 +246,40 @@ def groups_of(account: Operated) -> Mapping[str, RefreshGroup]:
 
 
 def publish(account: Operated, group: RefreshGroup, timestamps: Mapping[str, int]) -> None:
-    """Lets readers see data timestamps of members of a group, all at once."""
-    account.store.journal.add(
-        Published(at=account.clock.now(), by=account.process, group=group.name, versions=timestamps)
-    )
+    """Lets readers see data timestamps of members of a group, all at once.
+
+    `group`: as it was when the refreshes of the members began. Nothing is published if it is another one by
+    now, or if a name belongs to another table: the next refresh of the group that there is publishes them.
+    Other processes drop and replace groups, and drop, rename and swap members, at any time.
+    """
+
+    def published(state: Operations) -> Published | None:
+        if not _is_whole(account, group, timestamps, state):
+            return None
+        return Published(
+            at=account.clock.now(), by=account.process, group=group.name, versions=dict(timestamps)
+        )
+
+    account.store.journal.append(published)
+
+
+def _is_whole(
+    account: Operated, group: RefreshGroup, timestamps: Mapping[str, int], state: Operations
+) -> bool:
+    """Tells whether a group is as it was, and its members have the contents that are to be published."""
+    if state.groups.get(group.name) != group or state.is_moving(group.members):
+        return False
+    if group.isolation is Isolation.REPEATABLE_READ and (
+        timestamps.keys() != {*group.members} or len({*timestamps.values()}) > 1
+    ):
+        return False
+    with suppress(CorruptTable, DefinitionError):
+        # A member that was swapped with another one, or created again, may lack a data timestamp.
+        return all(
+            account.has_version_at(account.dynamic_table(name), timestamp)
+            for name, timestamp in timestamps.items()
+        )
+    return False
 
 
 def completed(account: Operated, result: RefreshResult, started: int, trigger: Trigger) -> None:
@@ -276,6 +294,33 @@ def completed(account: Operated, result: RefreshResult, started: int, trigger: T
             trigger=trigger,
             action=result.action.value,
         )
+    )
+
+
+def _created(account: Operated, group: RefreshGroup, state: Operations) -> GroupCreated:
+    """Returns the beginning of a group: readers see what its members hold now.
+
+    Raises DefinitionError: by what other processes have done meanwhile it makes no group.
+    """
+    checked_group(group.name, group.members, group.isolation, graph_of(account), state.groups)
+    if state.is_moving(group.members):
+        raise DefinitionError(f"refresh group {group.name}: a member is being renamed; try it again")
+    published = {
+        member: records[-1].frontier.timestamp
+        for member in group.members
+        if (records := account.store.refreshes(account.dynamic_table(member)))
+    }
+    if group.isolation is Isolation.REPEATABLE_READ and len({*published.values()}) != 1:
+        raise DefinitionError(
+            f"refresh group {group.name}: another process has refreshed a member meanwhile; try it again"
+        )
+    return GroupCreated(
+        at=account.clock.now(),
+        by=account.process,
+        group=group.name,
+        members=group.members,
+        isolation=group.isolation,
+        published=published,
     )
 
 

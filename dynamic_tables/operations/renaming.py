@@ -33,6 +33,21 @@ def naming(account: Operated) -> NamingStore:
     return account.store
 
 
+def ensure_at_rest(account: Operated, *names: str) -> None:
+    """Raises StoreError: one of some names is about to belong to another table, or to none.
+
+    A command that names it would concern one table in the folder, and another one in the journal.
+    """
+    _ensure_at_rest(account.store.journal.poll(), names)
+
+
+def _ensure_at_rest(state: Operations, names: Sequence[str]) -> None:
+    for moving, _ in state.moving.values():
+        for name in names:
+            if any(name in move[:2] for move in moving.moves):
+                raise StoreError(f"{name} is being renamed by {moving.by}; try it again after that")
+
+
 def all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> None:
     """Gives tables other names, one by one; all of them, or none if one cannot be, as on a full disk.
 
@@ -42,7 +57,7 @@ def all_renamed(account: Operated, moves: Sequence[tuple[Definition, str]]) -> N
     moving = _planned(account, store, moves)
     RUNNING.add(moving.id)
     try:
-        store.journal.add(moving)
+        store.journal.append(lambda state: _begun(moving, state))
         try:
             for name, new_name, _ in moving.moves:
                 store.rename(name, new_name)
@@ -95,6 +110,11 @@ def _planned(account: Operated, store: NamingStore, moves: Sequence[tuple[Defini
     )
 
 
+def _begun(moving: Moving, state: Operations) -> Moving:
+    _ensure_at_rest(state, [name for move in moving.moves for name in move[:2]])
+    return moving
+
+
 def _finish(account: Operated, store: NamingStore, begun: Moving) -> None:
     """Takes over what another process has begun, and finishes it; nothing if somebody was faster."""
     taken = replace(begun, at=account.clock.now(), by=account.process, id=uuid.uuid4().hex, takes=begun.id)
@@ -104,6 +124,10 @@ def _finish(account: Operated, store: NamingStore, begun: Moving) -> None:
             return
         # Whatever this account knows of these names is from before.
         _forget(account, taken)
+        if not all(_is_there(store, taken, identity) for *_, identity in taken.moves):
+            # Somebody has dropped or renamed one of them before it began.
+            _go_back(account, store, taken)
+            return
         for name, new_name, identity in taken.moves:
             if identity and store.identity(name) == identity:
                 if store.identity(new_name):
@@ -125,11 +149,20 @@ def _go_back(account: Operated, store: NamingStore, moving: Moving) -> None:
         if identity and store.identity(new_name) == identity and not store.identity(name):
             store.rename(new_name, name)
     first = {identity: name for name, _, identity in reversed(moving.moves)}
-    if all(store.identity(name) == identity for identity, name in first.items()):
+    if all(
+        store.identity(name) == identity or not _is_there(store, moving, identity)
+        for identity, name in first.items()
+    ):
         BACK.add(moving.id)
         while store.journal.append(lambda state: _next_back(account, moving, state)) is not None:
             pass
         _end(account, moving)
+
+
+def _is_there(store: NamingStore, moving: Moving, identity: str) -> bool:
+    """Tells whether a table of an identity has one of the names that it is to have in turn."""
+    names = {name for *pair, moved in moving.moves if moved == identity for name in pair}
+    return not identity or any(store.identity(name) == identity for name in names)
 
 
 def _note(account: Operated, moving: Moving) -> None:

@@ -109,10 +109,9 @@ class Runner:
                 except DynamicTablesError as error:
                     self.observe(error)
                     return False
-            with self.account.lock:
-                group = self.account.store.journal.poll().group_of(tables[0])
-                if group is not None:
-                    self.publish(self.account, group, dict(unit.steps))
+            if unit.group is not None:
+                with self.account.lock:
+                    self.publish(self.account, unit.group, dict(unit.steps))
         return True
 
     def _step(self, name: str, timestamp: int) -> None:

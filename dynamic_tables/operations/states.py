@@ -44,7 +44,7 @@ def _state(
     own = stored[-1] if stored else None
     held = standing(known.failures, own, account.failure_rule)
     return TableState(
-        versions=known.published if operations.group_of(name) is not None else stored,
+        versions=stored if (published := operations.published(name)) is None else published,
         own=own,
         failed=held.failed,
         suspended=known.suspended or held.suspended,

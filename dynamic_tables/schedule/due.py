@@ -39,10 +39,12 @@ class Due:
     """Refreshes that are due as one: of one table, or of a group, whose members are then published together.
 
     `unit`: the unit of the timetable. `steps`: tables and data timestamps, each table after those it reads.
+    `group`: the group as it is when the refreshes begin; None: a table in no group.
     """
 
     unit: str
     steps: tuple[tuple[str, int], ...]
+    group: RefreshGroup | None = None
 
 
 NEW = TableState()
@@ -84,7 +86,7 @@ def _due(timetable: Timetable, unit: str, states: Mapping[str, TableState], now:
         if timestamp is not None:
             planned[member] = timestamp
             steps.append((member, timestamp))
-    return Due(unit, tuple(steps)) if steps else None
+    return Due(unit, tuple(steps), group) if steps else None
 
 
 def _newest_time(
@@ -121,7 +123,7 @@ def _due_at_one_time(
     timestamp = _common(timetable, period, seen, _after(known), limit)
     if timestamp is None:
         return None
-    return Due(unit, tuple((member, timestamp) for member in members))
+    return Due(unit, tuple((member, timestamp) for member in members), group)
 
 
 def _after(members: Sequence[TableState]) -> int | None:

@@ -23,7 +23,9 @@ from dynamic_tables.store.log import TableMetadata, decoding
 
 DEFINITION = "dvs.definition"
 ORDER = "dvs.order"
-ATTACHED = "attached table"
+
+BASE_TABLE, VIEW, DYNAMIC_TABLE, ATTACHED = "base table", "view", "dynamic table", "attached table"
+"""The kinds of definitions, as the property says them. A pointer stands for an attached table."""
 
 BASE_TABLE_PROPERTIES: Mapping[str, str] = {
     "delta.enableRowTracking": "true",
@@ -106,12 +108,12 @@ def to_properties(definition: Definition, order: int) -> dict[str, str]:
     """Returns the table properties that hold a definition and its place in the order of creation."""
     match definition:
         case BaseTable():
-            data: dict[str, object] = {"kind": "base table"}
+            data: dict[str, object] = {"kind": BASE_TABLE}
         case View(_, text):
-            data = {"kind": "view", "text": text}
+            data = {"kind": VIEW, "text": text}
         case DynamicTable():
             data = {
-                "kind": "dynamic table",
+                "kind": DYNAMIC_TABLE,
                 "text": definition.text,
                 "mode": definition.mode.value,
                 "incremental": definition.incremental,
@@ -220,21 +222,21 @@ def _other_names(field: Mapping[str, Any]) -> Iterator[str]:
 
 def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) -> Definition:
     match data["kind"]:
-        case "base table":
+        case kind if kind == BASE_TABLE:
             return BaseTable(
                 name,
                 _columns(_schema(metadata)),
                 row_ids=_has_row_ids(metadata),
                 stored_as=_stored_as(metadata),
             )
-        case "view":
+        case kind if kind == VIEW:
             return View(name, str(data["text"]))
-        case "dynamic table":
+        case kind if kind == DYNAMIC_TABLE:
             lag, sources = data["target_lag"], data["sources"]
             if not isinstance(sources, list):
                 raise TypeError("sources is no list")
-            # Hidden columns have names with a leading $, which no other column may have.
-            columns = [pair for pair in _schema(metadata) if not pair[0].startswith("$")]
+            shown = shown_columns(metadata)
+            columns = [pair for pair in _schema(metadata) if pair[0] in shown]
             return DynamicTable(
                 name=name,
                 text=str(data["text"]),
@@ -249,6 +251,14 @@ def _definition(name: str, data: Mapping[str, object], metadata: TableMetadata) 
             )
         case kind:
             raise ValueError(f"unknown kind {kind!r}")
+
+
+def shown_columns(metadata: TableMetadata) -> tuple[str, ...]:
+    """Returns the names of the columns that readers of a table see, by one of its descriptions.
+
+    Hidden columns have names with a leading $, which no other column may have.
+    """
+    return tuple(name for name, _ in _schema(metadata) if not name.startswith("$"))
 
 
 def _schema(metadata: TableMetadata) -> list[tuple[str, object]]:

@@ -22,7 +22,12 @@ from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.attached import place_of
 from dynamic_tables.store.base_log import Stamp
-from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES, DYNAMIC_TABLE_PROPERTIES, create_text
+from dynamic_tables.store.catalog import (
+    BASE_TABLE_PROPERTIES,
+    DYNAMIC_TABLE_PROPERTIES,
+    create_text,
+    shown_columns,
+)
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.computing import Computing
 from dynamic_tables.store.cut import Start
@@ -234,10 +239,15 @@ class DeltaStore:
         return written
 
     def read(self, name: str, version: int) -> DataFrame:
-        """Returns the rows of a version as a data frame of the caller's session, not read yet."""
+        """Returns the rows of a version as a data frame of the caller's session, not read yet.
+
+        With the columns that the table had then: others may have come, gone, or been renamed since.
+        """
         definition = self.definitions()[name]
         assert not isinstance(definition, View)
-        items = ", ".join(SPARK.identifier(column) for column, _ in definition.columns)
+        commit = self.folder.log(name).commit(version)
+        shown = shown_columns(commit.table) if commit else [column for column, _ in definition.columns]
+        items = ", ".join(map(SPARK.identifier, shown))
         with store_errors(name):
             return self.caller.sql(
                 f"SELECT {items} FROM {self.folder.sql_name(name)} VERSION AS OF {version}"
@@ -319,7 +329,8 @@ class DeltaStore:
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refresh history from the log, oldest first; see `store.port`."""
         logged = refresh_log.refreshes(self.folder.polled(table.name), edited=edited)
-        self.commits.seen[table.name] = logged[-1].version if logged else -1
+        first = self.folder.entries[table.name].first
+        self.commits.seen[table.name] = logged[-1].version if logged else -1, first
         return [refresh.record for refresh in logged]
 
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:

@@ -13,6 +13,7 @@ from dynamic_tables.plan.types import INT
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.catalog import (
     ATTACHED,
+    VIEW,
     attached,
     attached_place,
     create_text,
@@ -132,7 +133,7 @@ class Folder:
         """
         entry = self.entries.get(name)
         if entry is None or name not in self.looked_at:
-            first = self._first(name)
+            first = self.first(name)
             if first is None and self._is_leftover(name):
                 self.entries.pop(name, None)
                 raise KeyError(name)
@@ -162,7 +163,7 @@ class Folder:
             return self._read_anew(name)
         log = entry.log if entry else TableLog(name, self._own_place(name), self.files, self._metadata_at)
         # Before the log is read: if the table is made anew in between, that is seen at the next look.
-        first = entry.first if entry else self._first(name)
+        first = entry.first if entry else self.first(name)
         if log.poll() and entry is not None and entry.place:
             self.entries[name] = replace(entry, last=_newest(log))
         if entry is None or entry.table is not log.newest.table:
@@ -210,9 +211,10 @@ class Folder:
 
     def _is_other(self, name: str, entry: Entry) -> bool:
         """Tells whether an attached table was made anew, or another one was attached under its name."""
-        return self._first(name) != entry.first or _text(entry.log, entry.last[0]) != entry.last[1]
+        return self.first(name) != entry.first or _text(entry.log, entry.last[0]) != entry.last[1]
 
-    def _first(self, name: str) -> str | None:
+    def first(self, name: str) -> str | None:
+        """Returns the text of the first commit in the folder of a table or view; None if it is not there."""
         return self.files.read(f"{self._own_place(name)}/_delta_log/{0:020d}.json")
 
     def _read_anew(self, name: str) -> TableLog:
@@ -440,8 +442,8 @@ def _text(log: TableLog, version: int) -> str | None:
 
 def _ensure_attachable(name: str, place: str, table: BaseTable, metadata: TableMetadata) -> None:
     """Raises DefinitionError for a table that an account has made for itself, or with reserved columns."""
-    if kind_of(metadata) in ("view", ATTACHED):
-        kind = "a view" if kind_of(metadata) == "view" else "an attached table"
+    if kind_of(metadata) in (VIEW, ATTACHED):
+        kind = "a view" if kind_of(metadata) == VIEW else "an attached table"
         raise DefinitionError(f"{name} cannot be attached: {place} is no table, it is {kind} of an account")
     for column, _ in table.columns:
         if column.startswith("$"):

@@ -41,12 +41,13 @@ class RefreshCommits:
     """Writes refreshes to the dynamic tables in a folder.
 
     `strict`: changes that do not fit the contents are refused. `seen`: by table, the version of the newest
-    refresh when its refresh began; -1 if there was none. Another one since then is a conflict.
+    refresh when its refresh began, -1 if there was none, and the first commit of the table. Another refresh
+    since then is a conflict, and another table under that name is one.
     """
 
     folder: Folder
     strict: bool
-    seen: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, tuple[int, str | None]] = field(default_factory=dict)
 
     def merge(self, table: DynamicTable, folded: SparkRelation, record: RefreshRecord) -> int:
         """Commits folded changes by row id and returns the version.
@@ -228,11 +229,15 @@ class RefreshCommits:
         """Returns the number of a refresh that follows the newest one that was seen when it began.
 
         Only one commit can have it, so of two refreshes that began with the same contents one is refused,
-        however they are written. Raises StoreError: another refresh is committed already.
+        however they are written. Raises StoreError: another refresh is committed already, or the name belongs
+        to another table by now.
         """
         logged = refresh_log.refreshes(log, edited=True)
-        newest = logged[-1].version if logged else -1
-        if newest != self.seen.get(table.name, newest):
+        newest, first = logged[-1].version if logged else -1, self.folder.first(table.name)
+        seen, seen_first = self.seen.get(table.name, (newest, first))
+        if first != seen_first:
+            raise StoreError(f"{table.name} was dropped, renamed or swapped meanwhile; refresh it again")
+        if newest != seen:
             raise _outrun(table, newest)
         if logged and logged[-1].record.frontier.timestamp >= record.frontier.timestamp:
             raise StoreError(

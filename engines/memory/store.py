@@ -138,10 +138,12 @@ class MemoryStore(ABC, Generic[Rows]):
 
     def drop(self, definition: Definition, *, for_good: bool = False) -> None:
         """Removes a table with its versions, or a view; `restore` brings it back unless `for_good`."""
+        if definition.name not in self.known:
+            raise StoreError(f"{definition.name} is gone already")
         stored = self.tables.pop(definition.name, None)
-        del self.known[definition.name]
+        known = self.known.pop(definition.name)
         if not for_good:
-            self.dropped[definition.name] = definition, stored
+            self.dropped[definition.name] = known, stored
 
     def restore(self, name: str) -> Definition:
         """Brings back what was dropped last under a name. Raises DefinitionError: nothing was."""
@@ -173,7 +175,7 @@ class MemoryStore(ABC, Generic[Rows]):
         """Returns the versions of a base table that ticks name, or those of a dynamic table, oldest first."""
         if isinstance(definition, BaseTable):
             return SourceHistory(definition.name, False, self.reader.versions(definition.name))
-        return SourceHistory(definition.name, True, self.tables[definition.name].versions)
+        return SourceHistory(definition.name, True, self.stored(definition.name).versions)
 
     @property
     def reader(self) -> LogProcess:
@@ -197,15 +199,21 @@ class MemoryStore(ABC, Generic[Rows]):
 
     def readable(self, name: str, version: SourceVersion) -> bool:
         """Returns True for every version that exists: nothing is vacuumed in memory."""
-        return version.version < len(self.tables[name].rows)
+        return version.version < len(self.stored(name).rows)
 
     def refreshes(self, table: DynamicTable, *, edited: bool = False) -> Sequence[RefreshRecord]:
         """Returns the refreshes of a dynamic table, oldest first."""
-        return self.tables[table.name].records
+        return self.stored(table.name).records
+
+    def stored(self, name: str) -> StoredTable[Rows]:
+        """Returns the versions of a table. Raises StoreError: it is not there any more."""
+        if name not in self.tables:
+            raise StoreError(f"{name} was dropped or renamed meanwhile")
+        return self.tables[name]
 
     def snapshot(self, name: str, version: int, *, ids: bool) -> Relation:
         """Returns the rows of a version, always with ids: plans select the columns that they need."""
-        return self.tables[name].rows[version]
+        return self.stored(name).rows[version]
 
     @property
     def merge_validates(self) -> bool:
@@ -225,8 +233,11 @@ class MemoryStore(ABC, Generic[Rows]):
         return None
 
     def current(self, table: DynamicTable) -> Relation:
-        """Returns the rows of the newest version."""
-        return self.tables[table.name].rows[-1]
+        """Returns the rows of the newest version. Raises StoreError: another process has made it anew."""
+        rows = self.stored(table.name).rows
+        if not rows:
+            raise StoreError(f"{table.name} has no contents yet")
+        return rows[-1]
 
     def current_rows(self, table: DynamicTable, row_ids: Sequence[str]) -> Relation:
         """Returns the rows of the newest version: to choose among them would be another query."""
@@ -251,16 +262,16 @@ class MemoryStore(ABC, Generic[Rows]):
 
     def touch(self, table: DynamicTable, record: RefreshRecord) -> int:
         """Adds a version with the rows of the newest one; returns its number."""
-        return self._commit(table, self.tables[table.name].rows[-1], record, Operation.TOUCH)
+        return self._commit(table, self.stored(table.name).rows[-1], record, Operation.TOUCH)
 
     def add_rows(self, name: str, rows: Rows) -> int:
         """Adds the rows of a new version of a table; returns its number."""
-        stored = self.tables[name]
+        stored = self.stored(name)
         stored.rows.append(rows)
         return len(stored.rows) - 1
 
     def _commit(self, table: DynamicTable, rows: Rows, record: RefreshRecord, operation: Operation) -> int:
-        stored = self.tables[table.name]
+        stored = self.stored(table.name)
         number = len(stored.rows)
         # A refresh that changed no row keeps the `content` of the version before.
         content = number if record.changed or not stored.versions else stored.versions[-1].content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 import pytest
 from click.testing import CliRunner
@@ -11,11 +10,9 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.verify import coherence
 from campaign.verify.coherence import Setting, recorded, search, skewed
+from campaign.verify.protocol_world import one_by_one
 from dvs_model.notation import parse
-from dynamic_tables.operations.operated import Operated
-from dynamic_tables.operations.operating import publish
 from dynamic_tables.operations.runner import Runner
-from dynamic_tables.schedule.group import RefreshGroup
 
 
 @pytest.mark.parametrize("setting", [s for s in Setting if s is not Setting.REPEATABLE_READ])
@@ -37,10 +34,6 @@ def test_the_readers_of_the_strongest_setting_read() -> None:
 
 
 def test_a_group_that_is_published_one_by_one_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def one_by_one(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
-        for name, timestamp in versions.items():
-            publish(account, group, {name: timestamp})
-
     def faulty(**arguments: object) -> Runner:
         return Runner(**arguments, publish=one_by_one)  # type: ignore[arg-type]
 

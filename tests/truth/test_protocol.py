@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 
 import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.verify.protocol import SOUND, Broken, Interleaving, Planted, interleavings, verified
+from campaign.cli.verify_protocol import MISTAKES
+from campaign.verify.protocol import Broken, Interleaving, changes_at, interleavings, verified
+from campaign.verify.protocol_world import COMMANDS, SOUND, Planted
 
 EVERY = 4
 """One interleaving of four is run here; `dvs verify protocol` runs all."""
@@ -19,7 +22,7 @@ def broken_by(planted: Planted, kinds: Sequence[str]) -> list[Broken]:
     """Returns the laws broken by the interleavings of some kinds in which the second process does not die."""
     steps = verified(None, planted)[1]
     found: list[Broken] = []
-    for each in interleavings(steps, 0):
+    for each in (*interleavings(steps, 0), *changes_at(steps)):
         # Once a law is broken, the rest would only take time.
         if each.what in kinds and not found:
             found += verified(each, planted)[0]
@@ -38,6 +41,25 @@ def test_no_interleaving_breaks_a_law() -> None:
         assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
 
 
+def test_whatever_a_colleague_does_to_a_group_or_a_member_breaks_no_law() -> None:
+    steps = verified(None)[1]
+    for each in list(changes_at(steps))[::EVERY]:
+        assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nor_does_it_while_a_command_runs(command: str) -> None:
+    broken, steps = verified(None, SOUND, command)
+    assert broken == []
+    # A command of many steps refreshes, which the other tests do too.
+    for each in list(changes_at(steps, command))[:: EVERY if steps > 10 else 1]:
+        assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
+
+
+def test_the_command_names_every_planted_mistake() -> None:
+    assert [name.replace(" ", "_") for name in MISTAKES] == [each.name for each in fields(Planted)]
+
+
 @pytest.mark.parametrize(
     ("planted", "kind", "law"),
     [
@@ -48,6 +70,16 @@ def test_no_interleaving_breaks_a_law() -> None:
         ),
         (Planted(claims_ignored=True), "a second process looks", "two processes refreshed . at once"),
         (Planted(published_one_by_one=True), "it dies", "a reader saw x at"),
+        (
+            Planted(published_blindly=True),
+            "the group is replaced by one of x and d",
+            "a reader saw x at",
+        ),
+        (
+            Planted(memberships_outlived=True),
+            "the group is replaced by one of x and d",
+            "a reader of y, in no group, saw",
+        ),
     ],
 )
 def test_a_mistake_is_noticed(planted: Planted, kind: str, law: str) -> None:
@@ -58,10 +90,11 @@ def test_a_mistake_is_noticed(planted: Planted, kind: str, law: str) -> None:
 def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> None:
     few = [Interleaving("it dies", at) for at in range(10, 26)]
     monkeypatch.setattr("campaign.verify.protocol.interleavings", lambda steps, inner: few)
+    monkeypatch.setattr("campaign.verify.protocol.changes_at", lambda steps, during="": ())
     result = CliRunner().invoke(main, ["verify", "protocol", "--mistake", "published one by one"])
     assert result.exit_code == 1
     assert "FALSE in" in result.output
     assert "a reader saw x at" in result.output
     sound = CliRunner().invoke(main, ["verify", "protocol"])
     assert sound.exit_code == 0
-    assert sound.output.startswith("17 interleavings of 26 steps: every law holds")
+    assert sound.output.startswith("21 interleavings of 26 steps: every law holds")

@@ -51,7 +51,7 @@ def test_a_name_stays_if_the_journal_cannot_be_written(world: World, monkeypatch
     def full(self: Journal, event: object) -> None:
         raise StoreError("no space left on device")
 
-    monkeypatch.setattr(Journal, "add", full)
+    monkeypatch.setattr(Journal, "append", full)
     with pytest.raises(StoreError, match="no space left"):
         world.account.rename("totals", "sums")
     with pytest.raises(StoreError, match="no space left"):

@@ -1,0 +1,270 @@
+"""The account that the protocols are verified on, in memory, and what may happen to it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from typing import cast
+
+from campaign.verify.protocol_steps import Died, Step, SteppingStore
+from dynamic_tables.account import Account
+from dynamic_tables.definition import DynamicTable
+from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.journal.events import Event, GroupCreated, GroupDropped, Published
+from dynamic_tables.journal.state import Operations
+from dynamic_tables.operations.operated import Operated
+from dynamic_tables.operations.runner import Runner
+from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.schedule.group import RefreshGroup
+from dynamic_tables.schedule.lag import SECOND
+from dynamic_tables.store.port import Store
+from engines.memory.applier import Applier
+from engines.memory.database import Connection
+from engines.memory.duck_store import DuckStore
+from workload.dml import Insert
+from workload.scenario import Commit
+from workload.schema import Column, Table
+from workload.types import INT
+
+PERIOD = 48 * SECOND
+LEASE = 60 * SECOND
+GROUP = "g"
+AWAY = "x_away"
+"""The name that x has after it was renamed."""
+
+QUERIES = {
+    "x": "SELECT a, COUNT(*) AS n, SUM(b) AS s FROM r GROUP BY a",
+    "y": "SELECT a, b FROM s WHERE b > 0",
+    "d": "SELECT x.a, x.s, y.b FROM x JOIN y ON x.a = y.a",
+}
+"""Two tables without a common source, which are a group with repeatable reads, and one above both."""
+
+WRITES = (
+    ("r", ((1, 10), (2, 20))),
+    ("s", ((1, 1), (2, 2))),
+)
+LATER = (("r", ((1, 5),)), ("s", ((1, 7),)))
+FOREIGN = (("r", ((2, 100),)), ("s", ((2, 200),)))
+
+
+def _drop_group(account: Account) -> None:
+    account.drop_refresh_group(GROUP)
+
+
+def _replace_group(account: Account) -> None:
+    account.drop_refresh_group(GROUP)
+    account.create_refresh_group(GROUP, ("x", "d"), "repeatable_read")
+
+
+def _make_group_anew(account: Account) -> None:
+    account.drop_refresh_group(GROUP)
+    account.create_refresh_group(GROUP, ("x", "y"), "repeatable_read")
+
+
+def _create_again(account: Account) -> None:
+    account.drop("x", even_if_read=True)
+    account.create_dynamic_table("x", QUERIES["x"], target_lag=60 * SECOND, initialize=False)
+
+
+CHANGES: Mapping[str, Callable[[Account], object]] = {
+    "the group is dropped": _drop_group,
+    "the group is replaced by one of x and d": _replace_group,
+    "x is dropped": lambda account: account.drop("x", even_if_read=True),
+    "x is dropped and created again": _create_again,
+    "x is renamed": lambda account: account.rename("x", AWAY),
+    "x and y are swapped": lambda account: account.swap("x", "y"),
+    "x is cloned": lambda account: account.clone("x", "x_copy"),
+}
+"""What a colleague may do to the group and to its member x, by the words of a report."""
+
+SCHEDULE = "the schedule"
+
+COMMANDS: Mapping[str, Callable[[Account], object]] = {
+    "a command to refresh d": lambda account: account.refresh("d"),
+    "a command to make the group anew": _make_group_anew,
+    "a command to drop x": lambda account: account.drop("x", even_if_read=True),
+    "a command to swap x and y": lambda account: account.swap("x", "y"),
+}
+"""What the first process may do instead of what is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Mistakes in the protocol, to show that the laws notice them.
+
+    `published_blindly`: whatever the group has become meanwhile. `memberships_outlived`: and what a group has
+    published of a table is believed of a table that is in no group.
+    """
+
+    unfenced: bool = False
+    claims_ignored: bool = False
+    published_one_by_one: bool = False
+    published_blindly: bool = False
+    memberships_outlived: bool = False
+
+
+SOUND = Planted()
+
+
+@dataclass(slots=True)
+class World:
+    """An account with a past, and the processes that work on it.
+
+    `steps`: what they did, in order. `found`: what readers saw that they must not see. `seen`: the newest
+    data timestamp that readers saw of each table, by its identity.
+    """
+
+    connection: Connection
+    planted: Planted
+    steps: list[str] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    clock: SimulatedClock = field(default_factory=SimulatedClock)
+    store: DuckStore = field(init=False)
+    applier: Applier = field(init=False)
+    dead: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.store = DuckStore(self.connection)
+        self.applier = Applier(self.connection, self.store)
+        for name in ("r", "s"):
+            self.applier.create(Table(name, (Column("a", INT), Column("b", INT))))
+        self.write(10, WRITES)
+        account = self.account("maker", lambda step: None)
+        for name, query in QUERIES.items():
+            account.create_dynamic_table(name, query, target_lag=60 * SECOND)
+        if self.planted.memberships_outlived:
+            state = self.store.journal.poll()
+            self.store.journal.state = _Believing(**{f.name: getattr(state, f.name) for f in fields(state)})
+        account.create_refresh_group(GROUP, ("x", "y"), "repeatable_read")
+        self.write(20, LATER)
+        self.clock.set(PERIOD)
+
+    def write(self, at: int, rows: tuple[tuple[str, tuple[tuple[int, int], ...]], ...]) -> None:
+        """Commits rows of both base tables in one transaction."""
+        self.clock.set(max(self.clock.time, at))
+        self.applier.commit(Commit(self.clock.time, tuple(Insert(name, each) for name, each in rows)))
+
+    def account(self, process: str, step: Step) -> Account:
+        """Returns the account as a process sees it that begins now."""
+        store = cast(Store, SteppingStore(self.store, step, fenced=not self.planted.unfenced))
+        return Account(store=store, clock=self.clock, process=process)
+
+    def user(self, change: Callable[[Account], object]) -> None:
+        """Lets a user do something, in a process that begins now; a command that is refused does nothing."""
+        with suppress(DynamicTablesError):
+            change(self.account("user", lambda step: None))
+
+    def process(self, name: str, before: Callable[[int], None], does: str = SCHEDULE) -> None:
+        """Runs a process to its end or death, on all that is due or on a command.
+
+        `before` receives the number of each step.
+        """
+        counted = itertools.count()
+
+        def step(what: str) -> None:
+            self.look()
+            if name in self.dead:
+                # Handlers of the code that was killed do nothing any more.
+                raise Died
+            number = next(counted)
+            self.steps.append(f"{name} {number}: {what}")
+            try:
+                before(number)
+            except Died:
+                self.dead.add(name)
+                raise
+
+        account = self.account(name, step)
+        try:
+            if does == SCHEDULE:
+                self._runner(account).run_due()
+            else:
+                # It may be refused, because of what has happened meanwhile.
+                with suppress(DynamicTablesError):
+                    COMMANDS[does](account)
+        except Died:
+            self.steps.append(f"{name} has died")
+        self.look()
+
+    def _runner(self, account: Account) -> Runner:
+        def gone(owner: str) -> bool:
+            return self.planted.claims_ignored or owner in self.dead
+
+        runner = Runner(account=account, lease=LEASE, gone=gone, beats=False)
+        if self.planted.published_one_by_one:
+            return replace(runner, publish=one_by_one)
+        if self.planted.published_blindly or self.planted.memberships_outlived:
+            return replace(runner, publish=blindly)
+        return runner
+
+    def look(self) -> None:
+        """Looks at all tables as a reader does, at any time."""
+        state = self.store.journal.poll()
+        account = self.account("reader", lambda step: None)
+        seen: dict[str, int] = {}
+        for name, definition in self.store.known.items():
+            if not isinstance(definition, DynamicTable) or state.is_moving([name]):
+                continue
+            stored = [record.frontier.timestamp for record in self.store.refreshes(definition)]
+            visible = account.visible(definition)
+            if not visible:
+                continue
+            seen[name] = visible[-1]
+            identity = self.store.identity(name)
+            if visible[-1] < self.seen.get(identity, 0):
+                self._wrong(f"readers of {name} went back from {self.seen[identity]} to {visible[-1]}")
+            self.seen[identity] = visible[-1]
+            if visible[-1] not in stored:
+                self._wrong(f"readers of {name} are sent to {visible[-1]}, and it holds {stored}")
+            elif state.group_of(name) is None and visible[-1] != stored[-1]:
+                self._wrong(f"a reader of {name}, in no group, saw {visible[-1]}, and it holds {stored[-1]}")
+        for group in state.groups.values():
+            self._look_at_group(group, seen)
+
+    def _look_at_group(self, group: RefreshGroup, seen: Mapping[str, int]) -> None:
+        times = {name: seen[name] for name in group.members if name in seen}
+        if len(set(times.values())) > 1:
+            self._wrong("a reader saw " + " and ".join(f"{name} at {time}" for name, time in times.items()))
+
+    def _wrong(self, what: str) -> None:
+        if what not in self.found:
+            self.found.append(what)
+
+
+def one_by_one(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
+    """The mistake `published_one_by_one`: a reader may come between two members."""
+    for name, timestamp in versions.items():
+        blindly(account, group, {name: timestamp})
+
+
+def blindly(account: Operated, group: RefreshGroup, versions: Mapping[str, int]) -> None:
+    """The mistake `published_blindly`: whatever the group has become meanwhile."""
+    account.store.journal.add(
+        Published(at=account.clock.now(), by=account.process, group=group.name, versions=versions)
+    )
+
+
+@dataclass(slots=True)
+class _Believing(Operations):
+    """The mistake `memberships_outlived`: what is published of a table is kept with the table."""
+
+    believed: dict[str, list[int]] = field(default_factory=dict)
+
+    def apply(self, event: Event) -> None:
+        ended = self.groups.get(event.group) if isinstance(event, GroupDropped) else None
+        Operations.apply(self, event)
+        match event:
+            case GroupCreated(published=published) | Published(versions=published):
+                for member, timestamp in published.items():
+                    self.believed.setdefault(member, []).append(timestamp)
+            case GroupDropped() if ended is not None:
+                for member in ended.members:
+                    self.believed.pop(member, None)
+            case _:
+                pass
+
+    def published(self, table: str) -> tuple[int, ...] | None:
+        return tuple(self.believed[table]) if table in self.believed else None
