@@ -39,13 +39,20 @@ class ActiveFiles:
         return tuple(files.values())
 
     def update(self) -> bool:
-        """Reads the commits that are new in the log; False if log cleanup removed a commit that is needed."""
+        """Reads the commits that are new in the log; False if the log does not tell the files.
+
+        So it is where log cleanup has removed a commit, or a commit removed or added a file in another state
+        than that in the table.
+        """
         if self.table_id != self.log.newest.table.id:
             self.table_id, self.version = self.log.newest.table.id, -1
             self.files.clear()
         if self.log.commit(self.version + 1) is None and self.version < self.log.newest.version:
             return False
         for version in range(self.version + 1, self.log.newest.version + 1):
+            commit = self.log.commit(version)
+            if commit is None or not commit.meant:
+                return False
             try:
                 actions = self.log.actions(version)
             except CorruptTable:

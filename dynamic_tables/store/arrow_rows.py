@@ -16,7 +16,7 @@ from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import Kind, Type
 from dynamic_tables.store.file_rows import FilePart
 from dynamic_tables.store.files import Files
-from dynamic_tables.store.readable import absolute
+from dynamic_tables.store.places import absolute
 from dynamic_tables.store.touched import AddAction
 from dynamic_tables.store.vectors import read_vector
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.files import Files
+from dynamic_tables.store.live_files import LiveFiles
 
 COMMIT = re.compile(r"^(\d{20})\.json$")
 CHECKPOINT = re.compile(r"^(\d{20})\.checkpoint\..*parquet$")
@@ -35,9 +36,10 @@ class LoggedCommit:
 
     `in_commit_ms`: Delta's commit time in milliseconds. `metadata`: what this engine wrote, None in a commit
     of another writer. `features`: what Delta demands of a writer of this version, None if it is not known.
-    `changes_rows`: it adds or removes rows; OPTIMIZE does not. `transactions`: the txn
-    actions, application id -> version. `removed`: the data files that the commit removed, each with its
-    deletion vector, as the log writes them.
+    `changes_rows`: it adds or removes rows; OPTIMIZE does not. `meant`: each of its files is the one in the
+    table that it names; if not, the files of the next versions are Delta's to tell. `transactions`: the txn
+    actions, application id -> version. `removed`: the data files that the commit removed, each with the kind
+    and the place of its deletion vector, as the log writes them.
     """
 
     version: int
@@ -47,8 +49,9 @@ class LoggedCommit:
     table: TableMetadata
     features: frozenset[str] | None
     changes_rows: bool
+    meant: bool
     transactions: Mapping[str, int]
-    removed: tuple[tuple[str, str | None], ...]
+    removed: tuple[tuple[str, tuple[str, str] | None], ...]
 
 
 class Fold(Protocol):
@@ -83,6 +86,9 @@ class TableLog:
 
     folds: dict[type[Fold], tuple[int, Fold]] = field(default_factory=dict)
     """By kind how many commits a fold has taken in, and the fold."""
+
+    live: LiveFiles | None = None
+    """The files of the newest version that was read."""
 
     @property
     def log_folder(self) -> str:
@@ -166,9 +172,9 @@ class TableLog:
     ) -> LoggedCommit:
         info: Mapping[str, object] = {}
         transactions: dict[str, int] = {}
-        removed: list[tuple[str, str | None]] = []
+        removed: list[Mapping[str, Any]] = []
+        added: list[Mapping[str, Any]] = []
         features = self.commits[-1].features if self.commits else None
-        changes_rows = False
         for action in actions:
             [(kind, body)] = action.items()
             match kind:
@@ -181,22 +187,27 @@ class TableLog:
                 case "txn":
                     transactions[str(body["appId"])] = int(str(body["version"]))
                 case "add":
-                    changes_rows = changes_rows or bool(body.get("dataChange"))
+                    added.append(body)
                 case "remove":
-                    changes_rows = changes_rows or bool(body.get("dataChange"))
-                    removed.append((str(body["path"]), _vector(body)))
+                    removed.append(body)
                 case _:
                     pass
+        if self.live is None:
+            self.live = LiveFiles(whole=version == 0)
+        described = table or self.metadata_at(self.folder, version)
+        told = any(body.get("dataChange") for body in (*added, *removed))
+        other_number, meant = self.live.follow(removed, added)
         return LoggedCommit(
             version=version,
             operation=str(info.get("operation", "")),
             in_commit_ms=int(str(info.get("inCommitTimestamp", info.get("timestamp", 0)))),
             metadata=_ours(info.get("userMetadata")),
-            table=table or self.metadata_at(self.folder, version),
+            table=described,
             features=features,
-            changes_rows=changes_rows,
+            changes_rows=told or other_number or not meant,
+            meant=meant,
             transactions=transactions,
-            removed=tuple(removed),
+            removed=tuple((str(body["path"]), _vector(body)) for body in removed),
         )
 
 
@@ -232,11 +243,11 @@ def _features(body: Mapping[str, object]) -> frozenset[str]:
     return frozenset({f"writer version {body['minWriterVersion']}"})
 
 
-def _vector(body: Mapping[str, object]) -> str | None:
+def _vector(body: Mapping[str, object]) -> tuple[str, str] | None:
     vector = body.get("deletionVector")
-    if not isinstance(vector, dict) or vector.get("storageType") != "u":
+    if not isinstance(vector, dict) or vector.get("storageType") not in ("u", "p"):
         return None
-    return str(vector["pathOrInlineDv"])
+    return str(vector["storageType"]), str(vector["pathOrInlineDv"])
 
 
 def _ours(text: object) -> Mapping[str, object] | None:

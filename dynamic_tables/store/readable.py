@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote
-
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.vectors import vector_file
+from dynamic_tables.store.places import absolute
+from dynamic_tables.store.vectors import vector_place
 
 
 def is_readable(log: TableLog, files: Files, version: int) -> bool:
@@ -22,12 +21,6 @@ def is_readable(log: TableLog, files: Files, version: int) -> bool:
             for path, vector in commit.removed:
                 if not files.exists(absolute(log.folder, path)):
                     return False
-                if vector is not None and not files.exists(f"{log.folder}/{vector_file(vector)}"):
+                if vector is not None and not files.exists(vector_place(log.folder, *vector)):
                     return False
     return True
-
-
-def absolute(folder: str, path: str) -> str:
-    """Returns the path of a data file that the log writes as a URI, usually relative to the table."""
-    path = unquote(path)
-    return path if path.startswith("/") or "://" in path else f"{folder}/{path}"

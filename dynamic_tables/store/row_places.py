@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.store.files import Files
-from dynamic_tables.store.readable import absolute
+from dynamic_tables.store.places import absolute
 from dynamic_tables.store.touched import AddAction, records
 from dynamic_tables.store.vectors import read_vector
 

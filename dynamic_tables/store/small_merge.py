@@ -25,7 +25,7 @@ from dynamic_tables.store.arrow_rows import has_old_values
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.merge_text import REFUSED
 from dynamic_tables.store.own_commit import Actions
-from dynamic_tables.store.readable import absolute
+from dynamic_tables.store.places import absolute
 from dynamic_tables.store.row_places import Places, candidates, places
 from dynamic_tables.store.touched import AddAction, records, removed
 from dynamic_tables.store.vectors import new_vector, read_vector

@@ -103,6 +103,8 @@ class TableVersions:
         if not (table.row_ids if isinstance(table, BaseTable) else table.incremental):
             return None
         files = touched_files(log, start.version, end.version)
+        if files is None:
+            return None
         states = [state for file in files for state in (file.before, file.after) if state is not None]
         if isinstance(table, BaseTable) and any("baseRowId" not in state for state in states):
             return None
@@ -132,6 +134,8 @@ class TableVersions:
             return None
         try:
             files = touched_files(self.folder.log(table.name), start.version, end.version)
+            if files is None:
+                return None
             touched = sum(_rows_touched(file) for file in files)
             return Extent(touched, sum(map(live_rows, active.files.values())))
         except KeyError:

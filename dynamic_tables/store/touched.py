@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dynamic_tables.store.live_files import vector_id
 from dynamic_tables.store.log import TableLog
 
 AddAction = Mapping[str, Any]
@@ -33,16 +34,20 @@ class TouchedFile:
         return str(state["path"])
 
 
-def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...]:
+def touched_files(log: TableLog, start: int, end: int) -> tuple[TouchedFile, ...] | None:
     """Returns the net of what the commits after `start` up to `end` did to each data file.
 
-    Commits at either end that say that they change no data (OPTIMIZE, REORG) are left out: their files hold
-    the rows of the files that they removed, under the same row ids. Such a commit between others counts,
+    None where a commit does not name the files that the table has: then only Delta can tell its versions.
+    Commits at either end that change no rows (OPTIMIZE, REORG) are left out: their files hold the rows of the
+    files that they removed, under the same row ids. Such a commit between others counts,
     because the rows of a file must be counted once at each end. A file that is removed and comes back
     (RESTORE) is no change. Raises CorruptTable: if a commit of the interval is not in the log.
     """
     commits = [log.actions(version) for version in range(start + 1, end + 1)]
-    changing = [place for place, actions in enumerate(commits) if any(map(_changes_data, actions))]
+    logged = [commit for version in range(start + 1, end + 1) if (commit := log.commit(version)) is not None]
+    if not all(commit.meant for commit in logged):
+        return None
+    changing = [place for place, commit in enumerate(logged) if commit.changes_rows]
     files: FileStates = {}
     for actions in commits[changing[0] : changing[-1] + 1] if changing else ():
         if adds_again(actions):
@@ -69,7 +74,9 @@ def follow(files: FileStates, actions: Sequence[Mapping[str, Mapping[str, Any]]]
 
 def same_rows(one: AddAction | None, other: AddAction | None) -> bool:
     """Tells whether two states of one data file hold the same rows; None: the file is not in the table."""
-    return _identity(one) == _identity(other)
+    if one is None or other is None:
+        return one is other
+    return vector_id(one) == vector_id(other)
 
 
 def adds_again(actions: Sequence[Mapping[str, Mapping[str, Any]]]) -> bool:
@@ -116,10 +123,3 @@ def live_rows(file: AddAction) -> int:
 
 def _changes_data(action: Mapping[str, Mapping[str, Any]]) -> bool:
     return any(bool(body.get("dataChange")) for kind, body in action.items() if kind in ("add", "remove"))
-
-
-def _identity(file: AddAction | None) -> object:
-    if file is None:
-        return None
-    vector = file.get("deletionVector") or {}
-    return (vector.get("storageType"), vector.get("pathOrInlineDv"), vector.get("offset"))

@@ -19,6 +19,7 @@ from pyroaring import BitMap64
 
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.files import Files
+from dynamic_tables.store.places import absolute
 
 MAGIC = 1681511377
 """The number before a bitmap in the portable format."""
@@ -42,10 +43,8 @@ def read_vector(folder: str, vector: Mapping[str, Any] | None, files: Files) -> 
         match vector["storageType"]:
             case "i":
                 data = base64.b85decode(encoded.translate(FROM_Z85))[:size]
-            case "u":
-                data = _stored(files.read_bytes(f"{folder}/{vector_file(encoded)}"), vector, size)
-            case "p":
-                data = _stored(files.read_bytes(encoded.removeprefix("file:")), vector, size)
+            case ("u" | "p") as kind:
+                data = _stored(files.read_bytes(vector_place(folder, kind, encoded)), vector, size)
             case kind:
                 raise ValueError(f"storage type {kind!r}")
         (magic,) = struct.unpack_from("<i", data)
@@ -90,6 +89,11 @@ def new_vector(folder: str, positions: BitMap64) -> Mapping[str, object]:
 def z85(data: bytes) -> str:
     """Returns bytes, a multiple of four, as Delta writes them in base 85."""
     return base64.b85encode(data).decode().translate(TO_Z85)
+
+
+def vector_place(folder: str, kind: str, encoded: str) -> str:
+    """Returns the path of the file of a deletion vector that is stored relative (u) or by its path (p)."""
+    return f"{folder}/{vector_file(encoded)}" if kind == "u" else absolute(folder, encoded)
 
 
 def vector_file(encoded: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,19 +18,22 @@ START = (
     '{"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "writerFeatures": ["deletionVectors"]}}',
 )
 
+EMPTY: Mapping[str, object] = {}
 
-def add(name: str, vector: str = "", *, changes: bool = True) -> str:
-    return _action("add", name, vector, changes)
+
+def add(name: str, vector: str = "", *, changes: bool = True, rows: int | None = None) -> str:
+    stats = {} if rows is None else {"stats": json.dumps({"numRecords": rows})}
+    return _action("add", name, vector, changes, stats)
 
 
 def remove(name: str, vector: str = "", *, changes: bool = True) -> str:
     return _action("remove", name, vector, changes)
 
 
-def _action(kind: str, name: str, vector: str, changes: bool) -> str:
-    body: dict[str, object] = {"path": name, "dataChange": changes, "size": 1, "baseRowId": 0}
+def _action(kind: str, name: str, vector: str, changes: bool, more: Mapping[str, object] = EMPTY) -> str:
+    body: dict[str, object] = {"path": name, "dataChange": changes, "size": 1, "baseRowId": 0, **more}
     if vector:
-        body["deletionVector"] = {"storageType": "u", "pathOrInlineDv": vector}
+        body["deletionVector"] = {"storageType": "u", "pathOrInlineDv": vector, "cardinality": 1}
     return json.dumps({kind: body})
 
 
@@ -98,6 +101,7 @@ def test_the_net_of_an_interval(
 ) -> None:
     log = logged(tmp_path, [A_AND_B, *later])
     files = touched_files(log, 1, 1 + len(later))
+    assert files is not None
     assert {(state(file.before), state(file.after)) for file in files} == touched
 
 
@@ -123,6 +127,37 @@ def test_files_that_are_added_again_leave_older_versions_untold(tmp_path: Path) 
     active = ActiveFiles(logged(tmp_path, [A_AND_B, [add("a", changes=False)]]))
     assert active.at(2) is not None
     assert active.at(1) is None
+
+
+@pytest.mark.parametrize(
+    ("later", "changes", "meant"),
+    [
+        pytest.param([remove("a", changes=False), add("c", changes=False)], False, True, id="compacted"),
+        pytest.param([remove("v", changes=False), add("c", changes=False)], True, False, id="no vector"),
+        pytest.param([remove("a", "x", changes=False)], True, False, id="another vector"),
+        pytest.param([remove("z", changes=False)], True, False, id="a file that is not there"),
+        pytest.param([add("a", "x", changes=False)], True, False, id="a second state beside the first"),
+        pytest.param([add("a", changes=False)], False, True, id="added again for statistics"),
+        pytest.param(
+            [remove("a", changes=False), add("c", changes=False, rows=3)], True, True, id="with more rows"
+        ),
+        pytest.param([add("c", changes=False, rows=1)], True, True, id="with rows of its own"),
+        pytest.param(
+            [remove("v", "v", changes=False), add("c", changes=False, rows=1)], False, True, id="purged"
+        ),
+        pytest.param(
+            [remove("v", "v", changes=False), add("v", "w", changes=False)], False, True, id="another vector"
+        ),
+    ],
+)
+def test_what_a_commit_does_is_the_record_of_the_protocol(
+    later: list[str], changes: bool, meant: bool, tmp_path: Path
+) -> None:
+    """Of files with two rows, of which a deletion vector takes one; `dataChange` is the writer's word."""
+    log = logged(tmp_path, [[add("a", rows=2), add("v", "v", rows=2)], later, [add("later")]])
+    assert (log.commits[2].changes_rows, log.commits[2].meant) == (changes, meant)
+    assert (touched_files(log, 1, 3) is not None) is meant
+    assert (ActiveFiles(log).at(3) is not None) is meant
 
 
 def test_without_its_first_commits_a_log_does_not_tell_the_files(tmp_path: Path) -> None:

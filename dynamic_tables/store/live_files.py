@@ -1,0 +1,72 @@
+"""Which data files a table has, by the actions of its log: the protocol's record of what is in a table.
+
+What a commit says of itself, its operation and its `dataChange`, is the word of its writer. A file is removed
+only by a `remove` that names it in the state that it has, its deletion vector included: with another one, or
+none, every reader goes on to read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Body = Mapping[str, Any]
+
+RECORDS = re.compile(r'"numRecords"\s*:\s*(\d+)')
+"""Looked for in the text of a file's statistics, which may be long, and are not needed otherwise."""
+
+
+@dataclass(slots=True)
+class LiveFiles:
+    """The files after some commits: by path the deletion vector, and the number of rows if the log tells it.
+
+    `whole`: the log was read from its first commit on, so a file that is not here is not in the table.
+    """
+
+    whole: bool
+    files: dict[str, tuple[object, int | None]] = field(default_factory=dict)
+
+    def follow(self, removed: Iterable[Body], added: Iterable[Body]) -> tuple[bool, bool]:
+        """Takes in a commit; returns (it leaves other numbers of rows, each action meets the file it means).
+
+        The first is False where the log does not tell. Whether other rows are in as many places, only the
+        files could tell.
+        """
+        before: list[int | None] = []
+        after: list[int | None] = []
+        meant = True
+        for body in removed:
+            known = self.files.get(str(body["path"]))
+            if known is None or known[0] != vector_id(body):
+                meant = meant and known is None and not self.whole
+                before.append(None)
+            else:
+                before.append(self.files.pop(str(body["path"]))[1])
+        for body in added:
+            known = self.files.get(str(body["path"]))
+            if known is not None:
+                # The same file again has new statistics or tags.
+                meant = meant and known[0] == vector_id(body)
+                before.append(known[1])
+            self.files[str(body["path"])] = vector_id(body), live_rows(body)
+            after.append(live_rows(body))
+        counted = None not in before and None not in after
+        return counted and sum(filter(None, before)) != sum(filter(None, after)), meant
+
+
+def vector_id(body: Body) -> object:
+    """Returns what tells the deletion vector of a file from all others; None without one."""
+    vector = body.get("deletionVector")
+    if not vector:
+        return None
+    return (vector.get("storageType"), vector.get("pathOrInlineDv"), vector.get("offset"))
+
+
+def live_rows(body: Body) -> int | None:
+    """Returns the number of rows of a file that are not deleted; None: its statistics do not tell."""
+    found = RECORDS.search(str(body.get("stats") or ""))
+    if found is None:
+        return None
+    return int(found[1]) - int((body.get("deletionVector") or {}).get("cardinality", 0))
