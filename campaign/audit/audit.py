@@ -13,8 +13,10 @@ from campaign.audit.evaluate import INTERNAL, Evaluation
 from campaign.audit.second import second_reading
 from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
 from campaign.errors import CampaignError
+from dynamic_tables.plan.nodes import ROW_ID
+from dynamic_tables.store.catalog import DYNAMIC_TABLE, VIEW
+from dynamic_tables.store.port import Action
 
-ROW_ID = "$ROW_ID"
 SHOWN = 10
 """Rows of a difference that are kept as evidence."""
 
@@ -89,7 +91,7 @@ def audit(
     Raises CampaignError: the folder is no account, or lacks a table named.
     """
     tables = tables_of(folder)
-    dynamic = [table.name for table in tables.values() if table.kind == "dynamic table"]
+    dynamic = [table.name for table in tables.values() if table.kind == DYNAMIC_TABLE]
     unknown = [name for name in only if name not in dynamic]
     if unknown:
         raise CampaignError(
@@ -139,12 +141,13 @@ def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -
                 f"which is not after {before.timestamp} of version {before.version}"
             )
         back = [name for name, version in after.sources.items() if version < before.sources.get(name, 0)]
-        if back and after.action in ("INCREMENTAL", "NO_DATA"):
+        if back and after.action in (Action.INCREMENTAL.value, Action.NO_DATA.value):
             facts.append(
                 f"version {after.version} consumed an older version of {back[0]} than the one before"
             )
     for name, version in refreshes[-1].sources.items():
-        if name in tables and tables[name].kind != "attached" and version > tables[name].newest:
+        same = name in tables and tables[name].identity == refreshes[-1].identities[name]
+        if same and version > tables[name].newest:
             facts.append(f"its frontier names version {version} of {name}, which has {tables[name].newest}")
     return facts
 
@@ -166,8 +169,10 @@ def _compared(
         for name, version in newest.sources.items():
             if name not in tables:
                 raise Unreadable(f"its source {name} is not there any more")
-            evaluation.add(name, rows_at(tables[name], version, tables[name].columns))
-        views = {each.name: each.text for each in tables.values() if each.kind == "view"}
+            if tables[name].identity != newest.identities[name]:
+                raise Unreadable(f"its source {name} is another table by now; refresh it first")
+            evaluation.add(name, rows_at(tables[name], version))
+        views = {each.name: each.text for each in tables.values() if each.kind == VIEW}
         evaluation.query(table.text, views, "due")
         columns, missing, less, extra, more = evaluation.difference("stored", "due", SHOWN)
         if less or more:

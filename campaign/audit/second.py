@@ -15,7 +15,7 @@ from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.render import render
-from dynamic_tables.store.catalog import attached, from_metadata
+from dynamic_tables.store.catalog import ATTACHED, attached, from_metadata
 from dynamic_tables.store.log import TableMetadata
 
 
@@ -41,6 +41,6 @@ def _definition(table: StoredTable) -> Definition:
     metadata = TableMetadata(
         id=str(described.id), properties=described.configuration, schema=delta.schema().to_json()
     )
-    if table.kind == "attached":
+    if table.kind == ATTACHED:
         return attached(table.name, table.place, metadata)
     return from_metadata(table.name, metadata)[1]

@@ -14,8 +14,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from campaign.errors import CampaignError
-
-DEFINITION = "dvs.definition"
+from dynamic_tables.store.catalog import ATTACHED, DEFINITION
 
 
 class Unreadable(Exception):
@@ -24,24 +23,30 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A refresh as its commit records it. `sources`: the version of each source that it consumed."""
+    """A refresh as its commit records it.
+
+    `sources`: the version of each source that it consumed; `identities`: Delta's id of each of these tables.
+    """
 
     version: int
     timestamp: int
     action: str
     sources: Mapping[str, int]
+    identities: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
     """A table or view of an account. `place`: its folder, which is elsewhere for an attached table.
 
-    `kind`: base table, view, dynamic table or attached. `columns`: the columns that a reader sees, in order.
+    `kind`: what it is, by the words of `dynamic_tables.store.catalog`. `identity`: Delta's id. `columns`: the
+    columns that a reader sees, in order.
     """
 
     name: str
     kind: str
     place: str
+    identity: str = ""
     text: str = ""
     columns: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -68,11 +73,11 @@ def _table(folder: Path) -> StoredTable | None:
         delta = DeltaTable(folder)
         properties = delta.metadata().configuration
         data = json.loads(properties.get(DEFINITION, "{}"))
-        fields = [field.name for field in delta.schema().fields]
         kind, place = str(data.get("kind", "")), str(folder)
-        if kind == "attached":
+        if kind == ATTACHED:
             place = str(data["path"])
-            fields = [field.name for field in DeltaTable(place).schema().fields]
+            delta = DeltaTable(place)
+        fields = [field.name for field in delta.schema().fields]
     except (DeltaError, OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise CampaignError(f"{folder.name}: delta-rs cannot read it: {first_line(error)}") from error
     if not kind:
@@ -82,6 +87,7 @@ def _table(folder: Path) -> StoredTable | None:
         name=folder.name,
         kind=kind,
         place=place,
+        identity=str(delta.metadata().id),
         text=str(data.get("text", "")),
         columns=tuple(name for name in fields if name not in hidden),
         hidden=hidden,
@@ -104,9 +110,9 @@ def refreshes_of(table: StoredTable) -> tuple[Sequence[Refresh], str | None]:
             try:
                 frontier = refresh["frontier"]
                 sources = {name: int(each[0]) for name, each in frontier["sources"].items()}
-                refreshes.append(
-                    Refresh(version, int(frontier["timestamp"]), str(refresh["action"]), sources)
-                )
+                identities = {name: str(each[3]) for name, each in frontier["sources"].items()}
+                timestamp, action = int(frontier["timestamp"]), str(refresh["action"])
+                refreshes.append(Refresh(version, timestamp, action, sources, identities))
             except (KeyError, TypeError, ValueError, IndexError) as error:
                 raise Unreadable(f"the refresh in version {version} cannot be decoded: {error}") from error
             foreign = None
@@ -138,13 +144,18 @@ DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 """The key in the metadata of a column for the type with which Spark declared it, if that has a length."""
 
 
-def rows_at(table: StoredTable, version: int, columns: Sequence[str]) -> pa.Table:
-    """Returns columns of a version. Raises Unreadable: files or log are gone, or a column is CHAR(n)."""
+def rows_at(table: StoredTable, version: int, columns: Sequence[str] | None = None) -> pa.Table:
+    """Returns columns of a version; by default those that a reader saw then, as others may have come since.
+
+    Raises Unreadable: files or log are gone, or a column is CHAR(n).
+    """
     try:
         delta = DeltaTable(table.place, version=version)
         declared = {field.name: str(field.metadata.get(DECLARED, "")) for field in delta.schema().fields}
     except Exception as error:  # delta-rs raises Exception itself for files that are gone
         raise Unreadable(f"version {version} of {table.name}: {first_line(error)}") from error
+    if columns is None:
+        columns = [name for name in declared if not name.startswith("$")]
     for name in columns:
         if re.search(r"\bchar\(", declared.get(name, "")):
             reason = f"column {name} is of type {declared[name]}, which only Spark pads with blanks"

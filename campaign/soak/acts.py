@@ -35,6 +35,7 @@ from campaign.soak.result import Check, Seen, Soaked
 from campaign.soak.truth import Truth, is_cyclic
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
+from dynamic_tables.schedule.group import Isolation
 from engines.memory.applier import Applier
 from workload.dml import Delete, Dml, Insert, Replace
 from workload.expression import Call, ColumnRef, Literal
@@ -157,7 +158,10 @@ class Acts:
             # The members that were refreshed before the failure stay so.
             pass
         else:
-            self.truth.group, self.truth.repeatable = made.members, each.isolation == "repeatable_read"
+            self.truth.group, self.truth.repeatable = (
+                made.members,
+                made.isolation is Isolation.REPEATABLE_READ,
+            )
         self.note()
 
     def _replace_view(self, number: int) -> None:

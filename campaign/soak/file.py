@@ -21,12 +21,13 @@ from campaign.soak.plan import (
     Swap,
     Write,
 )
+from dynamic_tables.schedule.group import Isolation
 from workload.codec import decode, encode
 from workload.errors import WorkloadError
 
 FORMAT = "dvs-account-plan"
 NAME = re.compile(r"[a-z]\w*", re.ASCII)
-ISOLATIONS = ("read_committed", "repeatable_read")
+ISOLATIONS = tuple(each.value for each in Isolation)
 
 
 def plan_to_json(plan: Plan) -> str:

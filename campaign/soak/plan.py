@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from dynamic_tables.schedule.group import Isolation
+
 SECOND = 1_000_000
 TICK = 48 * SECOND
 """The shortest period, in microseconds: the process that refreshes looks once in it."""
@@ -308,7 +310,7 @@ def _command(draw: random.Random, names: _Names) -> Sequence[Happening]:
             return [Alter(name, draw.choice(LAGS))]
         case 6 | 29 if len(present) > 2:
             members = tuple(draw.sample(present, draw.randrange(2, 4)))
-            return [Group(members, draw.choice(("read_committed", "repeatable_read")))]
+            return [Group(members, draw.choice([each.value for each in Isolation]))]
         case 7:
             return [Ungroup()]
         case 8:
