@@ -107,7 +107,7 @@ class AccountAdapter(SchedulingAdapter):
 
     def drop(self, definition: Definition) -> None:
         """Drops a view or dynamic table of the account. Raises RefreshFailed."""
-        with _failures():
+        with failures():
             self.defining(definition.name).drop(definition.name)
 
     def full_reason(self, name: str) -> str:
@@ -116,7 +116,7 @@ class AccountAdapter(SchedulingAdapter):
 
     def initialize(self, name: str, record: Record) -> None:
         """Initializes a dynamic table now. Raises RefreshFailed."""
-        with _failures():
+        with failures():
             self.account.initialize(name, observe=self._observing(record))
 
     def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
@@ -125,7 +125,7 @@ class AccountAdapter(SchedulingAdapter):
         Raises RefreshFailed.
         """
         at = None if timestamp == self.clock.now() else timestamp
-        with _failures():
+        with failures():
             self.account.refresh(name, at, observe=self._observing(record))
 
     @contextmanager
@@ -142,6 +142,14 @@ class AccountAdapter(SchedulingAdapter):
     def rows(self, name: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns the newest rows of a dynamic table; subclasses add the base tables."""
         return [stored.row for stored in self.stored(name, columns)]
+
+    def rows_at(self, name: str, timestamp: int, columns: Sequence[Column]) -> Iterable[Row] | None:
+        """Returns the rows of the version that the account reads at a time. Raises RefreshFailed."""
+        with failures():
+            table = self.account.dynamic_table(name)
+            version = self.account.version_read(table, timestamp)
+            assert version is not None, "a time has a version"
+            return [stored.row for stored in self.stored_version(table, version)]
 
     def fresh(self, name: str) -> Iterable[StoredRow] | None:
         """Returns the rows and ids of an initialization at the table's data timestamp.
@@ -256,7 +264,7 @@ def _refusals() -> Iterator[None]:
 
 
 @contextmanager
-def _failures() -> Iterator[None]:
+def failures() -> Iterator[None]:
     """Turns the engine's errors about a refresh into RefreshFailed."""
     try:
         with _bugs():

@@ -198,6 +198,13 @@ class Adapter(ABC):
         """The rows of a dynamic table with their row ids; without ids where the engine shows none."""
         return (StoredRow(None, tuple(row)) for row in self.rows(name, columns))
 
+    def rows_at(self, name: str, timestamp: int, columns: Sequence[Column]) -> Iterable[Row] | None:
+        """The rows that a reader of a dynamic table sees as of one of its earlier data timestamps.
+
+        None where the engine has no such reads. Raises RefreshFailed.
+        """
+        return None
+
     def fresh(self, name: str) -> Iterable[StoredRow] | None:
         """The rows and ids that an initialization at the table's data timestamp would give.
 

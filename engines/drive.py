@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar, assert_never
+from zlib import crc32
 
 from engines.adapter import (
     NOTHING_SHOWN,
@@ -33,6 +34,7 @@ from workload.trace import (
     Declared,
     Disturbance,
     Event,
+    PastRead,
     ReadDone,
     Redefined,
     Refreshed,
@@ -158,6 +160,7 @@ class Drive:
                     self._read(reader, tables)
                 case _:
                     assert_never(step)
+        self._read_past()
 
     def _commit(self, commit: Commit) -> bool:
         """Applies a transaction; returns whether it committed. A failure is in the trace."""
@@ -248,6 +251,30 @@ class Drive:
         }
         if versions:
             self.events.append(ReadDone(self.step, reader, versions))
+
+    def _read_past(self) -> None:
+        """Reads a dynamic table as of the data timestamp in the middle of its history.
+
+        One table of a scenario, which its name chooses: on Delta each read is a job of Spark.
+        """
+        times: dict[str, list[int]] = {}
+        for event in self.events:
+            # A table whose definition, or one above it, was replaced goes on under another name.
+            if isinstance(event, Refreshed) and event.table in self.versions:
+                times.setdefault(event.table, []).append(event.timestamp)
+        known = [name for name, past in times.items() if len(past) > 1]
+        if not known:
+            return
+        name = known[crc32(self.scenario.name.encode()) % len(known)]
+        timestamp = times[name][(len(times[name]) - 1) // 2]
+        try:
+            rows = self.adapter.rows_at(self._called(name), timestamp, self.columns[name])
+        except RefreshFailed as error:
+            self.events.append(PastRead(self.step, name, timestamp, (), str(error) or "no reason"))
+        else:
+            if rows is not None:
+                seen = tuple(tuple(row) for row in rows)
+                self.events.append(PastRead(self.step, name, timestamp, seen))
 
     def _create(self, name: str, at: int) -> None:
         """Creates a definition; a dynamic table gets its first contents at once."""

@@ -177,7 +177,21 @@ class Declared:
     message: str
 
 
-Event = SourceWritten | Created | Redefined | Refreshed | RefreshRefused | ReadDone | Declared
+@dataclass(frozen=True, slots=True)
+class PastRead:
+    """What a reader saw of a dynamic table, after the last step, as of an earlier data timestamp.
+
+    `error`: why the engine did not show it; empty if it did.
+    """
+
+    step: int
+    table: str
+    timestamp: int
+    rows: tuple[Row, ...]
+    error: str = ""
+
+
+Event = SourceWritten | Created | Redefined | Refreshed | RefreshRefused | ReadDone | PastRead | Declared
 
 
 class Shown(Enum):

@@ -15,6 +15,7 @@ from workload.scenario import Scenario
 from workload.trace import (
     Created,
     Declared,
+    PastRead,
     ReadDone,
     Redefined,
     Refreshed,
@@ -134,7 +135,7 @@ def _refreshes(trace: Trace) -> Mapping[RefreshKey, RefreshEvent]:
                 refreshes[event.step, event.table] = event
             case Declared():
                 refreshes[event.step, event.name] = event
-            case SourceWritten() | Created() | Redefined() | ReadDone():
+            case SourceWritten() | Created() | Redefined() | ReadDone() | PastRead():
                 pass
             case _:
                 assert_never(event)

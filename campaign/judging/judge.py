@@ -45,6 +45,7 @@ from workload.trace import (
     Created,
     Declared,
     Event,
+    PastRead,
     ReadDone,
     Redefined,
     Refreshed,
@@ -145,6 +146,8 @@ class Judgement:
             case ReadDone():
                 # Readers are judged when the whole run is seen as a history.
                 pass
+            case PastRead():
+                self._past_read(event)
             case Declared():
                 self._declared(event)
             case _:
@@ -195,6 +198,30 @@ class Judgement:
         if difference is not None:
             self.not_judged = f"{event.table} holds other rows after its commit than the oracle computes"
             self._find(Check.SOURCES, event.table, event.step, self.not_judged, difference=difference)
+
+    def _past_read(self, event: PastRead) -> None:
+        """Compares what a reader saw of an earlier data timestamp with the query at that time."""
+        if any(finding.table == event.table for finding in self.findings):
+            # What was stored wrongly is read so.
+            return
+        self.checks += 1
+        self.met["read of an earlier data timestamp"] += 1
+        message = f"a read of {event.table} at {event.timestamp}"
+        if event.error:
+            message = f"{message} was refused: {event.error}"
+            self._find(Check.EQUALITY, event.table, event.step, message, event.timestamp)
+            return
+        columns = self.truth.columns(event.table)
+        try:
+            expected = self.truth.contents(event.table, event.timestamp)
+        except OracleQueryError:
+            return
+        difference = compare(columns, expected, columns, event.rows)
+        if difference is not None:
+            message = f"{message} gives other rows than its query had then"
+            self._find(
+                Check.EQUALITY, event.table, event.step, message, event.timestamp, difference=difference
+            )
 
     def _incremental_due(self, name: str) -> bool:
         definition = self.scenario.definition(name)
@@ -291,6 +318,9 @@ class Judgement:
                 rows += (each.row for each in (*event.contents, *(event.fresh or ())))
                 rows += (each.row for each in event.change_set or ())
                 self._keep(event)
+            case PastRead():
+                columns = self.truth.columns(event.table)
+                rows += event.rows
             case RefreshRefused():
                 columns = self.truth.columns(event.table)
                 rows += (each.row for each in event.contents or ())
