@@ -28,6 +28,7 @@ from dynamic_tables.errors import (
     StoreError,
 )
 from dynamic_tables.journal.events import Defined, Dropped, Granted, Privilege
+from dynamic_tables.moment import moment
 from dynamic_tables.operations.commanded import Commanded
 from dynamic_tables.operations.dropping import finish_drops, note_dropped
 from dynamic_tables.operations.evolving import Evolving
@@ -358,7 +359,9 @@ class Account(Commanded, Operating, Watching, Evolving):
             history = self.store.history(definition)
             return self.protocol.resolve(history, at, definition.name).version
         except RefreshFailed as error:
-            raise DefinitionError(f"{definition.name} cannot be read at {at}: {error.reason}") from error
+            raise DefinitionError(
+                f"{definition.name} cannot be read at {moment(at)}: {error.reason}"
+            ) from error
 
     def write(self, name: str, frame: DataFrame, mode: str = "append") -> int:
         """Appends a data frame's rows to a base table, or replaces all rows by `overwrite`; for bulk loads.

@@ -1,5 +1,7 @@
 """The errors of dynamic tables, as exceptions that a caller can act on."""
 
+from dynamic_tables.moment import moment
+
 NO_RULE = "no differentiation rule yet"
 
 
@@ -60,7 +62,7 @@ class RefreshFailed(DynamicTablesError):
     """A refresh that committed nothing: the table keeps its contents, and a later refresh may succeed."""
 
     def __init__(self, table: str, timestamp: int, reason: str) -> None:
-        super().__init__(f"refresh of {table} at {timestamp} failed: {reason}")
+        super().__init__(f"refresh of {table} at {moment(timestamp)} failed: {reason}")
         self.table = table
         self.timestamp = timestamp
         self.reason = reason

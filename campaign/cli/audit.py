@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from campaign.cli.progress import steps_of
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
+from dynamic_tables.moment import moment
 
 if TYPE_CHECKING:
     from campaign.audit.audit import Audit, AuditedTable
@@ -86,9 +86,7 @@ def _cell(value: object) -> str:
 
 
 def _time(timestamp: int | None) -> str:
-    if timestamp is None:
-        return "-"
-    return str((datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=timestamp)).replace(tzinfo=None))
+    return "-" if timestamp is None else moment(timestamp)
 
 
 def _document(found: Audit) -> dict[str, object]:

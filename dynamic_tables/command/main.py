@@ -83,10 +83,12 @@ def run(folder: Path, role: str, once: bool, seconds: float | None) -> None:
 def status(folder: Path, role: str, as_json: bool, html: Path | None) -> None:
     """Shows each dynamic table: its state, its lag beside the target, its last refresh, who refreshes it."""
     with _account(folder, role) as account:
-        if not account.store.definitions():
+        if not account.store.definitions() and not account.unreadable():
             raise DefinitionError(f"{folder} holds no account: there is no table in it")
         rows = account.dynamic_tables().to_pylist()
         inputs = account.dependencies().to_pylist()
+        for reason in account.unreadable():
+            click.echo(f"missing: {reason}", err=True)
     if html is not None:
         _write(html, page(str(folder), rows, inputs, datetime.now(UTC)))
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,7 @@ from dynamic_tables.errors import (
     StoreError,
 )
 from dynamic_tables.journal.events import Privilege, RefreshFailure, Trigger
+from dynamic_tables.moment import moment
 from dynamic_tables.operations.claiming import claimed_in_turn
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, completed, publish
@@ -60,7 +62,9 @@ class Commanded:
         with self.lock:
             table = allowed(self, name, Privilege.OPERATE)
             if at is not None and at > self.store.earliest(self.clock.now()):
-                raise DefinitionError(f"refresh of {table.name} at {at}: the future cannot be read yet")
+                raise DefinitionError(
+                    f"refresh of {table.name} at {moment(at)}: the future cannot be read yet"
+                )
             return _refresh(
                 self, (table.name,), _present(self) if at is None else lambda: at, Trigger.MANUAL, observe
             )
@@ -99,7 +103,8 @@ class Commanded:
                     reason = refreshing.table.reason
                     self.store.redefine(replace(table, incremental=False, reason=reason, state=()))
                 result = refreshing.run(timestamp, anew=anew)
-        except DynamicTablesError as error:
+        except DynamicTablesError as raised:
+            error = _naming(table.name, raised)
             failure = RefreshFailure(
                 at=self.clock.now(),
                 by=self.process,
@@ -113,7 +118,9 @@ class Commanded:
             # The error that counts is that of the refresh.
             with suppress(StoreError):
                 self.store.journal.add(failure)
-            raise
+            if error is raised:
+                raise
+            raise error from raised
         # The refresh is committed, whether the journal can be written or not.
         with suppress(StoreError):
             completed(self, result, started, trigger)
@@ -151,6 +158,13 @@ class Commanded:
     def has_version_at(self: Operated, table: DynamicTable, timestamp: int) -> bool:
         """Tells whether the table has a refresh with exactly this data timestamp."""
         return any(record.frontier.timestamp == timestamp for record in self.store.refreshes(table))
+
+
+def _naming(table: str, error: DynamicTablesError) -> DynamicTablesError:
+    """Returns an error about a definition with the name of the table that it is about, if it lacks it."""
+    if type(error) is not DefinitionError or re.search(rf"\b{re.escape(table)}\b", str(error)):
+        return error
+    return DefinitionError(f"{table} cannot be refreshed: {error}")
 
 
 def _present(account: Operated) -> Callable[[], int]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from dynamic_tables.definition import Definition, DynamicTable, View
 from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.journal.events import Privilege, Undropped
+from dynamic_tables.moment import moment
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
@@ -152,8 +153,8 @@ def _fill(account: Operated, original: DynamicTable, clone: DynamicTable, names:
         (version,) = account.store.history(copy).versions[-1:]
         if version.timestamp != at:
             raise DefinitionError(
-                f"{original.name} was refreshed when {source} stood at {at}, and it stands at "
-                f"{version.timestamp}; refresh {original.name} before they are cloned together"
+                f"{original.name} was refreshed when {source} stood at {moment(at)}, and it stands at "
+                f"{moment(version.timestamp)}; refresh {original.name} before they are cloned together"
             )
         sources[copy.name] = version
     described, now = account.refreshing(clone).table, account.refreshing(original).table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dynamic_tables.definition import BaseTable, DynamicTable, View
+from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import CorruptTable, MissingPrivilege
 from dynamic_tables.journal.events import (
     Defined,
@@ -22,6 +22,7 @@ from dynamic_tables.journal.events import (
 )
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.lags import lag_summary
+from dynamic_tables.operations.missing import kind_of, lacking
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, graph_of
 from dynamic_tables.operations.states import inherited, is_held, table_states, timetable_of
@@ -126,10 +127,19 @@ def table_rows(account: Operated) -> Sequence[Row]:
     table = timetable_of(account, graph)
     waiting = inherited(graph, states)
     known = journalled(account.store.journal.all_events())
+    missing = lacking(account)
     return [
         {
             **_definition_columns(each, table, operations),
-            **_scheduling(account, each, states[each.name], waiting.get(each.name), operations, now),
+            **_scheduling(
+                account,
+                each,
+                states[each.name],
+                waiting.get(each.name),
+                missing.get(each.name, ""),
+                operations,
+                now,
+            ),
             **_lag_columns(account, each, known.get(each.name, Journalled()), table, now),
         }
         for each in watched(account)
@@ -155,6 +165,7 @@ def _scheduling(
     each: DynamicTable,
     state: TableState,
     above: str | None,
+    missing: str,
     operations: Operations,
     now: int,
 ) -> Row:
@@ -168,7 +179,8 @@ def _scheduling(
     elif above is not None:
         shown, why = "SUSPENDED", f"{above}, which it reads, is suspended"
     else:
-        shown, why = "RUNNING", ""
+        # Tried again and again: what is missing may come back.
+        shown, why = "RUNNING", missing
     claim = known.claim if is_held(known.claim, "", now, has_ended) else None
     return {
         "scheduling_state": shown,
@@ -206,13 +218,12 @@ def _lag_columns(account: Operated, each: DynamicTable, known: Journalled, table
 def dependency_rows(account: Operated) -> Sequence[Row]:
     """Returns what each dynamic table reads."""
     graph, definitions = graph_of(account), account.store.definitions()
-    kinds = {BaseTable: "BASE TABLE", DynamicTable: "DYNAMIC TABLE", View: "VIEW"}
     arms = {(diamond.bottom, arm) for diamond in graph.diamonds() for arm in diamond.arms}
     return [
         {
             "name": table.name,
             "input": source,
-            "input_kind": kinds.get(type(definitions.get(source)), "DROPPED"),
+            "input_kind": kind_of(definitions, source),
             "diamond": (table.name, source) in arms,
         }
         for table in watched(account)

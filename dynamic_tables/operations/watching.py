@@ -8,9 +8,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from dynamic_tables.journal.events import Privilege
+from dynamic_tables.operations.missing import unreadable
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed
-from dynamic_tables.operations.rows import dependency_rows, graph_rows, refresh_rows, table_rows, watched
+from dynamic_tables.operations.rows import (
+    dependency_rows,
+    graph_rows,
+    refresh_rows,
+    table_rows,
+    watched,
+)
 
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -89,6 +96,11 @@ class Watching:
         """Returns the state of all dynamic tables on which the role has MONITOR, in order of dependency."""
         with self.lock:
             return pa.Table.from_pylist(table_rows(self), DYNAMIC_TABLES)
+
+    def unreadable(self: Operated) -> tuple[str, ...]:
+        """Returns why tables and views of the account cannot be read, one sentence each."""
+        with self.lock:
+            return tuple(unreadable(self))
 
     def dependencies(self: Operated) -> pa.Table:
         """Returns what each dynamic table reads, views expanded.

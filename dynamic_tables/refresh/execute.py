@@ -14,6 +14,7 @@ from dynamic_tables.differentiate.apply import CHANGES, CONTENTS, fold
 from dynamic_tables.differentiate.changes import identify
 from dynamic_tables.differentiate.differentiation import CONTENTS as CONTENTS_AT_T0, At, leaf_name
 from dynamic_tables.errors import ChangeDoesNotFit, RefreshFailed, StoreError
+from dynamic_tables.moment import moment
 from dynamic_tables.plan.branches import Branch
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Leaf, Plan, walk
 from dynamic_tables.refresh.action import Readable, decide
@@ -99,7 +100,7 @@ class Refreshing:
         before = history[-1].frontier if history else None
         if before is not None and timestamp <= before.timestamp:
             raise self._failed(
-                timestamp, f"its data timestamp is {before.timestamp}, and time does not go back"
+                timestamp, f"its data timestamp is {moment(before.timestamp)}, and time does not go back"
             )
         record: RefreshRecord | None = None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dynamic_tables.errors import RefreshFailed, ValidationFailed
+from dynamic_tables.moment import moment
 from dynamic_tables.versions import SourceHistory, SourceVersion
 
 
@@ -20,7 +21,7 @@ def resolve(history: SourceHistory, timestamp: int, table: str) -> SourceVersion
         exact = [version for version in history.versions if version.timestamp == timestamp]
         if exact:
             return exact[-1]
-        known = ", ".join(str(version.timestamp) for version in history.versions[-3:]) or "none"
+        known = ", ".join(moment(version.timestamp) for version in history.versions[-3:]) or "none"
         raise ValidationFailed(
             table, timestamp, f"{history.name} has no version with this data timestamp (latest: {known})"
         )

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dynamic_tables.errors import CorruptTable, StoreError
+from dynamic_tables.moment import moment
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store.cut import finished
 from dynamic_tables.store.ledger import Ledger, TableVersion, Tick
@@ -72,7 +73,8 @@ class DataTime:
             return
         if newest.timestamp > now or (newest.fixed and newest.timestamp == now):
             raise StoreError(
-                f"the clock says {now}, but the data timestamp {newest.timestamp} is decided already; "
+                f"the clock says {moment(now)}, but the data timestamp {moment(newest.timestamp)} is decided "
+                "already; "
                 "no commit can enter it any more: set the clock forward"
             )
 

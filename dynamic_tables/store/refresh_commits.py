@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from dynamic_tables.definition import Columns, DynamicTable
 from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, StoreError
+from dynamic_tables.moment import moment
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING, Kind
@@ -241,8 +242,8 @@ class RefreshCommits:
             raise _outrun(table, newest)
         if logged and logged[-1].record.frontier.timestamp >= record.frontier.timestamp:
             raise StoreError(
-                f"{table.name} already has a refresh at data timestamp {record.frontier.timestamp} or "
-                "later; refresh the table to a later time"
+                f"{table.name} already has a refresh at data timestamp {moment(record.frontier.timestamp)} "
+                "or later; refresh the table to a later time"
             )
         if logged:
             return logged[-1].number + 1

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dynamic_tables.errors import StoreError
+from dynamic_tables.moment import moment
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.store.base_log import Stamp, stamp_of
@@ -152,8 +153,8 @@ class Transactions:
         own = self._own_stamps(stamp)
         if any(known.undone for known in own):
             raise StoreError(
-                f"the transaction at {stamp.timestamp} over {', '.join(stamp.before)} was undone by another "
-                "process, which held this one for dead; run it again"
+                f"the transaction at {moment(stamp.timestamp)} over {', '.join(stamp.before)} was undone by "
+                "another process, which held this one for dead; run it again"
             )
         if not own or any(known.part == stamp.parts for known in own):
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from dynamic_tables.errors import StoreError
+from dynamic_tables.moment import moment
 from dynamic_tables.store.active_files import ActiveFiles
 from dynamic_tables.store.base_log import Stamp, stamp_of
 from dynamic_tables.store.cut import Start, unfinished
@@ -94,8 +95,9 @@ class Undoing:
                 actions = self.rules.inverse(log, own, active)
             except StoreError as error:
                 raise StoreError(
-                    f"the transaction at {stamp.timestamp} over {', '.join(stamp.before)} is unfinished and "
-                    f"cannot be undone: {error}; `account.end_unfinished(keep=True)` keeps what it committed"
+                    f"the transaction at {moment(stamp.timestamp)} over {', '.join(stamp.before)} is "
+                    f"unfinished and cannot be undone: {error}; `account.end_unfinished(keep=True)` keeps "
+                    "what it committed"
                 ) from error
             text = commit_text(log, metadata, fence, actions)
             if self.folder.write_commit(name, log.newest.version + 1, text):

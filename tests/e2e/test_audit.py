@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from pyspark.sql import SparkSession
 from campaign.audit.audit import Finding, audit
 from campaign.cli import main
 from dynamic_tables.account import Account
+from dynamic_tables.errors import SlowCapture
 from dynamic_tables.schedule.clock import WallClock
+from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +41,59 @@ def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("top", "copies"):
         account.refresh(name)
     return folder
+
+
+DEFINITIONS = {
+    "sums": "SELECT v, SUM(k) AS n FROM tracked GROUP BY v",
+    "above": "SELECT v FROM sums WHERE n > 1",
+    "of_plain": "SELECT k, v FROM plain WHERE k > 1",
+    "of_mapped": "SELECT key, v FROM mapped",
+    "of_clone": "SELECT v, COUNT(*) AS n FROM cloned GROUP BY v",
+    "of_view": "SELECT k FROM shown",
+    "before_a_column": "SELECT own.k FROM own WHERE EXISTS (SELECT 1 FROM tracked t WHERE t.k = own.k)",
+    "kept_once": "SELECT DISTINCT v FROM tracked",
+    "ranked": "SELECT k, ROW_NUMBER() OVER (PARTITION BY v ORDER BY k) AS r FROM tracked",
+    "least": "SELECT k FROM tracked ORDER BY k LIMIT 2",
+    "either": "SELECT k FROM own UNION ALL SELECT k FROM plain",
+    "in_full": "SELECT k, v FROM tracked",
+}
+"""A table over each kind of source, and of each kind of definition that the documents name."""
+
+
+def test_every_kind_of_source_and_definition_has_a_verdict(tmp_path: Path, spark: SparkSession) -> None:
+    tracked, mapped = "'delta.enableRowTracking' = 'true'", "'delta.columnMapping.mode' = 'name'"
+    rows = "SELECT CAST(id AS INT) AS k, CAST(id % 2 AS STRING) AS v FROM RANGE(4)"
+    place = {name: f"delta.`{tmp_path}/{name}`" for name in ("tracked", "plain", "mapped", "cloned")}
+    spark.sql(f"CREATE TABLE {place['tracked']} USING delta TBLPROPERTIES ({tracked}) AS {rows}")
+    spark.sql(f"CREATE TABLE {place['plain']} USING delta PARTITIONED BY (v) AS {rows}")
+    spark.sql(f"CREATE TABLE {place['mapped']} USING delta TBLPROPERTIES ({tracked}, {mapped}) AS {rows}")
+    spark.sql(f"ALTER TABLE {place['mapped']} RENAME COLUMN k TO key")
+    spark.sql(f"CREATE TABLE {place['cloned']} SHALLOW CLONE {place['tracked']}")
+    account = Account.open(str(tmp_path / "account"), spark, WallClock())
+    account.create_base_table("own", [("k", "INT")])
+    account.execute("INSERT INTO own VALUES (1), (7)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowCapture)
+        for name in place:
+            account.attach(name, f"{tmp_path}/{name}")
+        account.create_view("shown", "SELECT t.k FROM tracked t JOIN own ON t.k = own.k")
+        for name, query in DEFINITIONS.items():
+            mode = "FULL" if name == "in_full" else "AUTO"
+            account.create_dynamic_table(name, query, refresh_mode=mode)
+        account.create_dynamic_table("not_yet", "SELECT k FROM own", initialize=False)
+    spark.sql(f"ALTER TABLE delta.`{tmp_path}/account/own` ADD COLUMNS (note STRING)")
+    spark.sql(f"UPDATE {place['tracked']} SET v = 'x' WHERE k = 1")
+    spark.sql(f"DELETE FROM {place['cloned']} WHERE k = 2")
+    done = {name: account.refresh(name)[-1].action for name in ("above", "of_clone", "ranked")}
+    assert done["of_clone"] is Action.INCREMENTAL
+    account.store.close()  # type: ignore[attr-defined]
+
+    judged = {table.name: (table.finding, table.facts) for table in audit(tmp_path / "account").tables}
+    # delta-rs reads no table with column mapping.
+    assert judged.pop("of_mapped")[0] in (Finding.HOLDS, Finding.UNKNOWN)
+    assert judged.pop("not_yet") == (Finding.EMPTY, ())
+    assert judged == dict.fromkeys(judged, (Finding.HOLDS, ()))
+    assert {*judged, "of_mapped"} == {*DEFINITIONS}
 
 
 def copy_of(folder: Path, to: Path) -> Path:

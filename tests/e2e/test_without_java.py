@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NoReturn
 
@@ -53,6 +54,17 @@ def test_status_and_history_are_read_without_java(folder: str, tmp_path: Path) -
     assert "RUNNING" in status.output
     history = run("history", folder, "e")
     assert (history.exit_code, "MANUAL" in history.output) == (0, True), history.output
+
+    # A source that is missing concerns the tables above it, and all are shown.
+    (tmp_path / "prices").rename(tmp_path / "away")
+    status = run("status", folder, "--html", str(page))
+    assert status.exit_code == 0, status.output
+    assert (
+        f"missing: prices: the table attached from {tmp_path}/prices is not there any more" in status.output
+    )
+    rows = {row["name"]: row for row in json.loads(run("status", folder, "--json").stdout)}
+    assert "is not there any more" in rows["d"]["scheduling_reason"]
+    assert rows["e"]["scheduling_reason"] == "d, which it reads, cannot be refreshed"
 
 
 def test_a_table_is_suspended_without_java(folder: str) -> None:
