@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from campaign.soak.acts import GROUP, visible
 from campaign.soak.plan import SECOND, TICK
 from campaign.soak.result import Check, Seen, Soaked, State
+from campaign.soak.shown import Showing, identity_of
 from campaign.soak.truth import Truth
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
@@ -101,6 +102,7 @@ class Judge:
                 )
             elif rows == due:
                 self.truth.note(name, result.timestamp)
+                self.seen.past.setdefault(identity_of(self.account, name), {})[result.timestamp] = due
             else:
                 missing, more = due - rows, rows - due
                 wrong = (("lacks", missing), ("has also", more))
@@ -127,14 +129,10 @@ class Judge:
             times = ", ".join(f"{name} {shown(seen[name])}" for name in self.truth.group)
             self._wrong(at, GROUP, Check.GROUP, f"the members are at different times: {times}")
         self.seen.visible = seen
+        Showing(self.account, self.truth, self.seen, self.result).look(at, self._stopped())
 
     def _on_time(self, at: int, periods: Mapping[str, int]) -> set[str]:
         """Returns the tables that must be at this tick: nothing above them is suspended, fails or waits."""
-        for row in self.account.dynamic_tables().to_pylist():
-            name, count = row["name"], self.seen.errors[row["name"]]
-            if row["consecutive_errors"] != count:
-                told = f"failed {count} times in a row, shown are {row['consecutive_errors']}"
-                self._wrong(at, name, Check.COUNT, told)
         stopped = self._stopped()
         fine: set[str] = set()
         # A group is one unit: what stops a member, or a table above one, stops all of it.

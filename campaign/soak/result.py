@@ -35,6 +35,8 @@ class Check(Enum):
     LATE = "a table is not at the data timestamp that is due"
     GROUP = "the members of a group with repeatable reads are at different times"
     COMMAND = "a command was refused, or done, wrongly"
+    SHOWN = "status or history shows something else than what was done"
+    READ = "a read of an earlier data timestamp shows other rows than the query had then"
 
 
 class State(Enum):
@@ -45,6 +47,7 @@ class State(Enum):
     SUSPENDED_BY_ERRORS = "table suspended by errors"
     SOURCE_MISSING = "table without a source"
     REPEATABLE_GROUP = "group with repeatable reads"
+    PAST = "read of the past"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,11 @@ class Seen:
     """What the last look showed of each dynamic table.
 
     `visible`, `stored`: data timestamps, as readers see them and as they are stored. `errors`: failed
-    refreshes in a row, counted by hand.
+    refreshes in a row, counted by hand. `past`: by the identity of a table, which no other name changes, the
+    rows of its query at each data timestamp at which it was judged.
     """
 
     errors: Counter[str] = field(default_factory=Counter)
     stored: dict[str, int] = field(default_factory=dict)
     visible: dict[str, int] = field(default_factory=dict)
+    past: dict[str, dict[int, Counter[tuple[object, ...]]]] = field(default_factory=dict)
