@@ -39,7 +39,7 @@ NOT_SEARCHED = (
 LAYERED = (Client.PREFIX, Client.SNAPSHOT)
 """The levels that allow cycles, and that version orders decide."""
 
-AT_MOST = 20_000_000
+AT_MOST = 5_000_000
 """Transactions that are looked at for all orders of appends together."""
 
 REFUTED_OF = 400
@@ -223,6 +223,8 @@ class Answers:
 
     def searched(self, asked: Asked, level: Client) -> Answer:
         """Returns the verdict on a level that needs an order: by cycles where version orders are known."""
+        if level is Client.SNAPSHOT and self.lost:
+            return Answer(False, self.lost[0].text)
         if self.basis.unordered is None:
             order = {
                 "before in its session": asked.sessions(),
@@ -244,17 +246,15 @@ class Answers:
 
     def in_all_orders(self, level: Client, order: Mapping[str, Arcs]) -> Answer:
         """Returns the verdict on a level that holds as far as version orders are certain."""
-        if level is Client.SNAPSHOT and self.lost:
-            return Answer(False, self.lost[0].text)
         basis, edges = self.basis, self.basis.edges
         if not basis.tails:
             return Answer(True)
         labels = knots(len(basis.taken), (*order.values(), edges.wr, edges.ww, edges.rw))
         on = (np.bincount(labels) > 1)[labels]
-        tails = basis.part(on)[1].tails if on.any() else {}
+        found = knots_of(*basis.part(on), labels) if on.any() else []
         open_ = Answer(True)
         left = min(MOST_JUDGED, AT_MOST // len(labels))
-        for knot in knots_of(tails, labels):
+        for knot in sorted(found, key=lambda each: each.count):
             left -= knot.count
             if knot.count > MOST_ORDERS or left < 0:
                 open_ = Answer(None, MANY)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dvs_model.clients.basis import UNRECORDED, Basis, Reasons, Size, Unordered, verdict
+from dvs_model.clients.basis import Basis, Reasons, Size, Unordered, unordered_of, verdict
 from dvs_model.clients.lost import lost_updates_of
 from dvs_model.columns.cycles import windows
 from dvs_model.columns.forced import Forced, forced, joined
@@ -80,12 +80,8 @@ class Telling(Looking):
     def __call__(self, share: Share) -> Told:
         matched, known = self.versions(share)
         made = edges(matched, known)
-        unknown = np.flatnonzero(known.unknown)
         names = matched.columns.keys
-        unordered = None
-        if len(unknown):
-            name = names[int(unknown[0])]
-            unordered = Unordered(len(unknown), name, matched.noted.broken.get(name, UNRECORDED))
+        unordered = unordered_of(matched, known, made)
         reads = matched.reads
         written = reads.writer != INITIAL
         return Told(

@@ -20,7 +20,7 @@ from dvs_model.columns.names import Named
 from dvs_model.columns.part import part, whole
 from dvs_model.columns.serial import explained_in_order
 from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
-from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, versions
+from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, unordered_keys, versions
 from dvs_model.columns.world import world_of
 from dvs_model.observed import graph
 from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, decide, in_words, problem
@@ -30,6 +30,7 @@ from dvs_model.observed.seen import READS, Observed, Status
 from dvs_model.observed.time import Windows
 
 UNRECORDED = "the order of its versions is not recorded"
+TOO_MANY_PAIRS = "too many reads of it come before too many appends that no read shows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,16 @@ class Size:
     operations: int
     reads: int
     keys: int
+
+
+def unordered_of(matched: Matched, known: Versions, made: Edges) -> Unordered | None:
+    """Returns which keys have no order by which something can be said to be absent; None: none is so."""
+    keys = unordered_keys(known, made)
+    if not len(keys):
+        return None
+    name = matched.columns.keys[int(keys[0])]
+    reason = matched.noted.broken.get(name, UNRECORDED if known.unknown[keys[0]] else TOO_MANY_PAIRS)
+    return Unordered(len(keys), name, reason)
 
 
 class Basis(Protocol):
@@ -147,12 +158,7 @@ class InColumns(Basis):
         self.world = world_of(self.matched, self.edges.session)
         self.findings, self.missing = self.matched.noted.findings, self.matched.noted.missing
         self.taken = self.matched.taken
-        unknown = np.flatnonzero(self.versions.unknown)
-        self.unordered = None
-        if len(unknown):
-            name = self.matched.columns.keys[int(unknown[0])]
-            reason = self.matched.noted.broken.get(name, UNRECORDED)
-            self.unordered = Unordered(len(unknown), name, reason)
+        self.unordered = unordered_of(self.matched, self.versions, self.edges)
         self.tails = self.versions.tails
         columns = self.matched.columns
         self.size = Size(

@@ -253,7 +253,7 @@ class _Judgement:
             def judged(
                 knot: Knot, chosen: Chosen, only: Sequence[Phenomenon] = (*wanted, cycle)
             ) -> Mapping[Phenomenon, PhenomenonVerdict]:
-                history = replace_members(part, knot.members, chosen).history("", None)
+                history = knot.part(chosen).history("", None)
                 return check(history, self.reading, only=only, steps=self.steps).phenomena
 
             found = decided(knots, wanted, cycle, judged)
@@ -267,7 +267,7 @@ class _Judgement:
         """Returns the knots of dependencies in which the order of appends is open."""
         if not any(len(tail) > 1 for tail in part.orders.tails.values()):
             return []
-        return knots_of(part.orders.tails, knots(len(self.basis.taken), arcs, time))
+        return knots_of(part.found, part.orders, knots(len(self.basis.taken), arcs, time))
 
     # Phenomena
 
@@ -337,9 +337,7 @@ class _Judgement:
             self.knots(part, (edges.ww, edges.wr, edges.rw, edges.session), of),
             wanted,
             P.G1C_REALTIME,
-            lambda knot, chosen: self.timed(
-                replace_members(part, knot.members, chosen), of, BY_ORDER_IN_TIME
-            ),
+            lambda knot, chosen: self.timed(knot.part(chosen), of, BY_ORDER_IN_TIME),
         )
         self.answers.unsettled |= found.open.keys()
         return {phenomenon: found.verdict(phenomenon, verdict) for phenomenon, verdict in certain.items()}
@@ -411,11 +409,6 @@ class _Judgement:
             reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
-
-
-def replace_members(part: Part, members: Sequence[int], chosen: Chosen) -> Part:
-    """Returns the part of a history that is about other transactions, with chosen orders of appends."""
-    return Part(part.found, part.orders, set(members), chosen=chosen)
 
 
 def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomenon, PhenomenonVerdict]:

@@ -17,7 +17,9 @@ import numpy as np
 
 from dvs_model.columns.table import Ints
 from dvs_model.names import Phenomenon
-from dvs_model.observed.history import Chosen
+from dvs_model.observed.graph import Orders
+from dvs_model.observed.history import Chosen, Part
+from dvs_model.observed.recover import Observation, Recovered
 from dvs_model.verdict import ABSENT, PhenomenonVerdict, Present, Unknown
 
 P = Phenomenon
@@ -35,7 +37,7 @@ BY_ORDER_IN_TIME = (P.G1C_REALTIME, P.G_SINGLE_REALTIME)
 MOST_ORDERS = 24
 """Orders of one knot that are looked at."""
 
-MOST_JUDGED = 500
+MOST_JUDGED = 200
 """Orders of all knots together that are looked at."""
 
 EVERY = "in whatever order appends stand that no read shows, they close a cycle that is forbidden"
@@ -45,10 +47,19 @@ MANY = "the appends that no read shows may stand in too many orders"
 
 @dataclass(frozen=True, slots=True)
 class Knot:
-    """Transactions on cycles with each other. `tails`: by key those that appended what no read shows."""
+    """Transactions on cycles with each other. `tails`: by key those that appended what no read shows.
+
+    `found`, `known`: what these transactions read, and the versions of the keys that they read or wrote.
+    """
 
     members: Sequence[int]
     tails: Mapping[str, Sequence[int]]
+    found: Recovered
+    known: Orders
+
+    def part(self, chosen: Chosen) -> Part:
+        """Returns the part of the history that is about these transactions, with orders of appends."""
+        return Part(self.found, self.known, set(self.members), chosen=chosen)
 
     @property
     def count(self) -> int:
@@ -61,23 +72,48 @@ class Knot:
             yield dict(zip(self.tails, ([order] for order in each), strict=True))
 
 
-def knots_of(tails: Mapping[str, Sequence[int]], labels: Ints) -> list[Knot]:
+def knots_of(found: Recovered, known: Orders, labels: Ints) -> list[Knot]:
     """Returns the knots with several such appends to one key. `labels`: by transaction its knot."""
-    found: dict[int, dict[str, list[int]]] = {}
-    for key, tail in tails.items():
+    tails: dict[int, dict[str, list[int]]] = {}
+    for key, tail in known.tails.items():
         if len(tail) > 1:
             of = labels[np.array(tail)]
             names, counts = np.unique(of, return_counts=True)
             for label in names[counts > 1].tolist():
-                found.setdefault(label, {})[key] = sorted(np.array(tail)[of == label].tolist())
-    members = _members(labels, found)
-    return [Knot(members[label], of_key) for label, of_key in found.items()]
+                tails.setdefault(label, {})[key] = sorted(np.array(tail)[of == label].tolist())
+    inside = np.isin(labels, list(tails))
+    at: dict[int, int] = {index: int(labels[index]) for index in np.flatnonzero(inside).tolist()}
+    # Once for all knots, of which there may be thousands.
+    members: dict[int, list[int]] = {label: [] for label in tails}
+    for index, label in at.items():
+        members[label].append(index)
+    reads: dict[int, list[Observation]] = {label: [] for label in tails}
+    keys: dict[int, set[str]] = {label: set() for label in tails}
+    for read in found.reads:
+        if (reader := at.get(read.reader)) is not None:
+            reads[reader].append(read)
+            keys[reader].add(read.key)
+    for key, writers in found.installed.items():
+        for writer in writers:
+            if (knot := at.get(writer)) is not None:
+                keys[knot].add(key)
+    return [
+        Knot(members[label], tails[label], *_part(found, known, reads[label], keys[label])) for label in tails
+    ]
 
 
-def _members(labels: Ints, wanted: Iterable[int]) -> Mapping[int, Sequence[int]]:
-    by_label = np.argsort(labels, kind="stable")
-    ends = {label: np.searchsorted(labels[by_label], [label, label + 1]) for label in wanted}
-    return {label: by_label[begin:end].tolist() for label, (begin, end) in ends.items()}
+def _part(
+    found: Recovered, known: Orders, reads: list[Observation], keys: set[str]
+) -> tuple[Recovered, Orders]:
+    """Returns some reads, and all versions of some keys."""
+    made = Recovered(found.observed, taken=found.taken, reads=reads)
+    made.installed = {key: found.installed[key] for key in keys if key in found.installed}
+    made.placed = {key: found.placed[key] for key in keys if key in found.placed}
+    orders = Orders(some=known.some)
+    for part in ("known", "tails", "unknown", "pairs", "rules", "later"):
+        given = getattr(known, part)
+        setattr(orders, part, {key: given[key] for key in keys if key in given})
+    return made, orders
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ and of registers nothing more is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ Arcs = NDArray[np.int64]
 """Pairs of transactions by index, a row each."""
 
 NO_ARCS: Arcs = np.empty((0, 2), np.int64)
+
+
+MOST_PAIRS = 20_000_000
+"""Reads of a key times versions that may come right after what they show, up to which all pairs are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,17 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Certain dependencies between transactions, and the order of sessions. `ww_key`: by ww its key."""
+    """Certain dependencies between transactions, and the order of sessions. `ww_key`: by ww its key.
+
+    `left_out`: the keys of which anti-dependencies are left out, because there are too many.
+    """
 
     ww: Arcs
     wr: Arcs
     rw: Arcs
     session: Arcs
     ww_key: Ints
+    left_out: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 def versions(matched: Matched) -> Versions:
@@ -67,6 +75,11 @@ def versions(matched: Matched) -> Versions:
     ordered = np.where(unknown, 0, np.where(tails == 1, count, by_list))
     several = int(np.count_nonzero((tails > 1) & ~unknown))
     return Versions(installed.key, installed.txn[order], installed.starts, ordered, unknown, several)
+
+
+def unordered_keys(known: Versions, made: Edges) -> Ints:
+    """Returns the keys of which nothing can be said to be absent: versions or dependencies are missing."""
+    return np.unique(np.concatenate((np.flatnonzero(known.unknown), made.left_out)))
 
 
 def _places(matched: Matched) -> Ints:
@@ -96,6 +109,8 @@ def edges(matched: Matched, known: Versions) -> Edges:
     at = _version(known, installed, reads)
     written = reads.writer != INITIAL
     first[written], last[written] = after[at[written]], until[at[written]]
+    many = np.bincount(reads.key, np.maximum(last - first, 0), len(known.starts) - 1) > MOST_PAIRS
+    last[many[reads.key]] = 0
     next_version, read = spread(first, np.maximum(first, last))
     rw = _arcs(reads.reader[read], known.txn[next_version])
     taken = written & matched.taken[reads.writer]
@@ -107,6 +122,7 @@ def edges(matched: Matched, known: Versions) -> Edges:
         rw[rw[:, 0] != rw[:, 1]],
         order,
         known.key[of],
+        np.flatnonzero(many),
     )
 
 

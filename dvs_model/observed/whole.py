@@ -124,7 +124,7 @@ class _Whole:
         self, found: Recovered, known: Orders, counts: dict[tuple[str, int], int]
     ) -> Iterator[tuple[str, tuple[Version, ...]]]:
         keys = [*known.known, *(key for key in known.unknown if key not in known.known)]
-        place = self.convenient(found, known)
+        place = self.convenient(found, known) if known.tails or known.unknown else []
         for key in keys:
             obj = self.names.of(key)
             tail = sorted(known.tails.get(key, ()), key=place.__getitem__)
