@@ -21,6 +21,7 @@ from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked
+from dvs_model.clients.answers import SEARCH_STEPS
 from dvs_model.clients.variants import VARIANTS
 from dvs_model.errors import HistoryError
 from dvs_model.explain import Status, explanations, overall, requested_with, worst
@@ -237,6 +238,13 @@ def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators
 @click.option(
     "--steps", type=click.IntRange(1), default=STEPS, show_default=True, help="Budget of one history."
 )
+@click.option(
+    "--search-steps",
+    type=click.IntRange(1),
+    default=SEARCH_STEPS,
+    show_default=True,
+    help="Budget of each search for an order of transactions, where a file does not record that of versions.",
+)
 def command(
     files: tuple[Path, ...],
     format_: str,
@@ -265,6 +273,7 @@ def command(
     junit: Path | None,
     as_json: bool,
     steps: int,
+    search_steps: int,
 ) -> ExitCode:
     """Judge which isolation levels transaction histories keep, derivations included.
 
@@ -275,6 +284,7 @@ def command(
     wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
     wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
     wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
+    wanted.search_steps = search_steps
     wanted.converted, wanted.assumed = converted, assumed
     wanted.initial_state, wanted.order, wanted.least = initial_state, RealTime(order), least
     requested = wanted.requested

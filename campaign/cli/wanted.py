@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from campaign.cli.history_files import opened
 from campaign.errors import CampaignError
 from dvs_model.analysis import STEPS
 from dvs_model.check import Checked, check, with_least, with_unread, with_unselected, with_windows
+from dvs_model.clients.answers import SEARCH_STEPS
+from dvs_model.clients.basis import UNRECORDED
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.errors import HistoryError
@@ -21,12 +24,15 @@ from dvs_model.formats.timekiller import with_initial
 from dvs_model.levels import BY_NAME
 from dvs_model.mixing import MIXED, mixing
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.seen import Observed, RealTime
+from dvs_model.observed.seen import Assumption, Observed, RealTime
 from dvs_model.observed.smallest import CALLS, fewer, smallest
 from dvs_model.reading import DEFAULT, Reading
 from dvs_model.verdict import Cycle, Present, Unknown
 
 FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
+TRIED_OF = 20_000
+"""Transactions up to which it is tried what an option would decide."""
+
 KNOWN = ", ".join(level.value for level in MIXED)
 
 
@@ -40,6 +46,7 @@ class Wanted:
     `complete`: every committed write is in the file. `converted`: the order inside a transaction is lost.
     `assumed`: what is assumed of versions. `initial_state`: a file with what there was before. `order`:
     what tells who was over before whom began. `least`: committed transactions below which nothing holds.
+    `search_steps`: of the search for an order of transactions.
     """
 
     requested: tuple[Level, ...]
@@ -57,6 +64,7 @@ class Wanted:
     initial_state: Path | None = None
     order: RealTime = RealTime.BOTH
     least: int = 1
+    search_steps: int = SEARCH_STEPS
 
     def judged(self, item: Parsed | Viewed) -> Checked:
         """Returns the verdicts on a history, as far as enough of it committed.
@@ -114,7 +122,7 @@ class Wanted:
         name = requested_with(checked, self.requested, Status.VIOLATED)[0][0]
 
         def judged(part: Observed) -> Checked:
-            return judge(part, self.reading, steps=self.steps, wanted=self.clients)
+            return self._judge(part)
 
         def wrong(part: Observed) -> bool:
             try:
@@ -152,8 +160,45 @@ class Wanted:
         return sorted([*pieces.fixed, *fewer(others, same, lambda: calls < CALLS)])
 
     def _observed(self, item: Viewed) -> Checked:
-        """Returns the verdicts on a history that clients recorded."""
-        return judge(item.observed, self.reading, steps=self.steps, wanted=self.clients)
+        """Returns the verdicts on a history that clients recorded, and which option would decide more."""
+        checked = self._judge(item.observed)
+        hints = tuple(self._hints(item.observed, checked))
+        if not hints or checked.seen is None:
+            return checked
+        return replace(checked, seen=replace(checked.seen, notes=(*checked.seen.notes, *hints)))
+
+    def _judge(self, observed: Observed) -> Checked:
+        return judge(
+            observed,
+            self.reading,
+            steps=self.steps,
+            wanted=self.clients,
+            search_steps=self.search_steps,
+        )
+
+    def _hints(self, observed: Observed, checked: Checked) -> Iterator[str]:
+        """Yields the options that say more of a file, each with the levels that it would decide."""
+        unknown = dict(requested_with(checked, self.requested, Status.UNKNOWN))
+        records = observed.records
+        follows = Assumption.WRITES_FOLLOW_READS.value
+        options = {
+            f"--assume {follows}": replace(records, assumed=(*records.assumed, follows)),
+            "--complete": replace(records, complete=True),
+        }
+        for option, told in options.items():
+            if not unknown or told == records or not _may_decide(option, checked):
+                continue
+            if len(observed.transactions) > TRIED_OF:
+                yield f"{option} may decide it; that is not tried on more than {TRIED_OF:,} transactions"
+                continue
+            with suppress(HistoryError):
+                other = self._judge(replace(observed, records=told))
+                for verdict in (Status.VIOLATED, Status.HOLDS):
+                    decided = [
+                        name for name, _ in requested_with(other, self.requested, verdict) if name in unknown
+                    ]
+                    if decided:
+                        yield f"with {option}, {', '.join(decided)} {verdict.value}"
 
     def _stated(self, item: Parsed) -> Checked:
         """Returns the verdicts on a history in the notation, or of a log."""
@@ -165,6 +210,17 @@ class Wanted:
         checked = check(item.history, self.reading, steps=self.steps)
         size = None if item.whole is None else item.whole.size
         return _as_recorded(replace(checked, places=item.places, size=size), item)
+
+
+def _may_decide(option: str, checked: Checked) -> bool:
+    """Tells whether an option says something of what a history leaves open."""
+    found = () if checked.seen is None else checked.seen.anomalies
+    if option == "--complete":
+        return any(name == "unwritten value read" for name, _, _ in found)
+    return any(
+        isinstance(verdict, Unknown) and UNRECORDED in verdict.reason
+        for verdict in checked.phenomena.values()
+    )
 
 
 def _as_recorded(checked: Checked, item: Parsed) -> Checked:

@@ -11,6 +11,8 @@ import numpy as np
 
 from dvs_model.clients.basis import Basis, arcs_of
 from dvs_model.clients.layers import layered_cycle
+from dvs_model.clients.ordering import NOT_FOUND, UNEXPLAINED, ordering, solver
+from dvs_model.clients.polygraph import polygraph
 from dvs_model.clients.unread import EVERY, MANY, MOST_JUDGED, MOST_ORDERS, OPEN, knots_of
 from dvs_model.columns.cycles import knots
 from dvs_model.columns.table import Bools
@@ -23,7 +25,7 @@ from dvs_model.observed.recover import Finding
 from dvs_model.observed.search import order_exists
 
 SEARCH_STEPS = 200_000
-"""Steps of the search for an order that explains a history; four for each transaction of a large one."""
+"""Steps of the search for an order that explains a history: conflicts of the solver, or places tried."""
 
 SEARCHED_OF = 200_000
 """Transactions up to which an order is searched for without being asked to."""
@@ -41,9 +43,6 @@ LAYERED = (Client.PREFIX, Client.SNAPSHOT)
 
 AT_MOST = 5_000_000
 """Transactions that are looked at for all orders of appends together."""
-
-REFUTED_OF = 400
-"""Transactions up to which a serial order without sessions is searched for."""
 
 CHAIN = tuple(level for level in Client if level is not Client.PARALLEL)
 """The client-side levels of which each one but SNAPSHOT is below the next ones."""
@@ -103,11 +102,14 @@ class Answers:
 
     `lost`: lost updates where no version order is known. `search`: whether an order of the transactions is
     searched for, which takes long for a large history. `unsettled`: phenomena that are there in some orders
-    of appends that no read shows. `forced`: those by which each such order violates a level.
+    of appends that no read shows. `forced`: those by which each such order violates a level. `steps`: of that
+    search. `serial`: whether an order that keeps sessions explains the history, once it is known.
     """
 
     basis: Basis
     search: bool = True
+    steps: int = SEARCH_STEPS
+    serial: bool | None = None
     lost: list[Finding] = field(init=False)
     unsettled: set[Phenomenon] = field(default_factory=set)
     forced: set[Phenomenon] = field(default_factory=set)
@@ -120,7 +122,9 @@ class Answers:
 
         `present`: the phenomena that are. `acyclic`: whether sessions and dependencies close no cycle.
         """
-        return {level: self.hidden(each) for level, each in self._client(present, acyclic=acyclic).items()}
+        found = self._client(present, acyclic=acyclic)
+        self.serial = found[Client.SERIALIZABLE].holds
+        return {level: self.hidden(each) for level, each in found.items()}
 
     def hidden(self, answer: Answer) -> Answer:
         """Returns a verdict as far as reads of what nobody wrote allow it: what is violated stays so."""
@@ -236,13 +240,7 @@ class Answers:
             return self.in_all_orders(level, order) if level in LAYERED else Answer(True)
         if not self.search:
             return Answer(None, NOT_SEARCHED)
-        steps = max(SEARCH_STEPS, 4 * len(self.basis.taken))
-        exists = order_exists(asked.problem(), level, steps)
-        if exists is None:
-            return Answer(None, f"no order was found in {steps:,} steps, and none was excluded")
-        return (
-            Answer(True) if exists else Answer(False, "no order of the transactions explains what was read")
-        )
+        return self.ordered(asked.problem(), level)
 
     def in_all_orders(self, level: Client, order: Mapping[str, Arcs]) -> Answer:
         """Returns the verdict on a level that holds as far as version orders are certain."""
@@ -281,14 +279,28 @@ class Answers:
         kept = {name: _inside(arcs, inside) for name, arcs in order.items()}
         return layered_cycle(self.basis.observed, within, level, kept)
 
-    def refuted(self) -> bool:
-        """Whether no serial order explains the reads, sessions left aside (PL-3 knows none)."""
+    def ordered(self, made: Problem, level: Client) -> Answer:
+        """Returns whether some order of the transactions explains what was read."""
+        graph = polygraph(made, level)
+        if graph is None:
+            return Answer(None, "too many transactions wrote the same keys")
+        found = ordering(graph, self.basis.observed, self.steps)
+        if found.exists is not None or solver():
+            return Answer(found.exists, found.because)
+        exists = order_exists(made, level, self.steps)
+        spent = f"{NOT_FOUND.format(steps=self.steps)}; pip install 'dvs-harness[solver]' decides more"
+        return Answer(exists, {True: "", False: UNEXPLAINED, None: spent}[exists])
+
+    def refuted(self) -> str:
+        """Returns why no serial order explains the reads, sessions left aside (PL-3 knows none)."""
         if self.basis.unordered is None or self.basis.missing or self.basis.findings:
-            return False
-        if self.basis.taken.sum() > REFUTED_OF:
-            return False
+            return ""
+        if not self.search or self.serial is True:
+            # An order that keeps sessions is one without them, too.
+            return ""
         made = problem(*self.basis.whole(), sessions=False)
-        return order_exists(made, Client.SERIALIZABLE, SEARCH_STEPS // 10) is False
+        found = self.ordered(made, Client.SERIALIZABLE)
+        return found.because if found.holds is False else ""
 
     def missing(self) -> str:
         """Returns why reads of values that nobody wrote leave levels open."""

@@ -14,7 +14,7 @@ import numpy as np
 from dvs_model.analysis import STEPS, Analysis
 from dvs_model.anomalies import anomalies, sentence
 from dvs_model.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
-from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCHED_OF, Answers
+from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCH_STEPS, SEARCHED_OF, Answers
 from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Basis, Defined, InColumns
 from dvs_model.clients.large import shown
@@ -41,7 +41,7 @@ from dvs_model.graph import Kind as Dependency
 from dvs_model.history import History
 from dvs_model.levels import LEVELS
 from dvs_model.names import Level, Phenomenon
-from dvs_model.observed.client import Answer
+from dvs_model.observed.client import Answer, Client
 from dvs_model.observed.history import NOTHING_CHOSEN, Chosen, Part
 from dvs_model.observed.seen import Observed, Window
 from dvs_model.observed.time import Windows, window_of
@@ -72,18 +72,30 @@ MOST = 100_000
 
 TOO_LARGE = f"more than {MOST:,} transactions are in cycles with each other, too many to look at all cycles"
 
+KEPT_IN_ORDER = (Level.SESSION_3, Level.PL_SS)
+"""The levels that keep sessions, as serializability for clients does."""
+
+NO_ORDER = "no serial order explains what was read, whatever the version orders"
+
 WITH_LOST_UPDATES = (Level.PL_1, Level.PL_2, Level.PL_2L, Level.PL_MSR)
 """The levels that allow lost updates."""
 
 
 def judge(
-    observed: Observed, reading: Reading = DEFAULT, *, steps: int = STEPS, wanted: Sequence[str] = ()
+    observed: Observed,
+    reading: Reading = DEFAULT,
+    *,
+    steps: int = STEPS,
+    wanted: Sequence[str] = (),
+    search_steps: int = SEARCH_STEPS,
 ) -> Checked:
     """Returns the verdicts on a history as clients saw it. `wanted`: levels of `VARIANTS` to be judged, too.
 
+    `search_steps`: of the search for an order of the transactions.
+
     Raises HistoryError: two writes of one value to one key, so that no read tells what it has read.
     """
-    return judged(basis_of(observed), reading, steps=steps, wanted=wanted)
+    return judged(basis_of(observed), reading, steps=steps, wanted=wanted, search_steps=search_steps)
 
 
 def basis_of(observed: Observed) -> Basis:
@@ -106,12 +118,13 @@ def judged(
     steps: int = STEPS,
     wanted: Sequence[str] = (),
     most: int = MOST,
+    search_steps: int = SEARCH_STEPS,
 ) -> Checked:
     """Returns the verdicts on a history of which it is known who wrote what was read.
 
     `most`: transactions on cycles that the definitions are given at a time.
     """
-    return _Judgement(given, reading, steps, tuple(wanted), most).checked()
+    return _Judgement(given, reading, steps, tuple(wanted), most, search_steps).checked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +142,23 @@ class _Cycles:
 
 @dataclass(slots=True)
 class _Judgement:
-    """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: excused reads."""
+    """A history that is judged. `phenomena`: the verdicts so far. `contradictions`: excused reads.
+
+    `client`: the verdicts on levels of clients; `unordered`: why there is no serial order, once it is known.
+    """
 
     basis: Basis
     reading: Reading
     steps: int
     wanted: tuple[str, ...]
     most: int
+    search_steps: int = SEARCH_STEPS
     phenomena: dict[Phenomenon, PhenomenonVerdict] = field(default_factory=dict)
     contradictions: int = 0
     left_open: frozenset[Phenomenon] = frozenset()
     answers: Answers = field(init=False)
+    client: Mapping[str, Answer] = field(default_factory=dict)
+    unordered: str | None = None
 
     def __post_init__(self) -> None:
         if self.basis.observed.records.converted:
@@ -147,7 +166,8 @@ class _Judgement:
             self.basis.findings = [each for each in every if each.name not in OUT_OF_ORDER]
             self.contradictions = len(every) - len(self.basis.findings)
         asked = any(level.value in name for level in BY_SEARCH for name in self.wanted)
-        self.answers = Answers(self.basis, asked or len(self.basis.taken) <= SEARCHED_OF)
+        searched = asked or len(self.basis.taken) <= SEARCHED_OF
+        self.answers = Answers(self.basis, searched, self.search_steps)
 
     def checked(self) -> Checked:
         observed, records = self.basis.observed, self.basis.observed.records
@@ -170,7 +190,7 @@ class _Judgement:
         if records.converted:
             self.phenomena |= dict.fromkeys(IN_ORDER, Unknown(CONVERTED))
         ordered = {phenomenon: self.phenomena[phenomenon] for phenomenon in Phenomenon}
-        asked = self.asked(cycles, ordered)
+        asked = self.client = self.asked(cycles, ordered)
         seen = Seen(
             anomalies=tuple(dict.fromkeys(self.named(part, history))),
             client={name: _words(answer) for name, answer in asked.items()},
@@ -402,13 +422,23 @@ class _Judgement:
             return Violated((), f"{self.answers.lost[0].name}: {self.answers.lost[0].text}")
         if not isinstance(verdict, Violated) and not self.answers.forced.isdisjoint(LEVELS[level].forbids):
             return Violated((), EVERY)
-        strong = (Level.PL_3, Level.PL_SS, Level.SESSION_3)
-        if not isinstance(verdict, Violated) and level in strong and self.answers.refuted():
-            return Violated((), "no serial order explains what was read, whatever the version orders")
+        if not isinstance(verdict, Violated) and level in (Level.PL_3, *KEPT_IN_ORDER):
+            refuted = self.unserial(level)
+            if refuted:
+                return Violated((), f"{NO_ORDER}: {refuted}")
         if isinstance(verdict, Holds) and self.basis.missing and level is not Level.PL_1:
             reason = self.answers.missing()
             return Undecided(P.G1A, reason)
         return verdict
+
+    def unserial(self, level: Level) -> str:
+        """Returns why no serial order explains what was read; empty: nothing says so."""
+        serial = self.client.get(Client.SERIALIZABLE.value, Answer(None))
+        if level in KEPT_IN_ORDER and serial.holds is False:
+            return serial.because
+        if self.unordered is None:
+            self.unordered = self.answers.refuted()
+        return self.unordered
 
 
 def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomenon, PhenomenonVerdict]:

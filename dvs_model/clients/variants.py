@@ -86,6 +86,8 @@ class Variants:
         excluded = self.answers.excluded(sessions=False)
         if excluded is not None:
             return dict.fromkeys(Client, excluded)
+        if all(each.holds for each in self.plain.values()):
+            return self.plain
         found = self.answers.with_order(Order.NONE, self.present, ())
         return {
             level: each if not self.plain[level].holds else self.plain[level] for level, each in found.items()

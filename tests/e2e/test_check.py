@@ -690,3 +690,26 @@ def test_real_time_is_by_the_file_or_by_its_times(
     result = dvs(str(file), "--client-level", "strict serializable", "--order", order)
     assert result.exit_code == verdict, result.output
     assert note in result.stdout
+
+
+SKEW = "[x:=1]\n---\n[x==1 x:=2 y:=2]\n---\n[x==1 y==2]\n"
+
+
+def test_the_option_that_would_decide_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "skew.hist"
+    path.write_text(SKEW)
+    plain = dvs("--level", "PL-2+", str(path))
+    assert plain.exit_code == 3
+    assert "note: with --assume writes-follow-reads, PL-2+ violated" in plain.stdout
+    assumed = dvs("--level", "PL-2+", "--assume", "writes-follow-reads", str(path))
+    assert assumed.exit_code == 1
+    assert "note: with --assume" not in assumed.stdout
+    assert "note: with --assume" not in dvs("--level", "PL-3", str(path)).stdout, "it is decided"
+
+
+def test_a_session_that_no_serial_order_keeps_violates_the_levels_that_keep_sessions(tmp_path: Path) -> None:
+    path = tmp_path / "skew.hist"
+    path.write_text("[x:=1] [x:=2] [x==1]\n")
+    result = dvs("--level", "PL-3-session", "--level", "PL-SS", str(path))
+    assert result.exit_code == 1
+    assert "skew.hist: PL-3-session, PL-SS violated" in result.stdout.splitlines()[0]

@@ -1,0 +1,72 @@
+"""Which vertices of a graph without cycles reach which, by rows of bits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dvs_model.columns.table import Bools, Ints
+from dvs_model.columns.versions import Arcs
+from dvs_model.graph import topological
+
+MOST_BYTES = 2**27
+"""Memory of the rows that are held at a time; of a larger graph some columns are computed after others."""
+
+Rows = NDArray[np.uint64]
+
+
+def order_of(count: int, arcs: Arcs) -> Ints | None:
+    """Returns the vertices so that every arc leads forward; None: some arcs close a cycle."""
+    by_tail = np.argsort(arcs[:, 0], kind="stable")
+    starts = np.searchsorted(arcs[by_tail, 0], np.arange(count + 1)).tolist()
+    heads = arcs[by_tail, 1].tolist()
+    order = topological(range(count), [heads[a:b] for a, b in pairwise(starts)])
+    return np.array(order, np.int64) if len(order) == count else None
+
+
+def reachable(order: Ints, arcs: Arcs, pairs: Arcs) -> Bools:
+    """Returns for pairs of vertices whether the first reaches the second, or is it.
+
+    `order`: all vertices, so that every arc leads forward.
+    """
+    count = len(order)
+    answers = np.zeros(len(pairs), np.bool_)
+    if not len(pairs):
+        return answers
+    place = np.empty(count, np.int64)
+    place[order] = np.arange(count)
+    tails, heads = place[arcs[:, 0]], place[arcs[:, 1]]
+    by_tail = np.argsort(tails, kind="stable")
+    heads = heads[by_tail]
+    starts = np.searchsorted(tails[by_tail], np.arange(count + 1)).tolist()
+    sources, goals = place[pairs[:, 0]], place[pairs[:, 1]]
+    by_goal = np.argsort(goals, kind="stable")
+    width = max(64, min(count + 63, MOST_BYTES * 8 // max(1, count)) // 64 * 64)
+    for begin in range(0, count, width):
+        first, last = np.searchsorted(goals[by_goal], (begin, begin + width)).tolist()
+        if first == last:
+            continue
+        wanted = by_goal[first:last]
+        rows = _rows(heads, starts, begin, min(width, count - begin))
+        column = goals[wanted] - begin
+        words = rows[np.minimum(sources[wanted], len(rows) - 1), column >> 6]
+        bits = (words >> (column & 63).astype(np.uint64)) & np.uint64(1)
+        answers[wanted] = (bits != 0) & (sources[wanted] < len(rows))
+    return answers
+
+
+def _rows(heads: Ints, starts: list[int], begin: int, width: int) -> Rows:
+    """Returns by place which of the places from `begin` on it reaches; later places reach none of them."""
+    end = begin + width
+    rows = np.zeros((end, (width + 63) // 64), np.uint64)
+    for at in range(end - 1, -1, -1):
+        low, high = starts[at], starts[at + 1]
+        inside = heads[low:high]
+        inside = inside[inside < end]
+        if len(inside):
+            np.bitwise_or.reduce(rows[inside], axis=0, out=rows[at])
+        if at >= begin:
+            rows[at, (at - begin) >> 6] |= np.uint64(1 << ((at - begin) & 63))
+    return rows
