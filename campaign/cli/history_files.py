@@ -12,9 +12,11 @@ from pathlib import Path
 
 from campaign.cli import parquet_files
 from campaign.errors import CampaignError
+from dvs_model.errors import HistoryError
 from dvs_model.formats import delta
-from dvs_model.formats.reader import Item
-from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised
+from dvs_model.formats.packed import bare, unpacked
+from dvs_model.formats.reader import Item, Refused
+from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised, runs
 
 
 def histories(
@@ -30,23 +32,38 @@ def histories(
         # Transactions may write several tables: all of them are one history.
         name = ", ".join(map(str, tables))
         yield name, delta.read(tables, name)
-    for path in (path for path in files if path not in tables):
+    for path in _runs([path for path in files if path not in tables]):
         name = "stdin" if str(path) == "-" else str(path)
         inside = folder(path, format_, name)
         if inside is not None and not isinstance(inside, Path):
             for item in inside:
                 yield name, item
             continue
-        with opened(inside or path) as file:
-            by_name = (inside or path).name
-            known = recognised(by_name, file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
-            if known is None:
-                raise CampaignError(f"{path} is no folder; {format_} reads folders")
-            if known is FORMATS["parquet"] and memory is not None and path.is_file():
-                yield from ((name, item) for item in parquet_files.within(file, name, memory))
-                continue
-            for item in known.read(file, name if inside is None else str(inside), workload):
+        try:
+            for item in _items(inside or path, name, format_, workload, memory):
                 yield name, item
+        except HistoryError as error:
+            yield name, Refused(name, error)
+
+
+def _items(path: Path, name: str, format_: str, workload: str | None, memory: int | None) -> Iterator[Item]:
+    """Yields the histories of one file. Raises CampaignError or HistoryError: it cannot be read."""
+    with opened(path) as file:
+        known = (
+            recognised(bare(path.name), file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
+        )
+        if known is None:
+            raise CampaignError(f"{path} is no folder; {format_} reads folders")
+        if known is FORMATS["parquet"] and memory is not None and path.is_file():
+            yield from parquet_files.within(file, name, memory)
+        else:
+            yield from known.read(file, "stdin" if str(path) == "-" else bare(str(path)), workload)
+
+
+def _runs(files: Sequence[Path]) -> Iterator[Path]:
+    """Yields the files; instead of a folder above Jepsen's runs each run, by name."""
+    for path in files:
+        yield from runs(path) or [path]
 
 
 def on_cluster(files: Sequence[Path], master: str) -> Iterator[tuple[str, Item]]:
@@ -90,10 +107,12 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     """Opens a file, or standard input for -. Raises CampaignError: the file cannot be read."""
     if str(path) == "-":
         given = sys.stdin.buffer
-        yield given if isinstance(given, io.BufferedReader) else io.BufferedReader(io.BytesIO(given.read()))
+        if not isinstance(given, io.BufferedReader):
+            given = io.BufferedReader(io.BytesIO(given.read()))
+        yield unpacked(given, "stdin")
         return
     try:
         with _fifo(path) if path.is_fifo() else path.open("rb") as file:
-            yield file
+            yield unpacked(file, path.name)
     except OSError as error:
         raise CampaignError(f"cannot read {path}: {error.strerror or error}") from error

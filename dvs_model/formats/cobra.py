@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dvs_model.errors import HistoryError
+from dvs_model.formats.packed import bare, unpacked
 from dvs_model.formats.reader import Form, Item, Refused, Viewed
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 
@@ -29,8 +30,17 @@ def read(folder: Path, name: str) -> Iterator[Item]:
         yield Refused(name, HistoryError(f"cannot read it: {error.strerror or error}"))
 
 
+def logs(folder: Path) -> Iterator[Path]:
+    """Yields the logs of a folder, also compressed ones."""
+    return (path for path in folder.iterdir() if bare(path.name).endswith(".log"))
+
+
+def _session_of(path: Path) -> str:
+    return bare(path.name).removesuffix(".log")
+
+
 def _history(folder: Path, name: str) -> Observed:
-    files = sorted(folder.glob("*.log"), key=lambda path: (int(re.sub(r"\D", "", path.stem) or 0), path.name))
+    files = sorted(logs(folder), key=lambda path: (int(re.sub(r"\D", "", _session_of(path)) or 0), path.name))
     transactions: list[Transaction] = []
     owner: dict[int, str] = {}
     for path in files:
@@ -83,7 +93,8 @@ def _agree(transactions: list[Transaction]) -> None:
 
 def _records(path: Path) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
     """Yields the records of a log: each with the byte where it begins, its tag and its numbers."""
-    data, at = path.read_bytes(), 0
+    with path.open("rb") as file:
+        data, at = unpacked(file, path.name).read(), 0
     # A variant of the recorder adds milliseconds to the beginning and end of a transaction.
     stamped = len(data) > 17 and data[9:10] not in SIZES and data[17:18] in SIZES
     while at < len(data):
@@ -106,9 +117,9 @@ def _session(path: Path) -> Iterator[Transaction]:
             if current is not None:
                 raise _error(path, at, f"transaction {fields[0]} begins inside {current.number}")
             ops = []
-            place = f"session {path.stem}, {path.name} byte {at}"
+            place = f"session {_session_of(path)}, {path.name} byte {at}"
             window = Window(fields[1], float("inf")) if len(fields) > 1 else None
-            current = Transaction(fields[0], path.stem, Status.COMMITTED, ops, place, window)
+            current = Transaction(fields[0], _session_of(path), Status.COMMITTED, ops, place, window)
         elif current is None:
             raise _error(path, at, f"a record {tag.decode()} outside of a transaction")
         elif tag in (b"C", b"A"):

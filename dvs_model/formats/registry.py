@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, plume, timekiller
+from dvs_model.formats import adya, awdit, cobra, dbcop, elle, jsonl, packed, plume, timekiller
 from dvs_model.formats.reader import Item
 
 Read = Callable[[BinaryIO, str, str | None], Iterator[Item]]
@@ -129,9 +129,34 @@ def folder(path: Path, format_: str, name: str) -> Iterator[Item] | Path | None:
     """Returns the histories of a folder of logs, or the one file in a folder that is read; None: neither."""
     if not path.is_dir() or (path / "_delta_log").is_dir():
         return None
-    for inner in ("history.edn", "history.bincode", "history.txt", "test.jepsen", "test.fressian"):
-        if format_ != "cobra" and (path / inner).is_file():
-            return path / inner
-    if format_ == "cobra" or (format_ == "auto" and next(path.glob("*.log"), None) is not None):
+    inner = None if format_ == "cobra" else _inner(path)
+    if inner is not None:
+        return inner
+    if format_ == "cobra" or (format_ == "auto" and next(cobra.logs(path), None) is not None):
         return cobra.read(path, name)
     return None
+
+
+INNER = ("history.edn", "history.bincode", "history.txt", "test.jepsen", "test.fressian")
+"""The files of a folder of which the first one that is there is its history, also compressed."""
+
+
+def _inner(path: Path) -> Path | None:
+    names = (name + suffix for name in INNER for suffix in ("", *packed.SUFFIXES))
+    return next((path / name for name in names if (path / name).is_file()), None)
+
+
+def runs(path: Path) -> list[Path]:
+    """Returns the folders of Jepsen's runs below `store` or `store/TEST`, each once; none: it is neither.
+
+    The links `latest` and `current` lead to runs that have a name of their own.
+    """
+    if not path.is_dir() or _inner(path) is not None or next(cobra.logs(path), None) is not None:
+        return []
+    below = _folders(path)
+    deeper = [run for each in below if _inner(each) is None for run in _folders(each)]
+    return [each for each in (*below, *deeper) if _inner(each) is not None]
+
+
+def _folders(path: Path) -> list[Path]:
+    return [each for each in sorted(path.iterdir()) if each.is_dir() and not each.is_symlink()]

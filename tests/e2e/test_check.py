@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
@@ -713,3 +716,51 @@ def test_a_session_that_no_serial_order_keeps_violates_the_levels_that_keep_sess
     result = dvs("--level", "PL-3-session", "--level", "PL-SS", str(path))
     assert result.exit_code == 1
     assert "skew.hist: PL-3-session, PL-SS violated" in result.stdout.splitlines()[0]
+
+
+LOST = (
+    "{:type :ok, :process 0, :value [[:r 4 nil] [:append 4 1]]}\n"
+    "{:type :ok, :process 1, :value [[:r 4 nil] [:append 4 2]]}\n"
+    "{:type :ok, :process 2, :value [[:r 4 [1 2]]]}\n"
+)
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("gzip", ".gz"), ("zstd", ".zst")])
+def test_compressed_files_are_read_and_damaged_ones_are_refused(
+    tmp_path: Path, kind: str, suffix: str
+) -> None:
+    whole = pa.compress(LOST.encode(), kind, asbytes=True)
+    path = tmp_path / f"history.edn{suffix}"
+    path.write_bytes(whole)
+    assert "lost update" in dvs(str(path)).stdout
+    assert dvs(str(path)).exit_code == 1
+    path.write_bytes(whole + whole)
+    assert dvs(str(path)).exit_code == 2, "two parts are read as one file, with each value written twice"
+    path.write_bytes(whole[:-6])
+    cut = dvs(str(path))
+    assert cut.exit_code == 2
+    assert f"is no whole {kind} file" in cut.stderr
+
+
+def test_compressed_hist_and_logs_of_cobra_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "skew.hist.gz"
+    path.write_bytes(gzip.compress(SKEW.encode()))
+    assert dvs("--client-level", "read atomic", str(path)).exit_code == 1
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for number, txn in enumerate((7, 9)):
+        record = struct.pack(">cqcqqqcq", b"S", txn, b"W", txn, 4, 5, b"C", txn)
+        (logs / f"T{number}.log.gz").write_bytes(gzip.compress(record))
+    assert "2 committed" in dvs(str(logs)).stdout
+
+
+def test_the_runs_below_a_store_of_jepsen_are_read_once_each(tmp_path: Path) -> None:
+    for test, time in (("append", "20260101T1"), ("append", "20260102T1"), ("bank", "20260103T1")):
+        run = tmp_path / test / time
+        run.mkdir(parents=True)
+        (run / "history.edn").write_text(LOST)
+    (tmp_path / "latest").symlink_to(tmp_path / "bank" / "20260103T1")
+    (tmp_path / "bank" / "latest").symlink_to(tmp_path / "bank" / "20260103T1")
+    assert dvs(str(tmp_path)).stdout.splitlines()[-1] == "3 histories: 3 violated"
+    assert dvs(str(tmp_path / "append")).stdout.splitlines()[-1] == "2 histories: 2 violated"
+    assert dvs(str(tmp_path / "latest")).exit_code == 1
