@@ -7,7 +7,7 @@
     python -m benchmarks.client_histories parquet --transactions 10000000 --memory 2
     python -m benchmarks.client_histories recorded --transactions 1000000 --stale 0.001 --starts
 
-Prints seconds from start to end of the process, and its peak memory. Figures of other checkers for such
+Prints seconds from start to end of the process, those of the processor, and its peak memory. Figures of other checkers for such
 files are in docs/results.md.
 """
 
@@ -68,11 +68,15 @@ def appends(transactions: int, stale: float) -> None:
 @main.command()
 @click.option("--transactions", default=100_000, show_default=True)
 @click.option("--operations", default=10, show_default=True)
-def registers(transactions: int, operations: int) -> None:
-    """Plume's text: 20 sessions that read and write registers, serializable."""
+@click.option(
+    "--stale", default=0, show_default=True, help="Reads that show the version before the last one."
+)
+def registers(transactions: int, operations: int, stale: int) -> None:
+    """Plume's text: 20 sessions that read and write registers, serializable but for stale reads."""
 
     def write(path: Path) -> None:
         choose, state, value = random.Random(3), dict[int, int](), 0
+        older, left, every = dict[int, int](), stale, transactions // (stale + 1)
         with path.open("w") as file:
             for number in range(1, transactions + 1):
                 mine: dict[int, int] = {}
@@ -84,11 +88,15 @@ def registers(transactions: int, operations: int) -> None:
                         value += 1
                         mine[key] = value
                         file.write(f"w({key},{value},{number % 20},{number})\n")
+                    elif left and key in older and number > every * (stale - left + 1):
+                        left -= 1
+                        file.write(f"r({key},{older[key]},{number % 20},{number})\n")
                     else:
                         file.write(f"r({key},{state.get(key, 0)},{number % 20},{number})\n")
+                older |= {key: state[key] for key in mine if key in state}
                 state |= mine
 
-    what = f"{transactions:,} transactions of {operations} operations on registers"
+    what = f"{transactions:,} transactions of {operations} operations on registers, {stale} stale reads"
     _measure(what, "history.txt", write)
 
 
@@ -208,10 +216,12 @@ def _measure(what: str, name: str, write: Callable[[Path], None], *options: str)
         start = time.perf_counter()
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
         seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    peak, cpu = used.ru_maxrss / 2**20, used.ru_utime + used.ru_stime
     size = len(done.stdout) / 2**20
     click.echo(
-        f"{what}: {seconds:.1f} s, peak {peak:.1f} GiB, {size:.1f} MiB of JSON, exit {done.returncode}"
+        f"{what}: {seconds:.1f} s, {cpu:.1f} s of CPU, peak {peak:.1f} GiB, {size:.1f} MiB of JSON, "
+        f"exit {done.returncode}"
     )
 
 

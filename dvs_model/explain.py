@@ -12,16 +12,13 @@ from enum import Enum
 from dvs_model.check import Checked, Holds, LevelVerdict, Undecided, Violated
 from dvs_model.edges import Edge
 from dvs_model.history import History
-from dvs_model.minimise import minimise
+from dvs_model.minimise import LARGEST, minimise
 from dvs_model.names import Level, Phenomenon
 from dvs_model.sentences import Sentences
 from dvs_model.verdict import Absent, Cycle, Evidence, Overlap, PhenomenonVerdict, Present, Told, Unknown
 
 LONG = 30
 """Sentences of one piece of evidence that are shown."""
-
-LARGEST = 400
-"""Events of a smallest history that is shown."""
 
 
 class Status(Enum):

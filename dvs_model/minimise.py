@@ -35,8 +35,11 @@ from dvs_model.wellformed import well_formed
 ATTEMPTS = 600
 """The smaller histories that are tried."""
 
-WORK = 600_000
-"""Attempts times events: of evidence with thousands of transactions little is left out."""
+WORK = 60_000
+"""Attempts times events. Of a long cycle, which is a shortest one, next to nothing can be left out."""
+
+LARGEST = 400
+"""Events of a smallest history that is shown; of evidence with more nothing is left out."""
 
 STEPS = 2_000_000
 """The budget of the detector on each of them."""
@@ -92,6 +95,8 @@ def minimise(
     others = set(range(len(history.events))) - involved - ends
     if not search.accept(without(history, Removal(events=others))):
         search.accept(without(history, Removal(txns=set(history.transactions()) - _makers(history, txns))))
+    if len(search.current.events) > LARGEST:
+        return search.current
     # Each attempt costs as much as the history is long.
     search.attempts = min(search.attempts, WORK // len(search.current.events))
     progress = True

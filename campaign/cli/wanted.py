@@ -30,7 +30,7 @@ from dvs_model.reading import DEFAULT, Reading
 from dvs_model.verdict import Cycle, Present, Unknown
 
 FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
-TRIED_OF = 20_000
+TRIED_OF = 1_000
 """Transactions up to which it is tried what an option would decide."""
 
 KNOWN = ", ".join(level.value for level in MIXED)
