@@ -7,8 +7,8 @@
     python -m benchmarks.client_histories parquet --transactions 10000000 --memory 2
     python -m benchmarks.client_histories recorded --transactions 1000000 --stale 0.001 --starts
 
-Prints seconds from start to end of the process, those of the processor, and its peak memory. Figures of other checkers for such
-files are in docs/results.md.
+Prints seconds from start to end of the process, those of the processor, and its peak memory. Figures of
+other checkers for such files are in docs/results.md.
 """
 
 from __future__ import annotations

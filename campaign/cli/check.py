@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from campaign.cli.history_files import histories, on_cluster
+from campaign.cli.progress import waiting
 from campaign.cli.smallest import require_suffix, write_smallest
 from campaign.cli.wanted import Wanted, wanted_of
 from campaign.errors import CampaignError
@@ -293,8 +294,9 @@ def command(
     reports = Reports(requested, clients, html, sarif_out, junit)
     began = time.perf_counter()
     items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
-    for source, item in uncollected(items):
-        judged = _judged(wanted, reports, source, item)
+    for source, item in uncollected(read_on(items)):
+        with waiting(f"judging {source}"):
+            judged = _judged(wanted, reports, source, item)
         if judged is None:
             continue
         item, checked = judged
@@ -345,6 +347,16 @@ def memory_of(gigabytes: float | None) -> int:
     if gigabytes is not None:
         return int(gigabytes * 2**30)
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def read_on(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
+    """Yields items, and shows on a terminal that the next one is read."""
+    while True:
+        with waiting("reading"):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
 
 
 def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:

@@ -6,16 +6,25 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from campaign.runs.tally import Tally
 from workload.run_verdict import spoiled
 
 FIRST_LINE_S, LINE_EVERY_S = 2.0, 10.0
-"""Seconds to the first line of progress, and between lines, where stderr is no terminal."""
+"""Seconds until progress is shown, and between lines, where stderr is no terminal."""
 
 COLUMNS = (
     TextColumn("{task.description}"),
@@ -99,3 +108,27 @@ def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
             done += 1
 
         yield step
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Shows on a terminal, after FIRST_LINE_S seconds, what is being done and for how long; then removes it.
+
+    Other outputs get nothing: what they hold must not depend on how long something took.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    bar = Progress(*columns, console=console, transient=True, refresh_per_second=2)
+    bar.add_task(escape(what), total=None)
+    timer = Timer(FIRST_LINE_S, bar.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        # If it has just begun to show, it must have done so before it can be removed.
+        timer.join()
+        bar.stop()

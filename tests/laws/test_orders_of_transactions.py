@@ -21,8 +21,6 @@ from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transac
 COUNT = 250
 SEARCHED = (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE)
 
-pytestmark = pytest.mark.skipif(not module.solver(), reason="python-sat is not installed")
-
 
 def blind(random: Random) -> Observed:
     """Transactions that write without reading the key first, so that little is forced.
