@@ -100,6 +100,8 @@ TWICE_AS_OFTEN = (
     "statistic of changed group",
     "group comes and goes",
     "member with several matches",
+    "copies on both sides",
+    "copies on both sides",
     "first rows below",
     "running values",
     "running values",

@@ -67,8 +67,7 @@ def member_by_two_columns(b: ScenarioBuilder) -> Script:
         + act(insert(b, left, k=None, **{name: two})),
         act(insert(b, right, k=1, **{name: one}), insert(b, right, k=2, **{name: two})),
         act(set_value(right, name, None, is_value(right, "k", 1))),
-        act(move_key(right, 2, None), insert(b, left, k=2, **{name: two})),
-        act(delete(right, "k", None)),
+        act(move_key(right, 2, None), delete(right, name, None), insert(b, left, k=2, **{name: two})),
     )
 
 
@@ -130,8 +129,7 @@ def member_of_groups(b: ScenarioBuilder) -> Script:
         ),
         act(insert(b, right, k=k), insert(b, right, k=k)),
         act(insert(b, right, k=k), insert(b, right, k=k + 1)),
-        act(delete(right, "k", k)),
-        act(insert(b, right, k=None), delete(right, "k", k + 1)),
+        act(insert(b, right, k=None), delete(right, "k", k)),
     )
 
 

@@ -8,6 +8,7 @@ from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, script
 from generators.queries import DIFFERENCES
 from generators.relations import Generated, select
+from workload.query import ExceptAll, IntersectAll
 
 
 def copies_on_both_sides(b: ScenarioBuilder) -> Script:
@@ -30,7 +31,8 @@ def _difference(b: ScenarioBuilder, left: TableSketch, right: TableSketch) -> st
         select(source, source.scope[:1])
         for source in (shapes.reading(b, table.name) for table in (left, right))
     )
-    operation = b.choices.weighted(DIFFERENCES)
+    # With ALL copies count: drawn evenly, both would hardly ever meet copies on both sides.
+    operation = b.choices.weighted((*DIFFERENCES, (4, ExceptAll), (4, IntersectAll)))
     query = operation((first.query, second.query))
     return shapes.define(b, Generated(query, first.columns, first.rows))
 

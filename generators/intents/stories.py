@@ -97,14 +97,13 @@ def best_of_two_goes(who: Story, values: Values) -> Sequence[Act]:
 
 
 def emptied_twice(who: Story, values: Values) -> Sequence[Act]:
-    """The group is emptied, refilled with another value, and emptied again; then it comes once more."""
+    """The group is emptied, refilled with another value, and emptied again."""
     low, _, _, high = values
     return (
         act(who.comes(low), who.comes(high)),
         act(who.leaves()),
         act(who.comes(high)),
         act(who.leaves()) + act(who.comes(low)) + act(who.leaves()),
-        act(who.comes(low)),
     )
 
 

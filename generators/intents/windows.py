@@ -80,7 +80,7 @@ def running_values(b: ScenarioBuilder) -> Script:
     inner: tuple[Value, ...] = four_values(table, 1) if partitioned else (0, 1, 3, 4)
     # In the order of the window, so that what comes at the end has rows before it.
     places = (*(reversed(inner) if descending else inner), None)
-    home = b.choices.pick((1, 1, None))
+    home = b.choices.pick((1, None))
     rows: list[dict[str, Value]] = [
         {"k": home, at: place} if partitioned else {"k": place} for place in places
     ]
@@ -90,8 +90,8 @@ def running_values(b: ScenarioBuilder) -> Script:
         act(insert(b, table, **{**begin, of: middle}), insert(b, table, **{**later, of: middle})),
         act(insert(b, table, **{**between, of: b.choices.pick((low, high))})),
         act(insert(b, table, **{**end, of: b.choices.pick((None, None, low, high))})),
-        act(set_value(table, of, None, is_value(table, of, middle)), insert(b, table, **{**later, of: low})),
-        act(insert(b, table, **{**unknown, of: b.choices.pick((low, high))})),
+        act(set_value(table, of, None, is_value(table, of, middle)), insert(b, table, **{**later, of: low}))
+        + act(insert(b, table, **{**unknown, of: b.choices.pick((low, high))})),
     )
 
 
