@@ -21,10 +21,14 @@ from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.plan.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
+from dynamic_tables.plan.parse import called_names
 from dynamic_tables.plan.text import TextQuery, read_text
 from dynamic_tables.plan.types import Type
 from dynamic_tables.store.port import Store, TextAnalyzer
 from dynamic_tables.ties import ensure_no_ties
+
+TIME_WINDOWS = frozenset({"window", "session_window", "window_time"})
+"""Functions of GROUP BY that put a row into several groups, or into one that other rows decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,8 @@ def read_query(
             analyzer.columns_of_text(query, text.names)
         except DefinitionError:
             raise error from None
+        if any(called_names(each) & TIME_WINDOWS for each in text.texts):
+            return ReadQuery(text, UnsupportedError("time windows"))
         return ReadQuery(text, UnsupportedError("an expression that only Spark can type", str(error)))
     sources = [relations[source] for source in bound.sources]
     reasons = (*map(uncaptured, sources), compared_map(bound), compared_blanks(bound, sources))

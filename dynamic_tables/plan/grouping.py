@@ -204,6 +204,22 @@ def _key(names: Names, key: exp.Expr, node: exp.Select, items: NamedItems, scope
     return name, expr
 
 
+def _plain_keys(node: exp.Select, items: NamedItems, scope: Scope) -> Sequence[Expr] | None:
+    """Returns the keys of GROUP BY that are columns or outputs; None for what lists other keys than these."""
+    group = node.args.get("group")
+    if group is None or {*parts(group)} != {"expressions"}:
+        return None
+    keys = []
+    for key in group.expressions:
+        if isinstance(key, exp.Literal) and key.is_int and 1 <= int(str(key.this)) <= len(items):
+            keys.append(items[int(str(key.this)) - 1][1])
+        elif isinstance(key, exp.Column) and _names_input(key, scope):
+            keys.append(scope.resolve(key))
+        else:
+            return None
+    return keys
+
+
 def _over_outputs(
     names: Names, condition: exp.Expr, node: exp.Select, items: NamedItems, scope: Scope, clause: str
 ) -> Expr:
@@ -216,8 +232,12 @@ def _over_outputs(
             return scope.resolve(column)
         output_expr = next(expr for output, expr in items if output.lower() == name)
         if _names_input(column, scope) and scope.resolve(column) != output_expr:
-            reason = "it names a column and an output; qualify it, or rename the output"
-            raise UnsupportedError(f"{clause} over {column.name}", reason)
+            keys = _plain_keys(node, items, scope) if clause == "HAVING" else None
+            if keys is None:
+                reason = "it names a column and an output; qualify it, or rename the output"
+                raise UnsupportedError(f"{clause} over {column.name}", reason)
+            # In Spark a key comes first, then the outputs.
+            return scope.resolve(column) if scope.resolve(column) in keys else output_expr
         return output_expr
 
     windows = clause == "QUALIFY"

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.exists_of_all import write_having_for_exists
 from dynamic_tables.plan.idle_limits import drop_idle_limits
+from dynamic_tables.plan.plain_forms import write_plain_forms
 from dynamic_tables.plan.spark_text import SparkText
 
 NON_DETERMINISTIC = frozenset(
@@ -83,6 +84,7 @@ def parse_query(text: str) -> exp.Query:
             kind = f"{len(statements)} statements"
         raise DefinitionError(f"a defining query is one SELECT; found {kind}")
     drop_idle_limits(statements[0])
+    write_plain_forms(statements[0])
     write_having_for_exists(statements[0])
     for block in statements[0].find_all(exp.Select):
         # A hint changes how Spark computes a query, and not what the query means; it names aliases as tables.
@@ -101,6 +103,7 @@ def _parse(text: str) -> list[exp.Expr]:
         tokens = dialect.tokenize(text)
         _ensure_full_lists(text, tokens)
         _name_functions(tokens)
+        tokens = _with_selects(tokens)
         parsed = dialect.parser().parse(tokens, text)
     except SqlglotError as error:
         raise DefinitionError(f"syntax error {_explained(text, error)}") from error
@@ -135,6 +138,28 @@ def _name_functions(tokens: Sequence[Token]) -> None:
     for token, following in pairwise(tokens):
         if token.token_type is TokenType.WINDOW and following.token_type is TokenType.L_PAREN:
             token.token_type = TokenType.VAR
+
+
+def _with_selects(tokens: Sequence[Token]) -> list[Token]:
+    """Returns the tokens with `SELECT * FROM t` for `TABLE t`, where a query may stand."""
+    written: list[Token] = []
+    for number, token in enumerate(tokens):
+        following = [each.token_type for each in tokens[number + 1 : number + 3]]
+        named = following[:1] in ([TokenType.VAR], [TokenType.IDENTIFIER])
+        called = following[1:] == [TokenType.L_PAREN]
+        before = tokens[number - 1].token_type if number else None
+        if token.token_type is TokenType.TABLE and named and not called and before in _BEFORE_A_QUERY:
+            for kind, text in ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM")):
+                written.append(Token(kind, text, token.line, token.col, token.start, token.end, []))
+        else:
+            written.append(token)
+    return written
+
+
+_BEFORE_A_QUERY = frozenset(
+    {None, *(TokenType[name] for name in "L_PAREN R_PAREN UNION ALL DISTINCT EXCEPT INTERSECT".split())}
+)
+"""Tokens after which a query may stand; the closing parenthesis is that of a CTE."""
 
 
 def _place(text: str, offset: int) -> str:

@@ -97,13 +97,15 @@ def _grouped(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
     """Returns the groups by all columns that PIVOT does not name, with its aggregates for each value."""
     _only(pivot, "expressions", "fields", "alias")
     list_ = _one(pivot.args["fields"])
-    if not isinstance(list_.this, exp.Column):
-        raise UnsupportedError("PIVOT for several columns", OTHER_FORM)
+    columns = _values(list_.this)
+    if not all(isinstance(each, exp.Column) for each in columns):
+        raise UnsupportedError("PIVOT for what is no column", OTHER_FORM)
     read = {column.name.lower() for part in pivot.expressions for column in part.find_all(exp.Column)}
-    read.add(list_.this.name.lower())
+    read |= {column.name.lower() for column in columns}
     keys = [exp.column(name, quoted=True) for name, _ in scope.visible if name.lower() not in read]
-    tested = ExpressionBinder(scope.resolve, type_of=names.type_of).bind(list_.this).type
-    values = [_value(tested, _named(each)[0]) for each in list_.expressions]
+    of_rows = ExpressionBinder(scope.resolve, type_of=names.type_of)
+    tested = [of_rows.bind(column).type for column in columns]
+    values = [_row(tested, each) for each in list_.expressions]
     if len({*values}) < len(values):
         raise UnsupportedError("PIVOT with a value that stands twice", "Spark fails on it")
     binder = ExpressionBinder(scope.resolve, aggregates=True, type_of=names.type_of)
@@ -113,7 +115,7 @@ def _grouped(names: Names, plan: Plan, scope: Scope, pivot: exp.Expr) -> Made:
         exp.alias_(
             _over(condition, aggregate, apart), name if label is None else f"{name}_{label}", quoted=True
         )
-        for condition, name in (_tested(list_.this, each) for each in list_.expressions)
+        for condition, name in (_tested(columns, each) for each in list_.expressions)
         for aggregate, label in aggregates
     ]
     node = exp.select(*(key.copy() for key in keys), *items)
@@ -140,15 +142,35 @@ def _over(condition: exp.Expr, aggregate: exp.Expr, apart: bool) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=filtered)])
 
 
-def _tested(column: exp.Expr, node: exp.Expr) -> tuple[exp.Expr, str]:
-    """Returns the condition that a row is one of a value, and what Spark calls its outputs after."""
+def _values(node: exp.Expr) -> Sequence[exp.Expr]:
+    """Returns what is in parentheses after FOR, or an element of its list: one for each column."""
+    return node.expressions if isinstance(node, exp.Tuple) else [node]
+
+
+def _row(tested: Sequence[Type], node: exp.Expr) -> object:
+    """Returns the values of an element of the list. Raises UnsupportedError for other than literals."""
     value, alias = _named(node)
+    values = _values(value)
+    if len(values) != len(tested) or (len(tested) > 1 and not alias):
+        raise UnsupportedError("PIVOT with values that have no names, or are too few", OTHER_FORM)
+    return tuple(_value(type_, each) for type_, each in zip(tested, values, strict=True))
+
+
+def _tested(columns: Sequence[exp.Expr], node: exp.Expr) -> tuple[exp.Expr, str]:
+    """Returns the condition that a row is one of an element, and what Spark calls its outputs after."""
+    value, alias = _named(node)
+    each = [_is(column, part) for column, part in zip(columns, _values(value), strict=True)]
+    return (each[0][0], alias or each[0][1]) if len(each) == 1 else (exp.and_(*(c for c, _ in each)), alias)
+
+
+def _is(column: exp.Expr, value: exp.Expr) -> tuple[exp.Expr, str]:
+    """Returns the condition that a column has a value, and the value as a name."""
     if isinstance(value, exp.Null):
-        return exp.Is(this=column.copy(), expression=exp.Null()), alias or "null"
+        return exp.Is(this=column.copy(), expression=exp.Null()), "null"
     literal = value.this if isinstance(value, exp.Neg) else value
     name = str(literal.this).lower() if isinstance(literal, exp.Boolean) else str(literal.this)
     sign = "" if value is literal else "-"
-    return exp.EQ(this=column.copy(), expression=value.copy()), alias or f"{sign}{name}"
+    return exp.EQ(this=column.copy(), expression=value.copy()), f"{sign}{name}"
 
 
 def _value(tested: Type, node: exp.Expr) -> object:

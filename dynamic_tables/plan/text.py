@@ -5,6 +5,7 @@ A FULL table over an operator without a rule runs its text as it is, after these
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,9 @@ from dynamic_tables.plan.parse import (
     parse_query,
 )
 from dynamic_tables.plan.relations import Relations, StoredRelation, View
+
+TABLE_FORM = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
+"""What stands before the name in `TABLE t`, which takes no alias."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +193,8 @@ def renamed_text(text: str, names: Mapping[str, str]) -> str:
             continue
         start, end = table.this.meta["start"], table.this.meta["end"] + 1
         # Without an alias, columns are named by the table; they go on to be.
-        alias = "" if table.args.get("alias") else f" AS {text[start:end]}"
+        of_table = TABLE_FORM.search(text[:start]) is not None
+        alias = "" if table.args.get("alias") or of_table else f" AS {text[start:end]}"
         places.append((start, end, f"{other}{alias}"))
     for start, end, new in sorted(places, reverse=True):
         text = text[:start] + new + text[end:]

@@ -31,6 +31,7 @@ WORLD: dict[str, Definition] = {
         table("r", "a INT, b STRING, f BOOLEAN, g BOOLEAN, h BOOLEAN, d DECIMAL(5,2), x DOUBLE, t DATE"),
         table("s", "a BIGINT, c STRING, g DECIMAL(10,4), h INT"),
         table("u", "a INT, h INT, z STRING"),
+        table("keys_of_s", "a INT"),
         table("n", "a INT, x ARRAY<INT>, w ARRAY<STRING>, b STRING, z ARRAY<STRUCT<`p`:INT,`q`:STRING>>"),
         table("m", "a INT, m MAP<STRING,INT>"),
         table("rates", "a INT, p DECIMAL(4,4), q DECIMAL(3,2), w DECIMAL(9,0)"),
@@ -38,6 +39,26 @@ WORLD: dict[str, Definition] = {
 }
 
 TEXTS = """
+TABLE u
+TABLE u UNION ALL (TABLE u)
+SELECT a FROM u WHERE a IN (TABLE keys_of_s)
+WITH q AS (TABLE u) SELECT a FROM q WHERE EXISTS (TABLE s)
+SELECT a FROM u WHERE EXISTS (SELECT 1 FROM r WHERE r.a = u.a LIMIT 1)
+SELECT a FROM u WHERE NOT EXISTS (SELECT r.b FROM r WHERE r.a = u.a ORDER BY r.b LIMIT 3)
+SELECT a, h FROM u LIMIT 0
+SELECT a, h FROM u ORDER BY a, NULL, h, 'x', z LIMIT 1 + 1 OFFSET (2 - 1)
+SELECT a, COUNT(NULL) AS n, COUNT(DISTINCT NULL) AS d FROM u GROUP BY a
+SELECT COUNT(NULL) AS n FROM u
+SELECT a FROM u WHERE a IN (VALUES 1, 2, NULL)
+SELECT a FROM u WHERE a NOT IN (VALUES 1, 2)
+SELECT a, SUM(h) AS h FROM u GROUP BY a HAVING h > 0
+SELECT h, MAX(z) AS z FROM u GROUP BY h HAVING z > '' OR z IS NULL
+SELECT a + 1 AS a, COUNT(*) AS c FROM u GROUP BY a HAVING a > 1
+SELECT a % 2 AS h, SUM(a) AS a FROM u GROUP BY h, 1 HAVING h > 0 AND a > 0
+SELECT SUM(a) AS h FROM u GROUP BY h HAVING h > 0
+SELECT * FROM (SELECT a, h, z FROM u) PIVOT (COUNT(z) FOR (a, h) IN ((1, 1) AS x, (2, NULL) AS y))
+SELECT * FROM u PIVOT (MAX(z) AS m, COUNT(*) AS n FOR (a, h) IN ((1, 1) AS x, (0, -1) AS y))
+SELECT a FROM u WHERE a + 1 > h AND NOT (a = h)
 SELECT q.a FROM (SELECT CAST(a AS STRING) FROM r) AS q
 SELECT CAST(a AS STRING) FROM u ORDER BY a LIMIT 3
 SELECT CAST(u.a AS STRING), (h), z::INT FROM u ORDER BY h, a, z LIMIT 3

@@ -14,6 +14,25 @@ IDLE = {
     ),
     "SELECT COUNT(*) AS n FROM r ORDER BY n LIMIT 3": "SELECT COUNT(*) AS n FROM r",
     "SELECT any(a > 1) AS n FROM r LIMIT 3": "SELECT some(a > 1) AS n FROM r",
+    "TABLE r": "SELECT * FROM r",
+    "WITH q AS (TABLE r) (TABLE q) UNION ALL TABLE r": (
+        "WITH q AS (SELECT * FROM r) (SELECT * FROM q) UNION ALL SELECT * FROM r"
+    ),
+    "SELECT a FROM r WHERE EXISTS (SELECT c FROM s WHERE s.a = r.a ORDER BY c LIMIT 2 - 1)": (
+        "SELECT a FROM r WHERE EXISTS (SELECT c FROM s WHERE s.a = r.a)"
+    ),
+    "SELECT a, b FROM r ORDER BY NULL, a, 'x', b LIMIT (2 + 1) * 2 OFFSET (1)": (
+        "SELECT a, b FROM r ORDER BY a, b LIMIT 6 OFFSET 1"
+    ),
+    "SELECT a FROM r LIMIT 0": "SELECT a FROM r ORDER BY 1 LIMIT 0",
+    "SELECT COUNT(NULL) AS n FROM r": "SELECT COUNT(CAST(NULL AS INT)) AS n FROM r",
+    "SELECT a FROM r WHERE a IN (VALUES 1, 2)": "SELECT a FROM r WHERE a IN (SELECT * FROM VALUES 1, 2)",
+    "SELECT a, SUM(n) AS n FROM r GROUP BY a HAVING n > 1": (
+        "SELECT a, SUM(n) AS n FROM r GROUP BY a HAVING SUM(n) > 1"
+    ),
+    "SELECT a + 1 AS a, COUNT(*) AS n FROM r GROUP BY a HAVING a > 1": (
+        "SELECT a + 1 AS a, COUNT(*) AS n FROM r GROUP BY a HAVING r.a > 1"
+    ),
     # A hint names aliases, and Spark passes over one that it does not know.
     "SELECT /*+ BROADCAST(z), NONE(y) */ r.a FROM r JOIN s AS z ON r.a = z.a": (
         "SELECT r.a FROM r JOIN s AS z ON r.a = z.a"

@@ -213,11 +213,11 @@ QUERIES = {
         "an expression over an output in ORDER BY with LIMIT",
         "select it",
     ),
-    "SELECT a FROM r WHERE EXISTS (SELECT DISTINCT s.a FROM s WHERE s.a = r.a ORDER BY a + 1 LIMIT 1)": (
+    "SELECT a FROM r WHERE EXISTS (SELECT DISTINCT s.a FROM s WHERE s.a = r.a ORDER BY a + 1 OFFSET 1)": (
         "IN or EXISTS ordered by an expression over its outputs",
         "select the expression",
     ),
-    "SELECT a FROM r ORDER BY a LIMIT 1 + 1": ("LIMIT that is no plain number", "write the number of rows"),
+    "SELECT a FROM r ORDER BY a LIMIT 5 / 2": ("LIMIT that is no plain number", "write the number of rows"),
     "SELECT a FROM r ORDER BY ALL LIMIT 1": ("ORDER BY ALL with LIMIT", "list the columns"),
     "SELECT a FROM r ORDER BY 'x' LIMIT 1": ("a constant in ORDER BY with LIMIT", "leave it out"),
     "SELECT a FROM r ORDER BY a LIMIT 99999999999": (
@@ -299,7 +299,10 @@ QUERIES = {
         "PIVOT or UNPIVOT after a join or another one",
         "put one into a sub-select",
     ),
-    "SELECT * FROM r PIVOT (SUM(a) FOR (b, f) IN (('x', true) AS p))": ("PIVOT for several columns", GROUPS),
+    "SELECT * FROM r PIVOT (SUM(a) FOR (b, f) IN (('x', true)))": (
+        "PIVOT with values that have no names, or are too few",
+        GROUPS,
+    ),
     "SELECT * FROM s PIVOT (SUM(a), MAX(a) FOR c IN ('x'))": (
         "PIVOT with computed aggregates, or several without names",
         GROUPS,
@@ -344,7 +347,7 @@ QUERIES = {
     ),
     "SELECT 1 AS one": ("SELECT without FROM", "a dynamic table reads at least one relation"),
     "SELECT * EXCEPT (z) FROM r": ("* EXCEPT (z)", "it is not the name of one column of the star"),
-    "SELECT SUM(a) AS a FROM r GROUP BY b HAVING a > 10": (
+    "SELECT SUM(a) AS a, b FROM r GROUP BY ALL HAVING a > 10": (
         "HAVING over a",
         "it names a column and an output; qualify it, or rename the output",
     ),
