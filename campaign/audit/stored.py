@@ -106,7 +106,8 @@ def refreshes_of(table: StoredTable) -> tuple[Sequence[Refresh], str | None]:
         metadata = _ours(commit.get("userMetadata"))
         refresh = metadata.get("refresh") if metadata else None
         version = int(commit["version"])
-        if isinstance(refresh, Mapping):
+        # Delta's automatic compaction repeats the metadata of the refresh that it follows.
+        if isinstance(refresh, Mapping) and commit.get("operation") != "OPTIMIZE":
             try:
                 frontier = refresh["frontier"]
                 sources = {name: int(each[0]) for name, each in frontier["sources"].items()}

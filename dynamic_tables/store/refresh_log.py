@@ -52,18 +52,23 @@ def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
 class Refreshed:
     """The refreshes in a log, as versions of a source too, and the last change of rows by another writer.
 
+    `numbers`: by table id the greatest number of a refresh in any txn, also where the rest of a refresh is
+    missing: Delta skips, without an error, a write with a number that is not greater.
     A log grows by one commit a refresh, for years: what was decoded once is kept.
     """
 
     refreshes: list[LoggedRefresh] = field(default_factory=list)
     versions: list[SourceVersion] = field(default_factory=list)
     foreign: LoggedCommit | None = None
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, log: TableLog, commit: LoggedCommit) -> None:
         """Takes in the next commit. Raises CorruptTable: its refresh cannot be read."""
-        refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
-        if isinstance(refresh, Mapping):
-            logged = _logged(log.name, commit, refresh)
+        logged = _logged(log.name, commit)
+        fence = commit.transactions.get(commit.table.id)
+        if fence is not None:
+            self.numbers[commit.table.id] = max(fence, self.numbers.get(commit.table.id, fence))
+        if logged is not None:
             unchanged = self.versions and not logged.record.changed
             content = self.versions[-1].content if unchanged else logged.version
             timestamp = logged.record.frontier.timestamp
@@ -103,18 +108,28 @@ def _refreshed(log: TableLog, *, edited: bool) -> Refreshed:
     return refreshed
 
 
-def _logged(name: str, commit: LoggedCommit, refresh: Mapping[str, object]) -> LoggedRefresh:
+def last_number(log: TableLog) -> int | None:
+    """Returns the greatest number that a commit of the table has in its txn; None if there is none."""
+    numbers = log.folded(Refreshed).numbers
+    return numbers.get(log.newest.table.id) if log.commits else None
+
+
+def _logged(name: str, commit: LoggedCommit) -> LoggedRefresh | None:
+    """Returns the refresh that a commit is; None for one without the metadata or the txn of a refresh.
+
+    Delta's automatic compaction, which a session or the properties of a table switch on, follows a refresh
+    and writes the metadata of the refresh into a commit of its own. So metadata alone is no refresh.
+    """
+    refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
+    # The txn action of a refresh is (table id, number); Delta lets each pair commit only once.
+    fence = commit.transactions.get(commit.table.id)
+    if not isinstance(refresh, Mapping) or fence is None:
+        return None
     with decoding(f"{name}: the refresh in version {commit.version}"):
         record = _record(refresh)
         # Older versions of this engine numbered refreshes by their data timestamps.
         number = int(str((commit.metadata or {}).get("number", record.frontier.timestamp)))
-    # The txn action of a refresh is (table id, number); Delta lets each pair commit only once.
-    fence = commit.transactions.get(commit.table.id)
-    if fence != number:
-        raise CorruptTable(
-            f"{name}: version {commit.version} says that it is refresh {number}, its txn says {fence}"
-        )
-    return LoggedRefresh(commit.version, record, commit.table.id, number)
+    return LoggedRefresh(commit.version, record, commit.table.id, number) if fence == number else None
 
 
 def _record(refresh: Mapping[str, object]) -> RefreshRecord:

@@ -13,7 +13,7 @@ from dynamic_tables.errors import CorruptTable
 from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.log import TableLog, TableMetadata
 from dynamic_tables.store.port import Action, RefreshRecord
-from dynamic_tables.store.refresh_log import refreshes, to_metadata, versions
+from dynamic_tables.store.refresh_log import last_number, refreshes, to_metadata, versions
 from dynamic_tables.versions import Frontier, SourceVersion
 
 START = '{"metaData": {"id": "t", "configuration": {}, "schemaString": "{}"}}'
@@ -117,13 +117,42 @@ def test_rows_of_another_writer_count_until_a_refresh_writes_anew(tmp_path: Path
 def test_a_refresh_that_cannot_be_read_is_named_at_every_look(tmp_path: Path) -> None:
     log = Log(tmp_path)
     log.write(refresh(1, Action.FULL, changed=True))
-    log.write(refresh(2, Action.FULL, changed=True).replace('"appId": "t"', '"appId": "other"'))
+    log.write(refresh(2, Action.FULL, changed=True).replace("frontier", "border"))
     log.write(refresh(3, Action.FULL, changed=True))
     growing = log.opened()
     growing.poll()
     for _ in range(2):
-        with pytest.raises(CorruptTable, match="version 2 says that it is refresh 2, its txn says None"):
+        with pytest.raises(CorruptTable, match="the refresh in version 2 cannot be read"):
             refreshes(growing, edited=True)
+
+
+@pytest.mark.parametrize("other", ['"appId": "other", "version": 1', '"appId": "t", "version": 7'])
+def test_a_commit_without_the_txn_of_its_refresh_is_another_writers(tmp_path: Path, other: str) -> None:
+    log = Log(tmp_path)
+    log.write(refresh(1, Action.FULL, changed=True))
+    copied = refresh(1, Action.FULL, changed=True).replace('"appId": "t", "version": 1', other)
+    log.write(f"{copied}\n{OPTIMIZE}")
+    growing = log.opened()
+    growing.poll()
+    assert [logged.version for logged in refreshes(growing)] == [1]
+    log.write(f"{copied}\n{FOREIGN}")
+    growing.poll()
+    with pytest.raises(CorruptTable, match=r"version 3 .* is no refresh but changed rows"):
+        refreshes(growing)
+    log.write(refresh(2, Action.REINITIALIZE, changed=True))
+    growing.poll()
+    assert [logged.version for logged in refreshes(growing)] == [1, 4]
+
+
+def test_a_number_is_taken_though_the_rest_of_its_refresh_is_missing(tmp_path: Path) -> None:
+    log = Log(tmp_path)
+    log.write(refresh(1, Action.FULL, changed=True))
+    log.write(refresh(5, Action.FULL, changed=True).replace("userMetadata", "noMetadata"))
+    growing = log.opened()
+    assert last_number(growing) is None
+    growing.poll()
+    assert len(refreshes(growing)) == 1
+    assert last_number(growing) == 5
 
 
 def test_each_commit_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
