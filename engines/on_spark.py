@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.dead import answers
-from dynamic_tables.store.delta import copy_of
+from dynamic_tables.store.own_session import own_session
 from engines.engine import Platform
 from engines.memory.adapter import MemoryAdapter
 from engines.memory.applier import Applier
@@ -37,14 +37,14 @@ class OnSpark(MemoryAdapter):
             spark.sparkContext.setLocalProperty(f"callSite.{form}", "dvs")
         connection = self._resources.enter_context(own_database())
         self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
-        store = SparkStore(copy_of(spark))
+        store = SparkStore(own_session(spark))
         store.version_rules = variant.versions
         self._resources.callback(store.close)
         super().__init__(store, Applier(connection, store), variant)
 
     def evaluate(self, query: str, columns: Sequence[Column]) -> Iterable[Row]:
         """Returns Spark's own answer to the query text, without a plan or a frontier of the engine."""
-        return rows_of(copy_of(self._spark).sql(query))
+        return rows_of(own_session(self._spark).sql(query))
 
     def interrupt(self) -> None:
         """Cancels this scenario's Spark jobs and the query that DuckDB runs."""

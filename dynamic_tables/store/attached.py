@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 ROW_TRACKING = "delta.enableRowTracking"
 
 
-def place_of(spark: SparkSession, path_or_name: str) -> str:
+def place_of(caller: SparkSession, own: SparkSession, path_or_name: str) -> str:
     """Returns the folder of a Delta table, given by its path or by its name in Spark's catalog.
 
-    A text with a slash is a path. Raises DefinitionError: there is no such Delta table.
+    A text with a slash is a path. A name is one of the caller's session, which has a current catalog.
+    Raises DefinitionError: there is no such Delta table.
     """
     is_path = "/" in path_or_name
     if is_path and "://" not in path_or_name and not path_or_name.startswith("file:"):
@@ -28,7 +29,7 @@ def place_of(spark: SparkSession, path_or_name: str) -> str:
     text = f"delta.{SPARK.identifier(path_or_name)}" if is_path else path_or_name
     try:
         with store_errors(path_or_name):
-            detail = spark.sql(f"DESCRIBE DETAIL {text}").collect()[0]
+            detail = (own if is_path else caller).sql(f"DESCRIBE DETAIL {text}").collect()[0]
     except StoreError as error:
         raise DefinitionError(
             f"{path_or_name} cannot be attached: there is no such Delta table ({error})"

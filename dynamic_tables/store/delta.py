@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -39,6 +38,8 @@ from dynamic_tables.store.journal import Journal
 from dynamic_tables.store.ledger import Ledger
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.on_demand import is_waiting, on_demand
+from dynamic_tables.store.own_commit import OwnCommitter, own_commit
+from dynamic_tables.store.own_session import in_session, own_session, writing_session
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
 from dynamic_tables.store.readable import is_readable
 from dynamic_tables.store.refresh_commits import RefreshCommits, stored_columns
@@ -57,32 +58,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-MEANING = {
-    # Otherwise Spark would replace ${...} in a text, even in a literal, after the text was checked.
-    "spark.sql.variable.substitute": "false",
-    "spark.sql.ansi.enabled": "true",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.caseSensitive": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parser.escapedStringLiterals": "false",
-    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
-    # Old dates are written as they are, whatever the caller's session does for old versions of Spark.
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
-    # Spark's reader of Parquet skips rows with -0.0 where a condition asks for 0.0, by the file's dictionary.
-    "parquet.filter.dictionary.enabled": "false",
-}
-"""Settings on which the meaning of a query or statement depends; the caller's own are not taken over."""
-
-
 class DeltaStore:
     """A `Store` in a folder.
 
-    It works in a copy of the session given, because commit settings stick to a session; of a session that is
-    opened on demand it makes the copy on demand. `strict_merge`: MERGE refuses changes that do not fit the
+    It works in a session of its own beside the one given: see `store.own_session`. Beside a session that is
+    opened on demand its own is opened on demand. `strict_merge`: MERGE refuses changes that do not fit the
     contents. `properties`: Delta properties of every table that it creates, such as
-    `delta.checkpointInterval`. One thread at a time may use a store (the account sees to it); several stores
-    may be used at once.
+    `delta.checkpointInterval`. `session_of`, `own_commit`: the functions `own_session` and `own_commit`,
+    which tests replace. One thread at a time may use a store (the account sees to it); several stores may be
+    used at once.
     """
 
     dialect: ClassVar[Dialect] = SPARK
@@ -96,6 +80,8 @@ class DeltaStore:
         strict_merge: bool = True,
         properties: Mapping[str, str] | None = None,
         rules: VersionRules = VERSION_RULES,
+        session_of: Callable[[SparkSession], SparkSession] = own_session,
+        own_commit: OwnCommitter = own_commit,
     ) -> None:
         self.clock = clock
         self.strict_merge = strict_merge
@@ -103,15 +89,15 @@ class DeltaStore:
         self.rules = rules
         self.caller = spark
         path, database = path.rstrip("/"), f"dvs_{uuid.uuid4().hex}"
-        opened = partial(_session_of, spark, path, database)
+        opened = partial(_in_database, spark, path, database, session_of)
         self.session = on_demand(opened) if is_waiting(spark) else opened()
         # An expression is looked at again for each clause and each definition that has it.
         self.type_of_written = lru_cache(maxsize=1024)(partial(type_of, self.session))
         self.workspace = Workspace(self.session)
         self.computing = Computing(workspace=self.workspace)
-        self.folder = Folder(path, files_of(path, spark), self.session, database)
+        self.folder = Folder(path, files_of(path, self.session), self.session, database)
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
-        self.commits = RefreshCommits(folder=self.folder, strict=strict_merge)
+        self.commits = RefreshCommits(folder=self.folder, strict=strict_merge, own_commit=own_commit)
         self.ledger = Ledger(self.folder.path, self.folder.files)
         self.journal = Journal(self.folder.path, self.folder.files)
         self.folder.account_id = self.ledger.account_id
@@ -163,7 +149,7 @@ class DeltaStore:
 
     def attach(self, name: str, path_or_name: str, before: Callable[[BaseTable], None]) -> BaseTable:
         """Adds a Delta table that lies elsewhere; see `store.port`. Raises DefinitionError."""
-        table = self.folder.attach(name, place_of(self.caller, path_or_name), before)
+        table = self.folder.attach(name, place_of(self.caller, self.session, path_or_name), before)
         self.time.add_table(name)
         return table
 
@@ -242,6 +228,7 @@ class DeltaStore:
         """Returns the rows of a version as a data frame of the caller's session, not read yet.
 
         With the columns that the table had then: others may have come, gone, or been renamed since.
+        Which table and version it reads is understood here: the caller's catalog and names do not matter.
         """
         definition = self.definitions()[name]
         assert not isinstance(definition, View)
@@ -249,9 +236,10 @@ class DeltaStore:
         shown = shown_columns(commit.table) if commit else [column for column, _ in definition.columns]
         items = ", ".join(map(SPARK.identifier, shown))
         with store_errors(name):
-            return self.caller.sql(
+            rows = self.session.sql(
                 f"SELECT {items} FROM {self.folder.sql_name(name)} VERSION AS OF {version}"
             )
+            return in_session(rows, self.caller)
 
     def reach(self, timestamp: int) -> None:
         """Makes `history` return what base tables were at a data timestamp, however long ago."""
@@ -261,8 +249,11 @@ class DeltaStore:
         """Appends the rows of a data frame to a base table, or replaces all rows; returns the version."""
         self.time.ensure_open()
         path = self.folder.path_of(name)
+        with store_errors(name):
+            session = writing_session(frame.sparkSession)
+            rows = in_session(frame, session)
         version = self.transactions.write_one(
-            name, frame.sparkSession, lambda: frame.write.format("delta").mode(mode).save(path)
+            name, session, lambda: rows.write.format("delta").mode(mode).save(path)
         )
         self.time.add_write()
         return version
@@ -444,26 +435,12 @@ class DeltaStore:
         self.workspace.release(relations, kept)
 
 
-def _session_of(spark: SparkSession, path: str, database: str) -> SparkSession:
-    """Returns a copy of a session whose current database is a new one. Raises StoreError."""
-    session = copy_of(spark)
+def _in_database(
+    spark: SparkSession, path: str, database: str, session_of: Callable[[SparkSession], SparkSession]
+) -> SparkSession:
+    """Returns the engine's own session, whose current database is a new one. Raises StoreError."""
+    session = session_of(spark)
     with store_errors(path):
         session.sql(f"CREATE DATABASE {database}")
         session.sql(f"USE {database}")
-    return session
-
-
-def copy_of(spark: SparkSession) -> SparkSession:
-    """Returns a new session with a copy of the settings; `newSession` would copy those of the JVM instead."""
-    from pyspark.sql import SparkSession
-
-    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())  # noqa: SLF001
-    for name, value in MEANING.items():
-        session.conf.set(name, value)
-    # A temporary view of the caller would hide a table of its name.
-    for view in session.sql("SHOW VIEWS").collect():
-        if view["isTemporary"]:
-            session.catalog.dropTempView(view["viewName"])
-    # pyspark prints every error with its Java stack to stderr before it raises it.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     return session

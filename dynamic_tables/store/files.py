@@ -107,7 +107,8 @@ class HadoopFiles(Files):
     def __init__(self, spark: SparkSession) -> None:
         # pyspark has no public interface to Hadoop's file systems.
         self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
-        self.conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+        # With the session's own credentials, if it has any.
+        self.conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
         self.spark = spark
 
     def folders(self, folder: str) -> Sequence[str]:

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from dynamic_tables.errors import StoreError
 from dynamic_tables.store.log import LoggedCommit, TableLog
@@ -49,6 +49,21 @@ class OwnCommit:
         txn = {"appId": self.application, "version": self.version, "lastUpdated": now}
         lines = [{"commitInfo": info}, {"txn": txn}, *actions]
         return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+class OwnCommitter(Protocol):
+    """A function such as `own_commit`."""
+
+    def __call__(
+        self,
+        log: TableLog,
+        own: OwnCommit,
+        *,
+        actions: Callable[[], Actions],
+        check: Callable[[], None],
+        write: Callable[[int, str], bool],
+    ) -> int:
+        """Writes the next version of a table and returns its number. Raises StoreError."""
 
 
 def writable(log: TableLog) -> bool:

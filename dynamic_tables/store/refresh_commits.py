@@ -19,11 +19,12 @@ from dynamic_tables.store.catalog import delta_type
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.file_rows import FileRows, file_name
 from dynamic_tables.store.files import LocalFiles
+from dynamic_tables.store.fitting import as_stored, ensure_fits
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.linked import linked
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.merge_text import REFUSED, merge_text
-from dynamic_tables.store.own_commit import Actions, OwnCommit, own_commit, writable
+from dynamic_tables.store.own_commit import Actions, OwnCommit, OwnCommitter, own_commit, writable
 from dynamic_tables.store.port import RefreshRecord
 from dynamic_tables.store.relations import SparkRelation
 from dynamic_tables.store.row_places import Places
@@ -43,11 +44,13 @@ class RefreshCommits:
 
     `strict`: changes that do not fit the contents are refused. `seen`: by table, the version of the newest
     refresh when its refresh began, -1 if there was none, and the first commit of the table. Another refresh
-    since then is a conflict, and another table under that name is one.
+    since then is a conflict, and another table under that name is one. `own_commit`: writes a commit without
+    Spark; a test replaces it.
     """
 
     folder: Folder
     strict: bool
+    own_commit: OwnCommitter = own_commit
     seen: dict[str, tuple[int, str | None]] = field(default_factory=dict)
 
     def merge(self, table: DynamicTable, folded: SparkRelation, record: RefreshRecord) -> int:
@@ -58,6 +61,8 @@ class RefreshCommits:
         active = self._active(table)
         if active is not None and folded.local:
             return self._merge_small(table, folded, record, active)
+        with store_errors(table.name):
+            ensure_fits(table.name, folded.frame, stored_columns(table))
         text = merge_text(
             self.folder.sql_name(table.name), SPARK.identifier(folded.view), table.stored, strict=self.strict
         )
@@ -71,6 +76,8 @@ class RefreshCommits:
     def overwrite(self, table: DynamicTable, contents: SparkRelation, record: RefreshRecord) -> int:
         """Commits new contents, with new columns if the query has others, and returns the version."""
         path = self.folder.path_of(table.name)
+        with store_errors(table.name):
+            ensure_fits(table.name, contents.frame, stored_columns(table))
 
         def write() -> None:
             writer = contents.frame.write.format("delta").mode("overwrite")
@@ -140,7 +147,7 @@ class RefreshCommits:
                 folder=folder,
                 files=self.folder.files,
                 active=active,
-                folded=folded.table(),
+                folded=as_stored(table.name, folded.table(), stored_columns(table)),
                 strict=self.strict,
                 locate=lambda files, row_ids: self._locate(folder, files, row_ids),
             )
@@ -191,7 +198,7 @@ class RefreshCommits:
                 raise StoreError(f"{table.name} was altered during this refresh; refresh it again")
 
         with store_errors(table.name):
-            version = own_commit(
+            version = self.own_commit(
                 log,
                 own,
                 actions=actions,
@@ -221,8 +228,10 @@ class RefreshCommits:
             write()
         # Delta skips, without an error, a write whose number another refresh has taken since the number was
         # chosen. So the commit is looked up by its nonce.
+        # A compaction that the table's properties ask for has the nonce too, but no number.
         for commit in reversed(log.poll()):
-            if commit.metadata is not None and commit.metadata.get("nonce") == metadata["nonce"]:
+            nonce = None if commit.metadata is None else commit.metadata.get("nonce")
+            if nonce == metadata["nonce"] and commit.transactions.get(commit.table.id) == number:
                 return commit.version
         raise _outrun(table, log.newest.version)
 
@@ -245,8 +254,9 @@ class RefreshCommits:
                 f"{table.name} already has a refresh at data timestamp {moment(record.frontier.timestamp)} "
                 "or later; refresh the table to a later time"
             )
-        if logged:
-            return logged[-1].number + 1
+        number = refresh_log.last_number(log)
+        if number is not None:
+            return number + 1
         # Where log cleanup has removed every refresh, Delta still knows the greatest number. It is smaller
         # than this: numbers grow by one for each refresh, and a microsecond is shorter than any refresh.
         return 1 if log.commits[0].version == 0 else record.frontier.timestamp

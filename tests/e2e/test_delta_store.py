@@ -20,7 +20,8 @@ from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VER
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.files import HadoopFiles, LocalFiles
 from dynamic_tables.store.port import Action, Relation
-from dynamic_tables.versions import SourceVersion
+from dynamic_tables.store.refresh_commits import stored_columns
+from dynamic_tables.versions import Frontier, SourceVersion
 
 pytestmark = pytest.mark.spark
 
@@ -152,6 +153,43 @@ def test_optimize_changes_nothing(shop: Shop) -> None:
     shop.at(40, "DELETE FROM r WHERE k = 3")
     assert shop.refresh().action is Action.INCREMENTAL
     assert shop.rows() == [("a", 2)]
+
+
+def test_a_compaction_that_repeats_what_a_refresh_says_is_no_refresh(shop: Shop) -> None:
+    shop.filled().at(20, "INSERT INTO r VALUES (3, 'b')")
+    result = shop.refresh()
+    # As Delta's automatic compaction does, in the session that has committed the refresh.
+    repeating = shop.spark.newSession()
+    metadata = str(shop.log("g", result.version)["commitInfo"][0]["userMetadata"])
+    repeating.conf.set(USER_METADATA, metadata)
+    repeating.sql(f"OPTIMIZE delta.`{shop.path}/g`")
+    assert shop.log("g", result.version + 1)["commitInfo"][0]["userMetadata"] == metadata
+    assert shop.rows() == [("a", 2), ("b", 1)]
+    shop.at(30, "DELETE FROM r WHERE k = 3")
+    assert shop.reopened().refresh().action is Action.INCREMENTAL
+    assert shop.rows() == [("a", 2)]
+    # Here the same commit changes rows.
+    repeating.sql(f"DELETE FROM delta.`{shop.path}/g`")
+    with pytest.raises(CorruptTable, match=r"is no refresh but changed rows; `account.reinitialize"):
+        shop.rows()
+    shop.at(40)
+    assert shop.account.reinitialize("g")[-1].action is Action.REINITIALIZE
+    assert shop.rows() == [("a", 2)]
+
+
+def test_rows_of_other_types_are_refused_before_a_commit(shop: Shop) -> None:
+    shop.filled()
+    table, before = shop.account.dynamic_table("g"), shop.versions("g")
+    record = replace(shop.store.refreshes(table)[-1], frontier=Frontier(20, {}, "g"))
+    columns = {name: str(type_) for name, type_ in stored_columns(table)} | {"n": "DECIMAL(38,20)"}
+    items = ", ".join(f"CAST(1.5 AS {type_}) AS `{name}`" for name, type_ in columns.items())
+    for change in ("", ", 'INSERT' AS `$OPERATION`"):
+        rows = shop.store.workspace.query(f"SELECT {items}{change}")
+        write = shop.store.commits.merge if change else shop.store.commits.overwrite
+        for relation in (rows, shop.store.workspace.small(rows.frame)):
+            with pytest.raises(StoreError, match="g: column n is of type BIGINT, and a row for it has"):
+                write(table, relation, record)  # type: ignore[arg-type]
+    assert shop.versions("g") == before
 
 
 @pytest.mark.slow
