@@ -45,8 +45,8 @@ SETTINGS: Mapping[str, str] = {
 }
 """Settings with values that are not Spark's defaults; each has changed rows or commits of some engine."""
 
-PERCENT = 30
-"""How likely a session has each of them."""
+PERCENT = 50
+"""How likely a session has each of them: some do harm only together."""
 
 
 def drawn(scenario: Scenario, process: int) -> Mapping[str, str]:

@@ -48,6 +48,10 @@ class Platform(ABC):
     def open(self) -> Adapter:
         """Opens an empty database."""
 
+    def open_for(self, scenario: Scenario) -> Adapter:
+        """Opens an empty database for a scenario, which may decide what no engine should depend on."""
+        return self.open()
+
     def open_for_vote(self) -> Adapter:
         """Opens an empty database for the third vote, without planted faults of the refresh protocol."""
         return self.open()
@@ -118,7 +122,10 @@ class Engine:
         adapters does not name.
         """
         return self._surviving(
-            lambda platform: run_on(platform, platform.open, scenario, fresh_wanted, so_far), _is_in_doubt
+            lambda platform: run_on(
+                platform, lambda: platform.open_for(scenario), scenario, fresh_wanted, so_far
+            ),
+            _is_in_doubt,
         )
 
     def recompute(self, wanted: Recomputation) -> Sequence[Row]:

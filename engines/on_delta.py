@@ -22,17 +22,20 @@ from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.dead import answers
 from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.own_commit import OwnCommitter
 from engines.account_adapter import AccountAdapter, failures
-from engines.adapter import OtherCommit, Transaction
+from engines.adapter import OtherCommit, Record, Transaction
+from engines.callers import drawn
 from engines.delta_writers import DeltaWriters
 from engines.engine import Platform
 from engines.operation import Operation
+from engines.outrun import Outrun
 from engines.rows import rows_of
 from engines.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from oracle.delta_reader import newest_version, read_rows
 from workload.dml import Insert, Overwrite
-from workload.scenario import Meanwhile
+from workload.scenario import Meanwhile, Scenario
 from workload.schema import Column, Table
 from workload.sql import Dialect, delta_texts, rows_text
 from workload.trace import Action, StoredRow
@@ -48,12 +51,19 @@ BEFORE_ALL = -1
 """The logical time at which base tables are created: no step of a scenario is that early."""
 
 
+NOTHING_SAID: Mapping[str, object] = {"operation": "", "operationParameters": {}}
+"""What a commit without a commitInfo says: that is the failure of the engine, which the judge must see."""
+
+
 class OnDelta(AccountAdapter):
     """An account in a folder. Spark writes the base tables; delta-rs, not Spark, reads everything back."""
 
-    def __init__(self, spark: SparkSession, path: Path, variant: Variant) -> None:
+    def __init__(
+        self, spark: SparkSession, path: Path, variant: Variant, scenario: Scenario | None = None
+    ) -> None:
         """`path`: a folder that does not exist yet; it is removed at the end.
 
+        `scenario`: decides the settings of the sessions that processes give to the account; None: none.
         Where the variant has the engine's validations off, its MERGE does not refuse wrong changes either.
         """
         path.mkdir(parents=True)
@@ -63,12 +73,15 @@ class OnDelta(AccountAdapter):
         self._resources = ExitStack()
         self._resources.callback(shutil.rmtree, path, ignore_errors=True)
         self.variant = variant.watched(self.watch())
+        self.scenario = scenario
+        self.processes = 0
         self.account = self._opened()
         self._resources.callback(lambda: self.store.close())
         self.writers = DeltaWriters(path, spark, PROPERTIES, variant.versions, SimulatedClock(BEFORE_ALL))
         self._resources.callback(self.writers.close)
         self._jobs: JobTag = self._resources.enter_context(job_tag(spark.sparkContext))
         self.elsewhere: Account | None = None
+        self.outrun = Outrun(self._kept_store, variant.own_commit)
         self._known: set[str] = set()
         # The newest version of each base table after each commit, read from the log and not from the engine:
         # an engine that overlooks a version must not make the judge overlook it.
@@ -118,9 +131,7 @@ class OnDelta(AccountAdapter):
             self._known.add(name)
             return self.account
         if self.elsewhere is None:
-            store = self._store()
-            self._resources.callback(store.close)
-            self.elsewhere = self._account(store)
+            self.elsewhere = self._account(self._kept_store(self.variant.own_commit))
         return self.elsewhere
 
     def restart(self) -> None:
@@ -128,18 +139,40 @@ class OnDelta(AccountAdapter):
         self.store.close()
         self.account = self._opened()
 
+    def refresh_with_upstream(self, name: str, timestamp: int, record: Record) -> None:
+        """Refreshes as users do; beside a quarter of the refreshes another process comes too late."""
+
+        def refresh() -> None:
+            super(OnDelta, self).refresh_with_upstream(name, timestamp, record)
+
+        if crc32(f"{name} {timestamp}".encode()) % 4:
+            refresh()
+        else:
+            self.outrun.run(self.account.dynamic_table(name), timestamp, refresh)
+
     def _opened(self) -> Account:
         self.store = self._store()
         return self._account(self.store)
 
-    def _store(self) -> DeltaStore:
+    def _kept_store(self, commit: OwnCommitter) -> DeltaStore:
+        store = self._store(commit)
+        self._resources.callback(store.close)
+        return store
+
+    def _store(self, commit: OwnCommitter | None = None) -> DeltaStore:
+        self.processes += 1
+        caller = self.spark.newSession()
+        for name, value in drawn(self.scenario, self.processes).items() if self.scenario else ():
+            caller.conf.set(name, value)
         return DeltaStore(
             str(self.path),
-            self.spark,
+            caller,
             self.clock,
             strict_merge=self.variant.protocol.validations,
             properties=PROPERTIES,
             rules=self.variant.versions,
+            session_of=self.variant.session_of,
+            own_commit=commit or self.variant.own_commit,
         )
 
     def _account(self, store: DeltaStore) -> Account:
@@ -189,7 +222,7 @@ class OnDelta(AccountAdapter):
         is no refresh action, and counts as FULL.
         """
         actions = self._actions(table.name, version)
-        info = next(body for kind, body in actions if kind == "commitInfo")
+        info = next((body for kind, body in actions if kind == "commitInfo"), NOTHING_SAID)
         if info["operation"] == "MERGE":
             return Operation.MERGE.action(reported)
         if _is_overwrite(info):
@@ -230,8 +263,9 @@ def _is_overwrite(info: Mapping[str, object]) -> bool:
 
 
 def _rows_added(actions: list[tuple[str, dict[str, object]]]) -> bool:
-    stats = (json.loads(str(body["stats"])) for kind, body in actions if kind == "add")
-    return any(stat["numRecords"] > 0 for stat in stats)
+    stats = (json.loads(str(body.get("stats", "{}"))) for kind, body in actions if kind == "add")
+    # A file of which the log says nothing is taken for one with rows.
+    return any(stat.get("numRecords", 1) > 0 for stat in stats)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +290,14 @@ class DeltaPlatform(Platform):
 
     def open(self) -> OnDelta:
         """Opens an empty account in a folder of its own."""
-        return OnDelta(self.spark, self.folder / uuid.uuid4().hex, self.variant)
+        return self._opened(None)
+
+    def open_for(self, scenario: Scenario) -> OnDelta:
+        """Opens an empty account whose callers have settings drawn from the scenario."""
+        return self._opened(scenario)
+
+    def _opened(self, scenario: Scenario | None) -> OnDelta:
+        return OnDelta(self.spark, self.folder / uuid.uuid4().hex, self.variant, scenario)
 
     def alive(self) -> bool:
         """Whether the JVM still answers."""

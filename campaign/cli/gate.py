@@ -16,7 +16,7 @@ from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import ensure_writable
 from campaign.failures.report import ShrinkBudget
-from campaign.faults import FAULTS
+from campaign.faults import faults_on
 from campaign.files import write_text
 from campaign.gate.baseline import GATE_FILE, read_baseline
 from campaign.gate.document import gate_object
@@ -102,7 +102,7 @@ def command(
         gate=gate,
         seed=seed if seed is not None else usual_seed(gate, out if values["resume"] else None, now),
         out=out,
-        faults=known_faults(faults) or tuple(core_faults() if gate.core_only else FAULTS),
+        faults=known_faults(faults) or tuple(core_faults() if gate.core_only else faults_on("rules")),
         # Read before anything runs: this gate's result may replace the file of the baseline.
         baseline=None if baseline is None else read_baseline(baseline),
         ignored=options.known_failures(ignore),

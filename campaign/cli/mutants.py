@@ -16,7 +16,7 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import SCENARIO_FILE
-from campaign.faults import FAULTS
+from campaign.faults import FAULTS, faults_on
 from campaign.faults.histories import HISTORY_FAULTS
 from campaign.faults.missing import MISSING
 from campaign.files import write_text
@@ -151,7 +151,7 @@ def command(
         scores, files = [history_score(result) for result in histories], history_files(histories)
     else:
         results = hunt_all(
-            known_faults(faults) or tuple(FAULTS),
+            known_faults(faults) or faults_on(tier),
             tier=tier,
             seed=seed,
             profile=load_profile(profile),

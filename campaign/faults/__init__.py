@@ -9,6 +9,7 @@ from campaign.faults import (
     aggregates,
     changes,
     exploded,
+    fences,
     from_contents,
     groups,
     joins,
@@ -19,6 +20,7 @@ from campaign.faults import (
     reading,
     recording,
     semi_joins,
+    sessions,
     statistics,
     subqueries,
     tails,
@@ -45,10 +47,16 @@ FAULTS: Mapping[str, Fault] = {
             values,
             versions,
         ),
+        *(sessions, fences),
     )
     for fault in faults.FAULTS
 }
 """Every planted fault by name, except those in the analysis of histories (`histories.py`)."""
+
+
+def faults_on(tier: str) -> tuple[str, ...]:
+    """Returns the names of the planted faults that can show on a tier."""
+    return tuple(name for name, fault in FAULTS.items() if tier.startswith(fault.only_on))
 
 
 def plant(name: str, subject: Subject) -> Subject:
@@ -59,4 +67,4 @@ def plant(name: str, subject: Subject) -> Subject:
     return fault.plant(subject)
 
 
-__all__ = ["FAULTS", "Fault", "plant"]
+__all__ = ["FAULTS", "Fault", "faults_on", "plant"]

@@ -35,7 +35,8 @@ class Fault:
 
     `area`: the part of the engine; scores are counted for each area. `wrong`: what the engine does wrong, as
     `dvs mutants --list` shows it. `caught_by`: the checks that are expected to find it, the likeliest first.
-    `core`: whether every gate hunts it.
+    `core`: whether every gate hunts it. `only_on`: the beginning of the names of the tiers that it can be
+    planted in; empty for all.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Fault:
     plant: Plant
     caught_by: tuple[Check, ...]
     core: bool = True
+    only_on: str = ""
 
 
 def sentence(function: Callable[..., object]) -> str:
@@ -72,13 +74,22 @@ def part_fault(
     area: str,
     replacing: Callable[..., Plant],
     core: bool = True,
+    only_on: str = "",
 ) -> Fault:
     """A fault that replaces a named part by a faulty function, whose docstring describes it.
 
     `replacing`: `in_rules` or another function below, which takes the part as a keyword argument.
     """
     plant = replacing(**{part: faulty})
-    return Fault(name=name, area=area, wrong=sentence(faulty), plant=plant, caught_by=checks, core=core)
+    return Fault(
+        name=name,
+        area=area,
+        wrong=sentence(faulty),
+        plant=plant,
+        caught_by=checks,
+        core=core,
+        only_on=only_on,
+    )
 
 
 def in_rules(**parts: Any) -> Plant:
@@ -114,6 +125,11 @@ def in_versions(**steps: Any) -> Plant:
         return replace(subject, variant=replace(subject.variant, versions=versions))
 
     return plant
+
+
+def in_store(**parts: Any) -> Plant:
+    """Replaces parts of the store on Delta, such as `session_of` (`Variant`)."""
+    return lambda subject: replace(subject, variant=replace(subject.variant, **parts))
 
 
 def in_recording(**parts: Any) -> Plant:

@@ -14,6 +14,7 @@ from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from campaign.judging.vote import recomputation
 from dynamic_tables.store.relations import Workspace
+from engines.callers import drawn
 from engines.engine import Engine
 from engines.on_delta import DeltaPlatform
 from engines.variant import Variant
@@ -114,6 +115,32 @@ def test_a_planted_fault_is_found_on_delta(tmp_path: Path, spark: SparkSession) 
     assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE
     # Which check sees it first depends on what the missed commit did.
     assert any(finding.check is Check.FRONTIER for finding in outcome.findings)
+
+
+def called_with(*settings: str) -> Scenario:
+    """A scenario in which the first process gives the engine a session with some settings."""
+    for count in range(1, 100):
+        unused = replace(ONE_TABLE.tables[0], name="unused", columns=ONE_TABLE.tables[0].columns[:1] * count)
+        unused = replace(
+            unused, columns=tuple(replace(c, name=f"c{place}") for place, c in enumerate(unused.columns))
+        )
+        scenario = replace(ONE_TABLE, tables=(*ONE_TABLE.tables, unused))
+        if drawn(scenario, 1).keys() >= set(settings):
+            return scenario
+    raise AssertionError(f"{settings} are never drawn")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["every-setting-taken-over", "commit-unchecked", "commit-over-another"])
+def test_faults_that_only_delta_shows_are_found(tmp_path: Path, spark: SparkSession, fault: str) -> None:
+    # With these Delta skips the second INSERT into a table, and says nothing.
+    scenario = called_with("spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion")
+    variant = plant(fault, Subject()).variant
+    outcome = Lane(engine=engine_on(spark, tmp_path, variant=variant)).judge(scenario)
+    assert outcome.outcome is OutcomeClass.PRODUCT_FAILURE, outcome.reason
+    if fault == "commit-unchecked":
+        assert "began from the same contents" in str(outcome.findings)
+        assert Lane(engine=engine_on(spark, tmp_path)).judge(scenario).outcome is OutcomeClass.PASSED
 
 
 @pytest.mark.slow
