@@ -11,11 +11,21 @@ from enum import Enum
 
 from dvs_model.check import Checked, Holds, LevelVerdict, Undecided, Violated
 from dvs_model.edges import Edge
-from dvs_model.history import History
+from dvs_model.history import Derive, History, PredicateRead
 from dvs_model.minimise import LARGEST, minimise
 from dvs_model.names import Level, Phenomenon
 from dvs_model.sentences import Sentences
-from dvs_model.verdict import Absent, Cycle, Evidence, Overlap, PhenomenonVerdict, Present, Told, Unknown
+from dvs_model.verdict import (
+    Absent,
+    Cycle,
+    DirtyRead,
+    Evidence,
+    Overlap,
+    PhenomenonVerdict,
+    Present,
+    Told,
+    Unknown,
+)
 
 LONG = 30
 """Sentences of one piece of evidence that are shown."""
@@ -108,6 +118,28 @@ def because(verdict: LevelVerdict) -> str:
             return why or f"{', '.join(phenomenon.value for phenomenon in by)} present"
         case Undecided(phenomenon, reason):
             return f"{phenomenon.value} is unknown: {reason}"
+
+
+def choices(checked: Checked) -> tuple[str, ...]:
+    """Returns the choices that the verdicts on a history depend on, where definitions leave it open."""
+    events, reading = checked.original.events, checked.reading
+    made = {event.version: event.txn for event in events if isinstance(event, Derive)}
+    found = []
+    if made:
+        found.append(f"derivations: {reading.derivations.value}")
+        if len({version.obj for version in made}) < len(made):
+            found.append(f"derived writes: {reading.derived_writes.value}")
+    if any(isinstance(event, PredicateRead) for event in events):
+        found.append(f"predicates: {reading.predicates.value}")
+    dirty = checked.phenomena[Phenomenon.G1A]
+    of_refresh = [
+        item.path[-1]
+        for item in (dirty.evidence if isinstance(dirty, Present) else ())
+        if isinstance(item, DirtyRead) and made.get(item.path[-1]) in checked.analysis.facts.aborts
+    ]
+    if of_refresh:
+        found.append("what an aborted refresh has derived counts as aborted, whoever wrote what is behind it")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

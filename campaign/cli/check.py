@@ -37,7 +37,7 @@ from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
 from reports.history.json_object import as_object
 from reports.history.page import DRAWN, history_page
 from reports.history.sarif import results_of, sarif
-from reports.history.text import headline, history_text, summary_line
+from reports.history.text import history_text, short_text, summary_line
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
 from reports.sarif import SarifResult
 
@@ -312,7 +312,7 @@ def command(
         elif printed < IN_FULL or explain:
             click.echo(("\n" if printed else "") + history_text(checked, requested, explain=explain))
         else:
-            click.echo(headline(checked, requested))
+            click.echo(short_text(checked, requested))
     if not as_json and sum(reports.counts.values()) + len(reports.refused) > 1:
         click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
     if smallest_out is not None:

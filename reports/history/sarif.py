@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dvs_model.check import Checked, Undecided, Violated
 from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import Status, because, first_evidence, folded, lines, requested_with
+from dvs_model.explain import Status, because, choices, first_evidence, folded, lines, requested_with
 from dvs_model.levels import LEVELS
 from dvs_model.names import Level
 from reports.sarif import SarifResult, location, sarif_document
@@ -29,6 +29,7 @@ def sarif(results: Sequence[SarifResult], requested: Sequence[Level], clients: S
 def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level]) -> list[SarifResult]:
     """Returns a result for each requested level that a history violates or leaves unknown."""
     results = []
+    read = "".join(f"\nchoice: {each}" for each in choices(checked))
     for level in requested:
         verdict = checked.levels[level]
         if isinstance(verdict, Violated):
@@ -37,15 +38,15 @@ def results_of(file: str, line: int, checked: Checked, requested: Sequence[Level
                 text.append(f"{phenomenon.value}, {DEFINITIONS[phenomenon].text}:")
                 evidence = lines(checked, first_evidence(checked, phenomenon))
                 text += [line.text for line in folded(evidence)]
-            results.append(_result(file, line, level.value, "fail", "\n".join(text)))
+            results.append(_result(file, line, level.value, "fail", "\n".join(text) + read))
         elif isinstance(verdict, Undecided):
             text_unknown = f"{checked.original.name}: {level.value} is unknown: {because(verdict)}"
-            results.append(_result(file, line, level.value, "open", text_unknown))
+            results.append(_result(file, line, level.value, "open", text_unknown + read))
     for found, kind in ((Status.VIOLATED, "fail"), (Status.UNKNOWN, "open")):
         # Without levels: those of clients, of executing and of mixed transactions, and forbidden phenomena.
         for name, reason in requested_with(checked, (), found):
             words = f"{checked.original.name}: {name} is {found.value}: {reason}"
-            results.append(_result(file, line, name.partition(" of T")[0], kind, words))
+            results.append(_result(file, line, name.partition(" of T")[0], kind, words + read))
     return results
 
 

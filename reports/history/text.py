@@ -12,6 +12,7 @@ from dvs_model.explain import (
     Explanation,
     Status,
     because,
+    choices,
     executing_name,
     explanations,
     lines,
@@ -38,6 +39,12 @@ def headline(checked: Checked, requested: Sequence[Level]) -> str:
     verdict = overall(checked, requested)
     names = [name for name, _ in requested_with(checked, requested, verdict)]
     return f"{checked.original.name or 'history'}: {', '.join(names)} {verdict.value}"
+
+
+def short_text(checked: Checked, requested: Sequence[Level]) -> str:
+    """Returns one line: the history, the verdict, and the choices that it depends on."""
+    read = "; ".join(choices(checked))
+    return headline(checked, requested) + (f" ({read})" if read else "")
 
 
 def strongest_text(checked: Checked) -> str:
@@ -69,6 +76,7 @@ def summary_line(counts: Mapping[Status, int], refused: int) -> str:
 def _text(checked: Checked, requested: Sequence[Level], explain: bool) -> Iterator[str]:
     yield headline(checked, requested)
     yield f"  {', '.join(f'{count} {name}' for name, count in checked.stats.items())}; {checked.reading}"
+    yield from (f"  choice: {each}" for each in choices(checked) if each not in str(checked.reading))
     if checked.part is not None:
         yield f"  {part_text(checked.part)}"
     yield f"  strongest that hold: {strongest_text(checked)}"

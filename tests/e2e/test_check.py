@@ -764,3 +764,15 @@ def test_the_runs_below_a_store_of_jepsen_are_read_once_each(tmp_path: Path) -> 
     assert dvs(str(tmp_path)).stdout.splitlines()[-1] == "3 histories: 3 violated"
     assert dvs(str(tmp_path / "append")).stdout.splitlines()[-1] == "2 histories: 2 violated"
     assert dvs(str(tmp_path / "latest")).exit_code == 1
+
+
+def test_the_choices_that_a_verdict_depends_on_are_said(tmp_path: Path) -> None:
+    report = tmp_path / "report.sarif"
+    aborted = "w1(x1) c1 d2(y2 | x1) r3(y2) c3 a2"
+    choice = "choice: what an aborted refresh has derived counts as aborted, whoever wrote what is behind it"
+    assert choice in dvs("-", "--sarif", str(report), given=aborted).stdout
+    assert choice in json.loads(report.read_text())["runs"][0]["results"][0]["message"]["text"]
+    assert "choice:" not in dvs("-", given=SERIAL).stdout
+    many = "\n".join(json.dumps({"name": f"h{number}", "text": FIGURE}) for number in range(22))
+    last = dvs("-", given=many).stdout.splitlines()[-3]
+    assert last == "h21: PL-3 violated (derivations: honour; derived writes: changed)"
