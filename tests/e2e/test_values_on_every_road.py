@@ -34,7 +34,7 @@ TIMES = (
 )
 FLOATS = ("'-0.0'", "'0.0'", "'NaN'", "'-Infinity'", "'Infinity'", "'1.0'")
 
-EDGES: Mapping[str, list[str]] = {
+PLAIN: Mapping[str, list[str]] = {
     "TINYINT": ["-128", "127", "0"],
     "SMALLINT": ["-32768", "32767"],
     "INT": ["-2147483648", "2147483647"],
@@ -59,6 +59,9 @@ EDGES: Mapping[str, list[str]] = {
     "DATE": [f"DATE '{day}'" for day in DAYS],
     "TIMESTAMP_NTZ": [f"TIMESTAMP_NTZ '{time}'" for time in TIMES],
     "TIMESTAMP": [f"TIMESTAMP '{time}'" for time in TIMES],
+}
+
+NESTED: Mapping[str, list[str]] = {
     "ARRAY<DOUBLE>": ["array()", "array(NULL)", "array(-0.0D, NULL, 0.0D)", "array(0.0D, NULL, -0.0D)"],
     "ARRAY<DATE>": ["array(DATE '1582-10-10', NULL)", "array(DATE '1582-10-12')"],
     "STRUCT<a:DOUBLE,b:TIMESTAMP,c:STRING>": [
@@ -67,19 +70,23 @@ EDGES: Mapping[str, list[str]] = {
     ],
     # More than four pairs: a map of Scala would put them into another order.
     "MAP<STRING,DOUBLE>": ["map()", "map('z', -0.0D, 'y', NULL, 'b', 1.0D, 'x', 0.0D, 'a', 2.0D, '', 3.0D)"],
+}
+
+WITH_LENGTH: Mapping[str, list[str]] = {
     "CHAR(4)": ["''", "'ab'", "'é'", "'abcd'"],
     "VARCHAR(4)": ["''", "'ab'", "'ab  '"],
 }
-"""Values at the edges of each type, and those over which decoders stumble; each column has NULL, too."""
+"""Values at the edges of each type, and those over which decoders stumble; each column has NULL, too.
 
-ROWS = 1 + max(map(len, EDGES.values()))
+Three tables, because one with nested types or CHAR(n) is read by Spark alone, and not as Arrow.
+"""
 
 TABLES = {
     "copied": "SELECT * FROM t",
     "overwritten": "SELECT * FROM t",
     "joined": "SELECT t.* FROM t JOIN t AS other ON t.k = other.k",
     "above": "SELECT *, CAST(c6 AS STRING) AS real, CAST(c7 AS STRING) AS double FROM copied",
-    "days": "SELECT c11, c12, c13, c18, COUNT(*) AS n, MIN(c11) AS least FROM t GROUP BY c11, c12, c13, c18",
+    "days": "SELECT c11, c12, c13, COUNT(*) AS n, MIN(c11) AS least FROM t GROUP BY c11, c12, c13",
     "constant": "SELECT k, DATE '1582-10-10' AS d, TIMESTAMP '1582-10-10 01:02:03' AS n, -0.0D AS z FROM t",
 }
 
@@ -114,13 +121,13 @@ def rewritten(patch: pytest.MonkeyPatch) -> None:
 ROADS: tuple[Patch, ...] = (no_patch, by_merge, read_by_spark, many_rows, rewritten)
 
 
-def inserted(first: int) -> str:
+def inserted(edges: Mapping[str, list[str]], first: int) -> str:
     """The rows of an INSERT, with keys from `first` on."""
     rows = []
-    for row in range(ROWS):
-        values = ([*of, "NULL"] for of in EDGES.values())
+    for row in range(1 + max(map(len, edges.values()))):
+        values = ([*of, "NULL"] for of in edges.values())
         cells = (each[row % len(each)] for each in values)
-        casts = (f"CAST({cell} AS {plain(type_)})" for cell, type_ in zip(cells, EDGES, strict=True))
+        casts = (f"CAST({cell} AS {plain(type_)})" for cell, type_ in zip(cells, edges, strict=True))
         rows.append(f"({first + row}, {', '.join(casts)})")
     return ", ".join(rows)
 
@@ -135,22 +142,44 @@ def bits(table: pa.Table) -> Counter[str]:
     return Counter(map(repr, zip(*(column.to_pylist() for column in table.columns), strict=True)))
 
 
-def test_every_road_keeps_every_value(tmp_path: Path, spark: SparkSession) -> None:
-    source = f"delta.`{tmp_path / 'written'}`"
-    columns = ", ".join(f"c{place} {type_}" for place, type_ in enumerate(EDGES))
+def test_every_road_keeps_every_plain_value(tmp_path: Path, spark: SparkSession) -> None:
+    """Also a change of sign of a zero alone, and dates as Python shows them."""
+    account = refreshed(tmp_path, spark, PLAIN, TABLES)
+    days = account.read("days").select("c11").collect()
+    assert {date.fromisoformat(day) for day in DAYS} <= {row[0] for row in days}
+
+
+@pytest.mark.parametrize("edges", [NESTED, WITH_LENGTH], ids=["nested", "with length"])
+def test_every_road_keeps_every_other_value(
+    edges: Mapping[str, list[str]], tmp_path: Path, spark: SparkSession
+) -> None:
+    refreshed(tmp_path, spark, edges, {"copied": TABLES["copied"]})
+
+
+def refreshed(
+    folder: Path, spark: SparkSession, edges: Mapping[str, list[str]], tables: Mapping[str, str]
+) -> Account:
+    """Refreshes tables by every road, each with new rows, and compares them with their queries."""
+    source = f"delta.`{folder / 'written'}`"
+    columns = ", ".join(f"c{place} {type_}" for place, type_ in enumerate(edges))
     tracked = "'delta.enableRowTracking'='true', 'delta.enableDeletionVectors'='true'"
     spark.sql(f"CREATE TABLE {source} (k INT, {columns}) USING delta TBLPROPERTIES ({tracked})")
-    account = Account.open(str(tmp_path / "account"), spark, clock := SimulatedClock())
-    account.attach("t", str(tmp_path / "written"))
-    for name, text in TABLES.items():
+    account = Account.open(str(folder / "account"), spark, clock := SimulatedClock())
+    account.attach("t", str(folder / "written"))
+    for name, text in tables.items():
         mode = "FULL" if name == "overwritten" else "INCREMENTAL"
         account.create_dynamic_table(name, text, refresh_mode=mode)
-    turned = f"UPDATE {source} SET c6 = -c6, c7 = -c7 WHERE c7 = 0"
-    first, *others = (
-        (road, f"INSERT INTO {source} VALUES {inserted(100 * n)}") for n, road in enumerate(ROADS)
-    )
-    steps = [(*first, list(TABLES)), *((*other, ["copied"]) for other in others)]
-    steps.append((no_patch, turned, ["copied", "above"]))
+    steps = [
+        (
+            road,
+            f"INSERT INTO {source} VALUES {inserted(edges, 100 * n)}",
+            list(tables) if not n else ["copied"],
+        )
+        for n, road in enumerate(ROADS)
+    ]
+    if "above" in tables:
+        turned = f"UPDATE {source} SET c6 = -c6, c7 = -c7 WHERE c7 = 0"
+        steps.append((no_patch, turned, ["copied", "above"]))
     for time, (road, statement, names) in enumerate(steps, 10):
         clock.set(time)
         spark.sql(statement)
@@ -160,9 +189,8 @@ def test_every_road_keeps_every_value(tmp_path: Path, spark: SparkSession) -> No
             road(patch)
             for name in names:
                 account.refresh(name)
-                seen, right = (frame.toArrow() for frame in (account.read(name), spark.sql(TABLES[name])))
+                seen, right = (frame.toArrow() for frame in (account.read(name), spark.sql(tables[name])))
                 assert bits(seen) == bits(right), (name, road.__doc__)
-    days = account.read("days").select("c11").collect()
-    assert {date.fromisoformat(day) for day in DAYS} <= {row[0] for row in days}
     for view in ("t", "copied"):
         spark.catalog.dropTempView(view)
+    return account
