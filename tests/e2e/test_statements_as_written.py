@@ -73,7 +73,7 @@ NO_COLUMN = re.compile(
 setting; and X '00' with a blank, which sqlglot does not read."""
 
 MOVES = re.compile(
-    r"(?i)^(uuid|aes_encrypt|rand\w*|shuffle|uniform|now|curdate|current_\w+|localtimestamp|unix_timestamp\(\)|input_file\w+)"
+    r"(?i)^(uuid|(hex\()?aes_encrypt|rand\w*|shuffle|uniform|now|curdate|current_\w+|localtimestamp|unix_timestamp\(\)|input_file\w+)"
 )
 """Examples whose value is another one the next time."""
 
