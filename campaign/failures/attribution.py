@@ -37,7 +37,7 @@ PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from campaign.cli impor
 
 HOME = str(Path(__file__).resolve().parents[2])
 
-REPLAY_LIMIT_S = 120.0
+REPLAY_LIMIT_S = 600.0
 """Seconds for one replay unless the caller sets another limit; the start of a JVM is included."""
 
 

@@ -19,8 +19,9 @@ from campaign.lanes.spec import LaneSpec
 from workload.results import ENGINE_DIED, Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
-ATTRIBUTION_S = 60.0
-"""Seconds that attributing divergences on another tier may take at most."""
+ATTRIBUTION = 5.0
+"""Attributing divergences on another tier may take so many times the seconds of shrinking. On a busy machine
+the start of a JVM alone takes minutes, and a vote that the clock has cut off decides nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,7 @@ def report_failures(
     """
     originals = {index: Reduced(each.scenario, each.outcome, False) for index, each in failed.items()}
     searched = _shrunk(originals, spec, workers, budget)
-    replay = replay_elsewhere(spec, min(ATTRIBUTION_S, budget.seconds))
+    replay = replay_elsewhere(spec, ATTRIBUTION * budget.seconds)
     if replay is not None and searched.interrupted:
         replay = unasked
     attributed = attribute(searched.reduced, searched.unshrunk, replay)

@@ -125,7 +125,7 @@ def test_without_a_vote_of_spark_the_divergence_counts_as_a_failure_and_the_repo
 
 
 def test_a_process_that_prints_no_json_is_named_by_its_last_line(diverged: Outcome) -> None:
-    replay = replay_elsewhere(replace(RULES, faults=("no-such-fault",)), 60.0)
+    replay = replay_elsewhere(replace(RULES, faults=("no-such-fault",)), 600.0)
     assert replay is not None
     attributed = replay(ALWAYS_EMPTY, diverged)
     assert attributed.verdict == OPEN
