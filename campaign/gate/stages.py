@@ -222,7 +222,8 @@ def faults(plan: GatePlan) -> Stage:
     by_verdict = {each: [result for result in results if result.verdict is each] for each in HuntVerdict}
     message = f"{len(by_verdict[HuntVerdict.KILLED])} of {len(results)} killed"
     if alive := by_verdict[HuntVerdict.SURVIVED]:
-        message += f"; alive after {most} scenarios: {listed([result.fault for result in alive], ', ')}"
+        names = listed([result.fault for result in alive], ", ")
+        message += f"; alive after {plural(most, 'scenario')}: {names}"
     if open_ := by_verdict[HuntVerdict.UNDECIDED]:
         fewest, most_done = min(r.scenarios for r in open_), max(r.scenarios for r in open_)
         done = f"{fewest}" if fewest == most_done else f"{fewest} to {most_done}"

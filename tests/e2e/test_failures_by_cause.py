@@ -59,7 +59,7 @@ def test_one_fault_gives_one_group(tmp_path: Path, fault: str, seed: int, operat
 
 @pytest.mark.slow
 def test_two_faults_give_two_groups(tmp_path: Path) -> None:
-    faults, seed = ("distinct-value-lingers", "union-branch-not-in-id"), 12
+    faults, seed = ("distinct-value-lingers", "union-branch-not-in-id"), 14
     first = [first_failing(fault, seed, SMOKE) for fault in faults]
     assert abs(first[0] - first[1]) < SCENARIOS
     one, two = groups(tmp_path, faults, seed, min(first))

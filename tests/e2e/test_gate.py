@@ -137,7 +137,7 @@ def test_a_fault_that_stays_alive_shuts_the_gate_and_says_where_to_look(tmp_path
     # One scenario shows a fault that needs two times of both sides of a join only by great luck.
     result = gate(tmp_path, "--fault", "join-both-at-t1", fault_scenarios=1)
     assert result.exit_code == ExitCode.FAILED, result.output
-    assert "alive after 1 scenarios: join-both-at-t1" in in_one_line(result)
+    assert "alive after 1 scenario: join-both-at-t1" in in_one_line(result)
     assert written(tmp_path)["verdict"] == "shut"
     (failure,) = failures(tmp_path)
     assert failure.get("message") == "not found in 1 scenario"
