@@ -17,7 +17,7 @@ from workload.dml import Dml, Update, statement_expressions, with_expressions
 from workload.query import children
 from workload.scenario import Commit, Scenario, Step
 from workload.scope import Catalog, Scope, output_columns, relation_scope
-from workload.wellformed import check_scenario
+from workload.wellformed import check_definitions
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -71,7 +71,7 @@ def _put_part(site: Site[Any], nodes: tuple[ir.Node, ...], number: int, new: ir.
 
 def definition_queries(scenario: Scenario) -> Iterator[Site[ir.Query]]:
     """The query of every definition, downstream ones first."""
-    catalog = check_scenario(scenario)
+    catalog = check_definitions(scenario)
     for position, definition in reversed(list(enumerate(scenario.definitions))):
 
         def put(query: ir.Query, position: int = position) -> Scenario:

@@ -34,6 +34,13 @@ name_pattern = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 def check_scenario(scenario: Scenario) -> Catalog:
     """The columns of every table and definition. Raises WorkloadError for the first thing that is wrong."""
+    catalog = check_definitions(scenario)
+    _check_steps(scenario)
+    return catalog
+
+
+def check_definitions(scenario: Scenario) -> Catalog:
+    """The same, without a look at the steps: while a scenario is rewritten, they may not fit together yet."""
     catalog: dict[str, tuple[Column, ...]] = {}
     for table in scenario.tables:
         _check_new_name(table.name, catalog)
@@ -61,7 +68,6 @@ def check_scenario(scenario: Scenario) -> Catalog:
             catalog[definition.name] = definition_columns(definition.query, catalog)
         except WorkloadError as error:
             raise WorkloadError(f"definition {definition.name}: {error}") from error
-    _check_steps(scenario)
     return catalog
 
 
