@@ -65,6 +65,7 @@ STATES = (
     STYLED,
     RECREATED,
     REPLACED,
+    "read of an earlier data timestamp",
     *READER_STATES,
     *PROCESS_STATES,
     *FAILING_STATES,

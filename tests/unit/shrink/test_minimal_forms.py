@@ -11,8 +11,17 @@ from tests.unit.shrink.samples import SAMPLES, random_scenario, refreshes_of, st
 from tests.unit.workload.shop import SHOP
 from workload.dml import Insert, Merge, Overwrite, Restore, Update
 from workload.operators import OPERATORS, Operator, written_operators
-from workload.query import Aggregate, AggregateFunction, UnionAll, blocks, expressions_of, subexpressions
-from workload.scenario import Commit, Create, Refresh, Scenario, View
+from workload.query import (
+    Aggregate,
+    AggregateFunction,
+    Select,
+    UnionAll,
+    blocks,
+    expressions_of,
+    subexpressions,
+    walk,
+)
+from workload.scenario import Commit, Create, Definition, Refresh, Scenario, View
 
 RANDOM = tuple(random_scenario(index) for index in range(120))
 
@@ -40,6 +49,10 @@ def refreshed_after(scenario: Scenario, kind: type, names: frozenset[str] | None
     return False
 
 
+def has_qualify(definition: Definition) -> bool:
+    return any(isinstance(node, Select) and node.qualify is not None for node in walk(definition.query))
+
+
 @pytest.mark.parametrize(
     "operator",
     sorted(OPERATORS - {Operator.RIGHT_JOIN, Operator.PROJECTION, Operator.SCALAR_AGGREGATION}),
@@ -48,7 +61,9 @@ def test_one_operator_and_an_update(operator: Operator) -> None:
     def fails(scenario: Scenario) -> bool:
         return refreshed_after(scenario, Update, tables_with(scenario, operator))
 
-    shrunk = shrink(first_with(fails), fails, attempts=600)
+    # QUALIFY is a filter too, whose least form has a window.
+    start = first_with(lambda scenario: fails(scenario) and not any(map(has_qualify, scenario.definitions)))
+    shrunk = shrink(start, fails, attempts=600)
     assert size(shrunk.scenario) == Size(operators=1, rows=0, dml=1)
     assert len(shrunk.scenario.dynamic_tables) == 1
     assert len(shrunk.scenario.definitions) == 1
