@@ -1,0 +1,131 @@
+"""Each threshold of the engine (rows, keys, files, bytes, depth) has a test that goes beyond it.
+
+A branch beyond a threshold that random scenarios never reach is judged by nothing: small tables stay below
+all of them. So this file lists every number of the engine that a comparison or a slice uses, with the test
+that crosses it or the confession that none does, and a new number without an entry fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ENGINE = Path("dynamic_tables")
+
+CHANGES = "tests/e2e/test_delta_changes.py"
+REFUSED = "tests/unit/dynamic_tables/test_unsupported.py"
+NAMED = "test_an_operator_without_a_rule_is_named_with_the_reason"
+
+CROSSED: Mapping[str, str] = {
+    "plan/bind.py MAX_DEPTH": f"{REFUSED}::test_a_plan_too_deep_for_the_stack_is_not_incremental",
+    "plan/bind.py MAX_SCANS": f"{REFUSED}::test_ctes_that_double_at_every_step_do_not_fill_the_memory",
+    "plan/constant_rows.py MOST_ROWS": f"{REFUSED}::{NAMED}",
+    "plan/grouping_sets.py MOST_SETS": f"{REFUSED}::{NAMED}",
+    "plan/looked_up.py MOST_LISTED": (
+        "tests/laws/test_looked_up.py::test_many_keys_are_bounds_and_no_key_is_no_row"
+    ),
+    "plan/stages.py LEAST_OPERATORS": (
+        "tests/laws/test_stages.py::test_a_deep_plan_without_few_rows_is_cut_where_its_parts_are_shared"
+    ),
+    "refresh/execute.py LEAST_FOR_FULL": (
+        "tests/e2e/test_delta_changes.py::test_a_refresh_that_most_rows_changed_for_is_full"
+    ),
+    "store/numbered.py WHOLE_EVERY": (
+        "tests/laws/test_ticks.py::test_reading_begins_at_a_tick_that_names_all_tables"
+    ),
+    "store/relations.py CHANGED_ROWS": f"{CHANGES}::test_changes_of_every_size_are_exact",
+    "store/relations.py LOCAL_ROWS": f"{CHANGES}::test_changes_of_every_size_are_exact",
+    "store/small_merge.py MOST_SMALL_FILES": f"{CHANGES}::test_many_small_commits_are_rewritten_as_one_file",
+}
+
+NOT_CROSSED = {
+    "plan/stages.py FEW",
+    "store/arrow_rows.py MOST_BYTES",
+    "store/computing.py KEPT_RESULTS",
+    "store/file_rows.py MOST_POSITIONS",
+    "store/file_rows.py MOST_RANGES",
+    "store/relations.py CHANGED_BYTES",
+    "store/row_places.py READ_HERE",
+    "store/small_merge.py SMALL_FILE",
+    "store/small_merge.py STATISTICS",
+    "store/table_versions.py CACHED",
+}
+"""Thresholds that no test is known to cross: what lies beyond them is judged by nothing yet."""
+
+NO_BRANCH: Mapping[str, str] = {
+    "arguments.py LONGEST": "the length of a name, whose refusal tests/unit/dynamic_tables tests",
+    "differentiate/accumulators.py WIDEST": "a type decides, and domains have decimals on both sides",
+    "journal/events.py FORMAT": "the version of a file format",
+    "journal/state.py DURATIONS": "how much of the past is kept for estimates",
+    "journal/state.py KEPT": "how much of the past is shown",
+    "moment.py SIMULATED": "whether a time is shown as a date",
+    "plan/bind_window.py MOST_DIGITS": "digits of a fraction of a second",
+    "plan/expressions.py MOST_IN_A_ROW": "how a long condition is written, not what it means",
+    "plan/literals.py INFINITY_BITS": "a bit pattern",
+    "plan/pushed.py WIDEST": "a type decides, and domains have decimals on both sides",
+    "plan/types.py MAX_PRECISION": "Spark's greatest precision",
+    "schedule/lag.py SECOND": "a unit of time",
+    "schedule/simulate.py KEPT": "how many versions the simulation remembers",
+    "store/ledger.py FORMAT": "the version of a file format",
+    "store/owner.py LEASE_MS": "a time, which the laws of ticks and the soak draw",
+    "store/spark_errors.py LONGEST": "the length of a message",
+    "store/transactions.py ATTEMPTS": "how often a conflict is tried again",
+    "store/vectors.py MAGIC": "a bit pattern",
+    "store/witness.py MOST_PAIRS": "how many examples are tried when a message is made",
+}
+"""Numbers that are no threshold between two ways to compute something, each with what it is."""
+
+
+def numbers(text: ast.Module) -> Iterator[str]:
+    """Yields the names of the module's constants that are numbers."""
+    for node in text.body:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(name)], value=value)
+                | ast.AnnAssign(target=ast.Name(name), value=ast.expr() as value)
+            ):
+                plain = all(
+                    isinstance(part, ast.Constant | ast.BinOp | ast.operator) for part in ast.walk(value)
+                )
+                constants = [part.value for part in ast.walk(value) if isinstance(part, ast.Constant)]
+                if name.isupper() and plain and all(type(each) in (int, float) for each in constants):
+                    yield name
+            case _:
+                pass
+
+
+def decisive(text: ast.Module) -> set[str]:
+    """Returns the names that stand in a comparison or a slice."""
+    places = (node for node in ast.walk(text) if isinstance(node, ast.Compare | ast.Slice))
+    return {part.id for place in places for part in ast.walk(place) if isinstance(part, ast.Name)}
+
+
+def found() -> set[str]:
+    """Returns every number of the engine that decides something, with its file."""
+    texts = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ENGINE.rglob("*.py"))}
+    own = {path: set(numbers(text)) for path, text in texts.items()}
+    result: set[str] = set()
+    for path, text in texts.items():
+        used = decisive(text)
+        result |= {f"{path.relative_to(ENGINE)} {name}" for name in own[path] & used}
+        for node in ast.walk(text):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                home = Path(node.module.replace(".", "/") + ".py")
+                names = {alias.name for alias in node.names} & used & own.get(home, set())
+                result |= {f"{home.relative_to(ENGINE)} {name}" for name in names}
+    return result
+
+
+def test_each_number_that_decides_something_is_known() -> None:
+    assert found() == CROSSED.keys() | NOT_CROSSED | NO_BRANCH.keys()
+
+
+@pytest.mark.parametrize("place", sorted(set(CROSSED.values())))
+def test_the_test_that_crosses_it_is_there(place: str) -> None:
+    file, _, name = place.partition("::")
+    text = Path(file).read_text(encoding="utf-8")
+    assert re.search(rf"^def {name}\(", text, re.MULTILINE)
