@@ -26,6 +26,7 @@ def stored(folder: Path, name: str, rows: pa.Table, text: str = "", version: int
     actions = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     for action in actions:
         if "metaData" in action:
+            action["metaData"]["id"] = "id"
             action["metaData"]["configuration"] = {"dvs.definition": json.dumps(definition)}
         if "commitInfo" in action:
             action["commitInfo"]["userMetadata"] = json.dumps(metadata)
