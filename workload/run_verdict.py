@@ -55,8 +55,12 @@ these small tables has 28 % to 58 %. The built-in engine has 1 % to 11 %
 (`dvs fuzz` in memory, profiles quick and smoke): a row that comes again after it was deleted has a new id.
 """
 
-LEAST_CHANGES = 200
-"""With fewer changed rows in a run, their percentage says nothing."""
+LEAST_CHANGES = 1000
+"""With fewer changed rows in a run, their percentage says nothing.
+
+One refresh alone can rightly delete and insert 150 rows of a join as they were: rows of a table that were
+deleted and came again have other ids.
+"""
 
 SPOILERS: Mapping[OutcomeClass, RunVerdict] = {
     OutcomeClass.PRODUCT_FAILURE: RunVerdict.PRODUCT_FAILURE,

@@ -14,7 +14,7 @@ from engines.registry import TIERS
 from generators.profiles import SMOKE
 from workload.results import RunSummary
 
-PLAN = CampaignPlan(seed=7, profile=SMOKE, scenarios=12, workers=1)
+PLAN = CampaignPlan(seed=9, profile=SMOKE, scenarios=12, workers=1)
 SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 
 
