@@ -30,7 +30,10 @@ MISREAD = "the engine misreads the query"
 DUCKDB_ONLY = "the engine is right on Spark: its text for DuckDB, or the oracle's, is wrong"
 DIVERGES = "divergence of the engines"
 OPEN = "not settled"
-"""The verdict where Spark has not voted; it counts as a failure, as nothing else speaks for the engine."""
+"""The verdict where Spark's replay gave no vote: a failure, as nothing else speaks for the engine."""
+
+NOT_ASKED = "not settled, for Spark was not asked"
+"""The verdict where the time was up, or the run was ended: still a divergence, as a clock decides nothing."""
 
 PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from campaign.cli import main; main()"
 """A program that runs `dvs`; its first argument is the folder that holds this program's packages."""
@@ -51,7 +54,7 @@ class Attribution:
 
     @property
     def product(self) -> bool:
-        """Whether the divergence is a failure of the product: unless Spark says otherwise."""
+        """Whether the divergence is a failure of the product: unless Spark disagrees or was not asked."""
         return self.verdict in (MISREAD, OPEN)
 
 
@@ -95,7 +98,10 @@ def attribution_of(outcome: Outcome, replay: Mapping[str, Any]) -> Attribution:
 
 
 def with_attribution(outcome: Outcome, attribution: Attribution) -> Outcome:
-    """Returns the divergence with the vote of the replay: a product failure unless Spark says otherwise."""
+    """Returns the divergence with the vote of the replay: a product failure unless Spark says otherwise.
+
+    It stays a divergence where Spark was not asked, too.
+    """
     votes = {SPARK_VOTE: attribution.vote, "verdict": attribution.verdict}
     findings = tuple(
         # Without its old verdict first, so that the new one comes last, after the vote of the replay.
@@ -148,7 +154,7 @@ def attribute(
 
 def unasked(scenario: Scenario, outcome: Outcome) -> Attribution:
     """The `Replay` after the user has ended the run."""
-    return Attribution("could not be asked: the run was ended", OPEN)
+    return Attribution("could not be asked: the run was ended", NOT_ASKED)
 
 
 def _is_the_products(signature: Signature, by_cause: Mapping[Cause, Attribution]) -> bool:
@@ -156,7 +162,7 @@ def _is_the_products(signature: Signature, by_cause: Mapping[Cause, Attribution]
     if all(cause.outcome is not OutcomeClass.DIVERGENCE for cause in signature.causes):
         return False
     explained = signature.explained_by(list(by_cause))
-    return explained is None or by_cause[explained].product
+    return explained is not None and by_cause[explained].product
 
 
 def replay_elsewhere(spec: LaneSpec, seconds: float = REPLAY_LIMIT_S) -> Replay | None:
@@ -175,7 +181,7 @@ def replay_elsewhere(spec: LaneSpec, seconds: float = REPLAY_LIMIT_S) -> Replay 
         try:
             return attribution_of(outcome, replayed(scenario, replace(spec, tier=tier), remaining))
         except subprocess.TimeoutExpired:
-            return Attribution("could not be asked: the time was up", OPEN)
+            return Attribution("could not be asked: the time was up", NOT_ASKED)
         except (OSError, ValueError, KeyError) as error:
             return Attribution(f"could not be asked: {error}", OPEN)
 

@@ -21,7 +21,7 @@ from workload.scenario import Scenario
 
 ATTRIBUTION = 5.0
 """Attributing divergences on another tier may take so many times the seconds of shrinking. On a busy machine
-the start of a JVM alone takes minutes, and a vote that the clock has cut off decides nothing."""
+the start of a JVM alone takes minutes, and where Spark was not asked the run is undecided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

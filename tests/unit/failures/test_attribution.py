@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from campaign.failures.attribution import (
     DIVERGES,
     DUCKDB_ONLY,
     MISREAD,
+    NOT_ASKED,
     OPEN,
     Attributed,
     Attribution,
@@ -101,7 +101,6 @@ def test_the_replays_outcome_decides_the_attribution(
 @pytest.mark.parametrize(
     ("error", "vote"),
     [
-        (subprocess.TimeoutExpired("dvs", 60), "could not be asked: the time was up"),
         (OSError("no space left"), "could not be asked: no space left"),
         (ValueError("error: Spark needs Java"), "could not be asked: error: Spark needs Java"),
     ],
@@ -132,10 +131,13 @@ def test_a_process_that_prints_no_json_is_named_by_its_last_line(diverged: Outco
     assert "no planted fault named 'no-such-fault'" in attributed.vote
 
 
-def test_a_process_is_cut_when_the_time_is_up(diverged: Outcome) -> None:
-    replay = replay_elsewhere(RULES, 0.05)
-    assert replay is not None
-    assert replay(ALWAYS_EMPTY, diverged).vote == "could not be asked: the time was up"
+@pytest.mark.parametrize("replay", [replay_elsewhere(RULES, 0.05), attribution.unasked])
+def test_where_spark_was_not_asked_the_divergence_stays_undecided(replay: Replay, diverged: Outcome) -> None:
+    asked = replay(ALWAYS_EMPTY, diverged)
+    assert asked.vote in ("could not be asked: the time was up", "could not be asked: the run was ended")
+    outcome = with_attribution(diverged, asked)
+    assert (outcome.outcome, outcome.reason) == (OutcomeClass.DIVERGENCE, diverged.reason)
+    assert {finding.votes["verdict"] for finding in outcome.findings} == {NOT_ASKED}
 
 
 def test_only_a_tier_whose_vote_is_the_engines_own_is_replayed_elsewhere() -> None:
@@ -170,7 +172,7 @@ def test_an_unshrunk_failure_gets_the_attribution_of_the_cause_that_explains_it(
     assert attributed.unshrunk[1] is unshrunk[1]
 
 
-def test_an_interrupt_and_the_end_of_the_budget_leave_failures(diverged: Outcome) -> None:
+def test_an_interrupt_and_the_end_of_the_budget_decide_nothing(diverged: Outcome) -> None:
     larger, outcome = twice_grouped(diverged)
     reductions = {3: Reduced(ALWAYS_EMPTY, diverged, True), 4: Reduced(larger, outcome, True)}
     asked: list[str] = []
@@ -181,9 +183,9 @@ def test_an_interrupt_and_the_end_of_the_budget_leave_failures(diverged: Outcome
 
     attributed = attribute(reductions, [Signature.of(7, larger, outcome)], interrupted)
     assert len(asked) == 1
-    assert {each.outcome.outcome for each in attributed.reduced.values()} == {OutcomeClass.PRODUCT_FAILURE}
-    assert attributed.misread == [7]
-    assert attribute({}, [Signature.of(7, larger, outcome)], no_replay).misread == [7]
+    assert {each.outcome.outcome for each in attributed.reduced.values()} == {OutcomeClass.DIVERGENCE}
+    assert attributed.misread == []
+    assert attribute({}, [Signature.of(7, larger, outcome)], no_replay).misread == []
 
 
 def test_a_divergence_is_not_the_products_because_a_smaller_failure_is(diverged: Outcome) -> None:
