@@ -58,9 +58,27 @@ def never_fresh(step: int, table: str) -> bool:
 
 @dataclass(slots=True)
 class SoFar:
-    """The trace of the newest run up to where the run ended, also where it ended by an error."""
+    """What the newest run did before it ended, also where it ended by an error or was cut.
 
-    trace: Trace | None = None
+    `events`: how many events there were when it was cut. What comes after them, such as a refresh that failed
+    because its query was interrupted, says nothing about the engine.
+    """
+
+    run: Drive | None = None
+    events: int | None = None
+
+    def cut(self) -> None:
+        """Notes that the run is interrupted now; only the first time counts."""
+        if self.run is not None and self.events is None:
+            self.events = len(self.run.events)
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace up to there; None before the first step."""
+        if self.run is None:
+            return None
+        trace = self.run.trace
+        return replace(trace, events=trace.events[: self.events])
 
 
 def drive(
@@ -71,16 +89,14 @@ def drive(
 ) -> Trace:
     """Runs a well-formed scenario on an empty database of an engine and returns the trace.
 
-    `so_far`: gets the trace, also where the run ends by an error.
+    `so_far`: shows the trace while it grows, and after an error.
     Raises every exception of the adapter, except Unsupported and RefreshFailed where `Adapter` names them:
     those two become events of the trace.
     """
     run = Drive(adapter, scenario, fresh_wanted)
-    try:
-        run.run()
-    finally:
-        if so_far is not None:
-            so_far.trace = run.trace
+    if so_far is not None:
+        so_far.run, so_far.events = run, None
+    run.run()
     return run.trace
 
 

@@ -167,8 +167,15 @@ def run_on(
     so_far: SoFar | None = None,
 ) -> Trace:
     """Runs a scenario in one database of a platform. Raises HungQuery when the time limit is over."""
-    with opened(database) as adapter, cut_after(platform.time_limit_s, adapter.interrupt):
-        return drive(adapter, scenario, fresh_wanted, so_far)
+    done = so_far or SoFar()
+    with opened(database) as adapter:
+
+        def interrupt() -> None:
+            done.cut()
+            adapter.interrupt()
+
+        with cut_after(platform.time_limit_s, interrupt):
+            return drive(adapter, scenario, fresh_wanted, done)
 
 
 def recomputed(platform: Platform, wanted: Recomputation) -> Sequence[Row]:

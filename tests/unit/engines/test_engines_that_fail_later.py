@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,6 +91,25 @@ def test_an_engine_whose_vote_fails_has_failed(error: str) -> None:
     votes = outcome.findings[0].votes
     assert votes["full recomputation"].startswith(f"failed: {error}")
     assert votes["verdict"].startswith("a failure")
+
+
+class Hanging(Recomputing):
+    """Its refresh never ends, and fails as one of the engine's own when it is interrupted."""
+
+    interrupted: ClassVar[threading.Event] = threading.Event()
+
+    def refresh(self, table: str, timestamp: int) -> Notes | None:
+        assert self.interrupted.wait(60)
+        raise RefreshFailed("the query was cancelled")
+
+    def interrupt(self) -> None:
+        self.interrupted.set()
+
+
+def test_what_the_interruption_of_a_run_makes_fail_is_no_failure_of_the_engine() -> None:
+    outcome = Lane(engine=Engine.of(Hanging, time_limit_s=0.3)).judge(shop())
+    assert outcome.outcome is OutcomeClass.INFRASTRUCTURE_FAILURE, outcome.reason
+    assert outcome.reason == "HungQuery: cut after 0.3 s"
 
 
 class Once(Stale):
