@@ -1,10 +1,12 @@
-"""Sessions of callers: Spark sessions with settings that the built-in engine must not depend on."""
+"""What the built-in engine's results must not depend on: settings of its callers' sessions, and sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 
+from dynamic_tables.store.sizes import SIZES, Sizes
 from workload.scenario import Scenario
 
 SETTINGS: Mapping[str, str] = {
@@ -51,7 +53,41 @@ PERCENT = 50
 
 def drawn(scenario: Scenario, process: int) -> Mapping[str, str]:
     """Returns the settings of the session that a process of a scenario gives to the engine."""
+    choices = _choices(scenario, f"process {process}")
+    return {name: value for name, value in SETTINGS.items() if choices.randrange(100) < PERCENT}
+
+
+SMALL: Mapping[str, tuple[int, ...]] = {
+    "literal_rows": (0, 3, 8),
+    "changed_rows": (0, 3, 8),
+    "changed_bytes": (0, 100),
+    "arrow_bytes": (0,),
+    "ids_read_here": (0, 5),
+    "positions": (0, 1),
+    "ranges": (0, 1),
+    "small_files": (0, 2),
+    "small_file": (0, 4),
+    "statistics": (0, 1, 5),
+    "kept_tables": (0, 1),
+    "kept_results": (1,),
+}
+"""Sizes of the store that the few rows of a scenario go beyond."""
+
+
+def drawn_sizes(scenario: Scenario, process: int) -> Sizes:
+    """Returns the sizes of the store of a process: in half of them some are small, each with PERCENT."""
+    choices = _choices(scenario, f"sizes of process {process}")
+    if choices.randrange(2):
+        return SIZES
+    return replace(
+        SIZES,
+        **{
+            name: choices.choice(values) for name, values in SMALL.items() if choices.randrange(100) < PERCENT
+        },
+    )
+
+
+def _choices(scenario: Scenario, use: str) -> Random:
     # Of all parts of a scenario the types of its tables change least while it is shrunk.
     types = [[str(column.type) for column in table.columns] for table in scenario.tables]
-    choices = Random(f"{types}, process {process}")
-    return {name: value for name, value in SETTINGS.items() if choices.randrange(100) < PERCENT}
+    return Random(f"{types}, {use}")

@@ -23,9 +23,10 @@ from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.dead import answers
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.own_commit import OwnCommitter
+from dynamic_tables.store.sizes import SIZES
 from engines.account_adapter import AccountAdapter, failures
 from engines.adapter import OtherCommit, Record, Transaction
-from engines.callers import drawn
+from engines.callers import drawn, drawn_sizes
 from engines.delta_writers import DeltaWriters
 from engines.engine import Platform
 from engines.operation import Operation
@@ -63,7 +64,8 @@ class OnDelta(AccountAdapter):
     ) -> None:
         """`path`: a folder that does not exist yet; it is removed at the end.
 
-        `scenario`: decides the settings of the sessions that processes give to the account; None: none.
+        `scenario`: decides the settings of the sessions that processes give to the account, and the sizes of
+        their stores; None: no settings, and the usual sizes.
         Where the variant has the engine's validations off, its MERGE does not refuse wrong changes either.
         """
         path.mkdir(parents=True)
@@ -162,8 +164,11 @@ class OnDelta(AccountAdapter):
     def _store(self, commit: OwnCommitter | None = None) -> DeltaStore:
         self.processes += 1
         caller = self.spark.newSession()
-        for name, value in drawn(self.scenario, self.processes).items() if self.scenario else ():
-            caller.conf.set(name, value)
+        sizes = SIZES
+        if self.scenario is not None:
+            sizes = drawn_sizes(self.scenario, self.processes)
+            for name, value in drawn(self.scenario, self.processes).items():
+                caller.conf.set(name, value)
         return DeltaStore(
             str(self.path),
             caller,
@@ -173,6 +178,7 @@ class OnDelta(AccountAdapter):
             rules=self.variant.versions,
             session_of=self.variant.session_of,
             own_commit=commit or self.variant.own_commit,
+            sizes=sizes,
         )
 
     def _account(self, store: DeltaStore) -> Account:
@@ -293,7 +299,7 @@ class DeltaPlatform(Platform):
         return self._opened(None)
 
     def open_for(self, scenario: Scenario) -> OnDelta:
-        """Opens an empty account whose callers have settings drawn from the scenario."""
+        """Opens an empty account whose callers have settings and sizes drawn from the scenario."""
         return self._opened(scenario)
 
     def _opened(self, scenario: Scenario | None) -> OnDelta:

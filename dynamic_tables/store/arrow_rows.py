@@ -20,9 +20,6 @@ from dynamic_tables.store.places import absolute
 from dynamic_tables.store.touched import AddAction
 from dynamic_tables.store.vectors import read_vector
 
-MOST_BYTES = 256 << 20
-"""Size of the files up to which they are read here: of each the row groups and columns that are needed."""
-
 SETTLED: Mapping[Kind, dt.date] = {Kind.DATE: dt.date(1582, 10, 15), Kind.TIMESTAMP: dt.date(1900, 1, 1)}
 """What a value before this day means depends on who wrote the file, and in which time zone; Spark knows."""
 
@@ -48,19 +45,21 @@ class ArrowRows:
     """Reads rows of the table in `folder`, with `$ROW_ID` as the last column.
 
     `columns`: the columns to read. `materialized`: in a base table, the column in which Delta keeps the ids
-    of rows that were rewritten. None for a dynamic table, which stores `$ROW_ID` itself.
+    of rows that were rewritten. None for a dynamic table, which stores `$ROW_ID` itself. `most_bytes`: of
+    the files, up to which they are read here.
     """
 
     folder: str
     files: Files
     columns: Columns
     materialized: str | None
+    most_bytes: int
 
     def rows(self, parts: Sequence[FilePart]) -> pa.Table | None:
         """Returns the rows of parts of files; None where only Spark can read them."""
         if any(type_.kind is Kind.OTHER for _, type_ in self.columns):
             return None
-        if sum(int(part.file["size"]) for part in parts) > MOST_BYTES:
+        if sum(int(part.file["size"]) for part in parts) > self.most_bytes:
             return None
         tables = []
         for part in parts:

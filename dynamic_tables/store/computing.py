@@ -20,9 +20,6 @@ from dynamic_tables.store.relations import SparkRelation, Workspace, view_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KEPT_RESULTS = 16
-"""How many small results of plans are kept for the next table."""
-
 
 @dataclass(slots=True, kw_only=True)
 class Computing:
@@ -48,11 +45,12 @@ class Computing:
         result = self._in_stages(plan, leaves, few=few)
         if result.local:
             # Tables that read the same interval of a source have the same plan over the same rows.
-            if result.large:
+            if self.workspace.is_large(result):
                 # Of those with many rows only the newest is kept.
-                self._drop([each for each, (kept, _) in self.results.items() if kept.large])
+                large = self.workspace.is_large
+                self._drop([each for each, (kept, _) in self.results.items() if large(kept)])
             self.results[key] = (result, tuple(leaves.values()))
-            self._drop(list(self.results)[:-KEPT_RESULTS])
+            self._drop(list(self.results)[: -self.workspace.sizes.kept_results])
         return result
 
     def kept(self) -> Sequence[SparkRelation]:

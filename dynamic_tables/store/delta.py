@@ -44,6 +44,7 @@ from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
 from dynamic_tables.store.readable import is_readable
 from dynamic_tables.store.refresh_commits import RefreshCommits, stored_columns
 from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
+from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.statements import Statement, check_statement
 from dynamic_tables.store.table_versions import TableVersions
@@ -65,8 +66,8 @@ class DeltaStore:
     opened on demand its own is opened on demand. `strict_merge`: MERGE refuses changes that do not fit the
     contents. `properties`: Delta properties of every table that it creates, such as
     `delta.checkpointInterval`. `session_of`, `own_commit`: the functions `own_session` and `own_commit`,
-    which tests replace. One thread at a time may use a store (the account sees to it); several stores may be
-    used at once.
+    which tests replace; `sizes` too. One thread at a time may use a store (the account sees to it); several
+    stores may be used at once.
     """
 
     dialect: ClassVar[Dialect] = SPARK
@@ -82,6 +83,7 @@ class DeltaStore:
         rules: VersionRules = VERSION_RULES,
         session_of: Callable[[SparkSession], SparkSession] = own_session,
         own_commit: OwnCommitter = own_commit,
+        sizes: Sizes = SIZES,
     ) -> None:
         self.clock = clock
         self.strict_merge = strict_merge
@@ -93,11 +95,13 @@ class DeltaStore:
         self.session = on_demand(opened) if is_waiting(spark) else opened()
         # An expression is looked at again for each clause and each definition that has it.
         self.type_of_written = lru_cache(maxsize=1024)(partial(type_of, self.session))
-        self.workspace = Workspace(self.session)
+        self.workspace = Workspace(self.session, sizes)
         self.computing = Computing(workspace=self.workspace)
         self.folder = Folder(path, files_of(path, self.session), self.session, database)
         self.versions = TableVersions(folder=self.folder, workspace=self.workspace)
-        self.commits = RefreshCommits(folder=self.folder, strict=strict_merge, own_commit=own_commit)
+        self.commits = RefreshCommits(
+            folder=self.folder, strict=strict_merge, own_commit=own_commit, sizes=sizes
+        )
         self.ledger = Ledger(self.folder.path, self.folder.files)
         self.journal = Journal(self.folder.path, self.folder.files)
         self.folder.account_id = self.ledger.account_id

@@ -11,17 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pyroaring import BitMap64
 
 from dynamic_tables.store.files import Files
+from dynamic_tables.store.sizes import Sizes
 from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows
 from dynamic_tables.store.vectors import read_vector
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-MOST_POSITIONS = 1_000_000
-"""Changed rows of one file up to which their positions are looked up; with more, the file is read whole."""
-
-MOST_RANGES = 200
-"""Ranges of positions that are written as a condition; more become rows that are joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +40,7 @@ class FileRows:
     files: Files
     folder: str
     items: Sequence[str]
+    sizes: Sizes
 
     def parts(self, touched: Sequence[TouchedFile]) -> tuple[list[FilePart], list[FilePart]]:
         """Returns the parts of files that may differ between the ends of an interval: (at start, at end)."""
@@ -57,7 +53,7 @@ class FileRows:
                 continue
             vectors = self._vector(file.before), self._vector(file.after)
             lost, returned = vectors[1] - vectors[0], vectors[0] - vectors[1]
-            if len(lost) + len(returned) > MOST_POSITIONS:
+            if len(lost) + len(returned) > self.sizes.positions:
                 before.append(FilePart(file.before))
                 after.append(FilePart(file.after))
             else:
@@ -85,7 +81,7 @@ class FileRows:
             *self.items, "_metadata.file_name AS `$FILE`", "_metadata.row_index AS `$INDEX`"
         )
         ranges = {file_name(file["path"]): ranges_of(positions) for file, positions in chosen}
-        if sum(map(len, ranges.values())) <= MOST_RANGES:
+        if sum(map(len, ranges.values())) <= self.sizes.ranges:
             frame = frame.where(" OR ".join(condition(name, runs) for name, runs in ranges.items()))
         else:
             frame = frame.join(self._positions(ranges).hint("broadcast"), ["$FILE", "$INDEX"], "left_semi")

@@ -28,6 +28,7 @@ from dynamic_tables.store.own_commit import Actions, OwnCommit, OwnCommitter, ow
 from dynamic_tables.store.port import RefreshRecord
 from dynamic_tables.store.relations import SparkRelation
 from dynamic_tables.store.row_places import Places
+from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.small_merge import SmallMerge
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import no_rows
@@ -51,6 +52,7 @@ class RefreshCommits:
     folder: Folder
     strict: bool
     own_commit: OwnCommitter = own_commit
+    sizes: Sizes = SIZES
     seen: dict[str, tuple[int, str | None]] = field(default_factory=dict)
 
     def merge(self, table: DynamicTable, folded: SparkRelation, record: RefreshRecord) -> int:
@@ -150,6 +152,7 @@ class RefreshCommits:
                 folded=as_stored(table.name, folded.table(), stored_columns(table)),
                 strict=self.strict,
                 locate=lambda files, row_ids: self._locate(folder, files, row_ids),
+                sizes=self.sizes,
             )
 
         def actions() -> Actions:
@@ -167,7 +170,7 @@ class RefreshCommits:
 
         session, row_id = self.folder.session, SPARK.identifier(ROW_ID)
         wanted = session.createDataFrame(pa.table({ROW_ID: pa.array(row_ids, pa.string())}))
-        rows = FileRows(session, self.folder.files, folder, (row_id,)).frame(files)
+        rows = FileRows(session, self.folder.files, folder, (row_id,), self.sizes).frame(files)
         frame = rows.selectExpr(row_id, "_metadata.file_name", "_metadata.row_index")
         # Row ids grow with the rows of a file, so that Parquet's index of pages leaves most pages unread.
         frame = frame.where(f"{row_id} BETWEEN {SPARK.string(min(row_ids))} AND {SPARK.string(max(row_ids))}")

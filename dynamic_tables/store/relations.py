@@ -13,23 +13,13 @@ from dynamic_tables.definition import Columns
 from dynamic_tables.errors import StoreError
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.store.port import Relation
+from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import no_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-LOCAL_ROWS = 5_000
-"""Most rows of a table that are kept as literals; a query over literals lists no files and takes one task."""
-
-CHANGED_ROWS = 50_000
-CHANGED_BYTES = 16 << 20
-"""Most rows, and their bytes, of what changed that are kept as literals.
-
-Measured at 15,000 updated rows of 3 million: 1.0 s by literals and a commit of the engine's own, 6.2 s by
-checkpoints and MERGE. The driver never holds more than this of one relation.
-"""
 
 _numbers = count()
 _lock = Lock()
@@ -70,10 +60,9 @@ class SparkRelation:
             self.name = name
         return self.name
 
-    @property
-    def large(self) -> bool:
-        """Whether it has more rows than a store keeps for long."""
-        return self.count is None or self.count > LOCAL_ROWS
+    def has_more_than(self, rows: int) -> bool:
+        """Whether it has more rows than that, or nobody knows how many."""
+        return self.count is None or self.count > rows
 
     def table(self) -> pa.Table:
         """Returns all rows as an Arrow table. Raises StoreError."""
@@ -101,6 +90,11 @@ class Workspace:
     """Makes and releases the relations of one Spark session."""
 
     session: SparkSession
+    sizes: Sizes = SIZES
+
+    def is_large(self, relation: Relation) -> bool:
+        """Whether it has more rows than are kept for long."""
+        return isinstance(relation, SparkRelation) and relation.has_more_than(self.sizes.literal_rows)
 
     def query(self, text: str) -> SparkRelation:
         """Returns a query over temporary views as a relation, not run yet. Raises StoreError."""
@@ -110,13 +104,13 @@ class Workspace:
     def small(self, frame: DataFrame, most: int | None = None) -> SparkRelation | None:
         """Returns the rows as literals, or None if there are more than `most`. Raises StoreError.
 
-        None also where Arrow does not hold a type. At most `most` + 1 rows are read (by default
-        LOCAL_ROWS + 1).
+        None also where Arrow does not hold a type. At most `most` + 1 rows are read (by default of
+        `literal_rows`).
         """
         from pyspark.errors import PySparkException
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        most = LOCAL_ROWS if most is None else most
+        most = self.sizes.literal_rows if most is None else most
         with store_errors():
             schema = frame.schema
             try:
@@ -136,13 +130,15 @@ class Workspace:
             )
 
     def medium(self, frame: DataFrame) -> SparkRelation | None:
-        """Returns computed rows as literals, or None for more than CHANGED_ROWS or CHANGED_BYTES."""
+        """Returns computed rows as literals, or None for more than `changed_rows` or `changed_bytes`."""
         texts = [field.name for field in frame.schema.fields if field.dataType.simpleString() == "string"]
         lengths = [f"COALESCE(SUM(OCTET_LENGTH({SPARK.identifier(name)})), 0)" for name in texts]
         with store_errors():
             (count, size) = frame.selectExpr("COUNT(*)", " + ".join(["0", *lengths])).collect()[0]
         size += 8 * count * len(frame.columns)
-        return self.small(frame, CHANGED_ROWS) if count <= CHANGED_ROWS and size <= CHANGED_BYTES else None
+        sizes = self.sizes
+        fits = count <= sizes.changed_rows and size <= sizes.changed_bytes
+        return self.small(frame, sizes.changed_rows) if fits else None
 
     def literal(self, rows: pa.Table, columns: Columns) -> SparkRelation:
         """Returns the rows of an Arrow table as literals."""
@@ -167,7 +163,7 @@ class Workspace:
         with store_errors():
             if all(isinstance(leaf, SparkRelation) and leaf.local for leaf in leaves):
                 with for_few_rows(self.session):
-                    small = self.small(self.session.sql(text), most_rows(leaves))
+                    small = self.small(self.session.sql(text), self._most_rows(leaves))
                 if small is not None:
                     return small
             frame = self.session.sql(text)
@@ -175,6 +171,14 @@ class Workspace:
                 return small
             frame = frame.localCheckpoint(eager=True)
             return self.small(frame) or self.medium(frame) or bound(frame, local=False)
+
+    def _most_rows(self, leaves: Sequence[Relation]) -> int:
+        """Returns how many rows of a query over literals may be literals, so that they are no more bytes."""
+        large = [leaf for leaf in leaves if isinstance(leaf, SparkRelation) and self.is_large(leaf)]
+        width = sum(leaf.table().nbytes // max(1, leaf.table().num_rows) for leaf in large)
+        sizes = self.sizes
+        fits = large and width * sizes.changed_rows <= 4 * sizes.changed_bytes
+        return sizes.changed_rows if fits else sizes.literal_rows
 
     def release(self, relations: Sequence[Relation], but: Sequence[SparkRelation]) -> None:
         """Drops the temporary views of relations, but not those in `but`; data frames can still be read."""
@@ -209,13 +213,6 @@ def for_few_rows(session: SparkSession) -> Iterator[None]:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, known)
-
-
-def most_rows(leaves: Sequence[Relation]) -> int:
-    """Returns how many rows a query over literals may give as literals, so that they are no more bytes."""
-    tables = [leaf.table() for leaf in leaves if isinstance(leaf, SparkRelation) and leaf.large]
-    width = sum(table.nbytes // max(1, table.num_rows) for table in tables)
-    return CHANGED_ROWS if tables and width * CHANGED_ROWS <= 4 * CHANGED_BYTES else LOCAL_ROWS
 
 
 def bound(frame: DataFrame, *, local: bool, count: int | None = None) -> SparkRelation:

@@ -16,9 +16,6 @@ from dynamic_tables.store.places import absolute
 from dynamic_tables.store.touched import AddAction, records
 from dynamic_tables.store.vectors import read_vector
 
-READ_HERE = 2_000_000
-"""Rows of data files up to which the row ids in them, a column of some 20 MB, are read without Spark."""
-
 Places = Mapping[str, Sequence[tuple[str, int]]]
 """By the path of a file: pairs of a row id and a position in the file."""
 
@@ -29,12 +26,14 @@ def candidates(active: Iterable[AddAction], row_ids: Sequence[str]) -> list[AddA
     return [file for file in active if _may_hold(file, ordered)]
 
 
-def places(folder: str, files: Files, among: Sequence[AddAction], row_ids: Sequence[str]) -> Places | None:
-    """Returns where rows are stored in some files of a table in `folder`; None if there is too much to read.
+def places(
+    folder: str, files: Files, among: Sequence[AddAction], row_ids: Sequence[str], most: int
+) -> Places | None:
+    """Returns where rows are stored in some files of a table in `folder`; None if they have over `most` rows.
 
     Rows that a deletion vector takes out are not found.
     """
-    if sum(map(records, among)) > READ_HERE:
+    if sum(map(records, among)) > most:
         return None
     wanted = pa.array(row_ids, pa.string())
     found: dict[str, Sequence[tuple[str, int]]] = {}

@@ -27,20 +27,11 @@ from dynamic_tables.store.merge_text import REFUSED
 from dynamic_tables.store.own_commit import Actions
 from dynamic_tables.store.places import absolute
 from dynamic_tables.store.row_places import Places, candidates, places
+from dynamic_tables.store.sizes import SIZES, Sizes
 from dynamic_tables.store.touched import AddAction, records, removed
 from dynamic_tables.store.vectors import new_vector, read_vector
 
-MOST_SMALL_FILES = 30
-SMALL_FILE = 5_000
-"""More than MOST_SMALL_FILES files of fewer than SMALL_FILE rows are rewritten as one file.
-
-Files with old dates stay: what those mean depends on who wrote the file, and only Spark knows.
-"""
-
 SPARK_VERSION = version("pyspark")
-
-STATISTICS = 32
-"""Columns whose statistics a file of Delta has, by default."""
 
 Locate = Callable[[Sequence[AddAction], Sequence[str]], Places]
 """(files, row ids) -> where the row ids are stored in these files."""
@@ -51,7 +42,8 @@ class SmallMerge:
     """Merges folded changes into the files of a table in `folder`.
 
     `folded`: the columns of the table, `$ROW_ID`, `$OPERATION`. `strict`: changes that do not fit are
-    refused. `locate`: finds the rows in a table that is too large to be read here.
+    refused. `locate`: finds the rows in a table that is too large to be read here. `sizes`: what that is, and
+    which files are rewritten as one.
     """
 
     folder: str
@@ -60,6 +52,7 @@ class SmallMerge:
     folded: pa.Table
     strict: bool
     locate: Locate
+    sizes: Sizes
 
     def actions(self) -> Actions:
         """Returns the actions of the commit, after writing the new data file. Raises ChangeDoesNotFit."""
@@ -75,8 +68,8 @@ class SmallMerge:
         deleted = {path: BitMap64(at for _, at in places) for path, places in stored.items()}
         written = [self.folded.filter(pc.not_equal(self.folded[OPERATION.name], DELETE))]
         written[0] = written[0].drop_columns([OPERATION.name])
-        small = [file for file in self.active.files.values() if records(file) < SMALL_FILE]
-        if len(small) > MOST_SMALL_FILES:
+        small = [file for file in self.active.files.values() if records(file) < self.sizes.small_file]
+        if len(small) > self.sizes.small_files:
             for file in small:
                 live = self._live_rows(file, deleted.get(file["path"], BitMap64()))
                 if has_old_values(live):
@@ -94,7 +87,7 @@ class SmallMerge:
 
     def _stored(self, row_ids: Sequence[str]) -> Places:
         among = candidates(self.active.files.values(), row_ids)
-        stored = places(self.folder, self.files, among, row_ids)
+        stored = places(self.folder, self.files, among, row_ids, self.sizes.ids_read_here)
         return self.locate(among, row_ids) if stored is None else stored
 
     def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
@@ -141,20 +134,23 @@ class SmallMerge:
             "size": Path(path).stat().st_size,
             "modificationTime": time.time_ns() // 1_000_000,
             "dataChange": True,
-            "stats": json.dumps(statistics_of(rows)),
+            "stats": json.dumps(statistics_of(rows, self.sizes.statistics)),
         }
 
 
-def statistics_of(rows: pa.Table) -> Mapping[str, object]:
-    """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; NULLs."""
-    names = rows.column_names[:STATISTICS]
+def statistics_of(rows: pa.Table, most: int = SIZES.statistics) -> Mapping[str, object]:
+    """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; NULLs.
+
+    `most`: of so many columns, and of texts that are no longer.
+    """
+    names = rows.column_names[:most]
     if ROW_ID not in names:
         names = [*names, ROW_ID]
     least: dict[str, object] = {}
     greatest: dict[str, object] = {}
     for name in names:
         kind = rows.schema.field(name).type
-        if pa.types.is_integer(kind) or (pa.types.is_string(kind) and _short(rows[name])):
+        if pa.types.is_integer(kind) or (pa.types.is_string(kind) and _short(rows[name], most)):
             bounds = pc.min_max(rows[name]).as_py()
             if bounds["min"] is not None:
                 least[name], greatest[name] = bounds["min"], bounds["max"]
@@ -167,9 +163,9 @@ def statistics_of(rows: pa.Table) -> Mapping[str, object]:
     }
 
 
-def _short(texts: pa.ChunkedArray) -> bool:
+def _short(texts: pa.ChunkedArray, most: int) -> bool:
     longest = pc.max(pc.utf8_length(texts)).as_py()
-    return longest is not None and longest <= STATISTICS
+    return longest is not None and longest <= most
 
 
 def _ensure_fits(operations: Mapping[str, str], stored: set[str]) -> None:

@@ -19,21 +19,11 @@ from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
 from dynamic_tables.store.port import Extent, Touched
-from dynamic_tables.store.relations import (
-    CHANGED_BYTES,
-    CHANGED_ROWS,
-    LOCAL_ROWS,
-    SparkRelation,
-    Workspace,
-    bound,
-)
+from dynamic_tables.store.relations import SparkRelation, Workspace, bound
 from dynamic_tables.store.row_places import candidates, places
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows, records, touched_files
 from dynamic_tables.versions import SourceVersion
-
-CACHED = 64
-"""How many small versions are kept for the next refresh."""
 
 _NUMBER = "CAST(_metadata.row_id AS STRING)"
 BASE_ROW_ID = f"concat('b', chr(64 + length({_NUMBER})), {_NUMBER}) AS {SPARK.identifier(ROW_ID)}"
@@ -71,7 +61,7 @@ class TableVersions:
             relation = self._read(table, version, ids)
         if relation.local:
             self.snapshots[key] = relation
-            while len(self.snapshots) > CACHED:
+            while len(self.snapshots) > self.workspace.sizes.kept_tables:
                 self.workspace.release([self.snapshots.popitem(last=False)[1]], ())
         return relation
 
@@ -87,12 +77,12 @@ class TableVersions:
             return self.intervals[key]
         found = self._touched(table, start, end)
         if found is not None and found.before.local and found.after.local:
-            if _large(found):
+            if self._is_large(found):
                 # Of those with many rows only the newest is kept.
-                for other in [other for other, kept in self.intervals.items() if _large(kept)]:
+                for other in [other for other, kept in self.intervals.items() if self._is_large(kept)]:
                     self._forget_interval(other)
             self.intervals[key] = found
-            if len(self.intervals) > CACHED:
+            if len(self.intervals) > self.workspace.sizes.kept_tables:
                 self._forget_interval(next(iter(self.intervals)))
         return found
 
@@ -114,11 +104,11 @@ class TableVersions:
         rows = self._file_rows(table, ids=True)
         with store_errors(f"the changes of {table.name} from version {start.version} to {end.version}"):
             before, after = rows.parts(files)
-            if _at_hand([*before, *after]):
+            if self._at_hand([*before, *after]):
                 here = self._here(table, before, after)
                 if here is not None:
                     return here
-            if before and after and _few([*before, *after]):
+            if before and after and self._few([*before, *after]):
                 together = self._together(rows, before, after)
                 if together is not None:
                     return together
@@ -152,7 +142,8 @@ class TableVersions:
         folder, files = self.folder.path_of(table.name), self.folder.files_of(table.name)
         if not isinstance(files, LocalFiles):
             return None
-        stored = places(folder, files, candidates(active.files.values(), row_ids), row_ids)
+        most = self.workspace.sizes.ids_read_here
+        stored = places(folder, files, candidates(active.files.values(), row_ids), row_ids, most)
         if stored is None:
             return None
         parts = [
@@ -219,7 +210,13 @@ class TableVersions:
 
     def _file_rows(self, table: Stored, *, ids: bool) -> FileRows:
         folder = self.folder.path_of(table.name)
-        return FileRows(self.workspace.session, self.folder.files_of(table.name), folder, _items(table, ids))
+        return FileRows(
+            self.workspace.session,
+            self.folder.files_of(table.name),
+            folder,
+            _items(table, ids),
+            self.workspace.sizes,
+        )
 
     def _here(self, table: Stored, before: Sequence[FilePart], after: Sequence[FilePart]) -> Touched | None:
         """Returns few rows of both ends, read without Spark; None where only Spark can read them."""
@@ -242,6 +239,7 @@ class TableVersions:
             files=files,
             columns=table.columns,
             materialized=materialized,
+            most_bytes=self.workspace.sizes.arrow_bytes,
         )
         if not parts:
             return self.workspace.nothing(_columns(table, True))
@@ -271,8 +269,31 @@ class TableVersions:
                 return self.workspace.nothing(_columns(table, ids))
             # Spark pads what it compares with a CHAR(n): it must know that a column without rows is one.
             frame = rows.frame([]).selectExpr(*rows.items)
-        few = self.workspace.small(frame) if _few(parts) else None
+        few = self.workspace.small(frame) if self._few(parts) else None
         return few or bound(frame, local=False)
+
+    def _few(self, parts: Sequence[FilePart]) -> bool:
+        """Tells whether parts of files may be kept as literals; True if the log does not tell."""
+        try:
+            return sum(part.rows for part in parts) <= self.workspace.sizes.literal_rows
+        except KeyError:
+            return True
+
+    def _at_hand(self, parts: Sequence[FilePart]) -> bool:
+        """Tells whether changed rows in parts of files may be kept as literals; False if nobody knows.
+
+        A row counts with its share of the file's bytes, times three, because files are compressed.
+        """
+        sizes = self.workspace.sizes
+        try:
+            rows = sum(part.rows for part in parts)
+            size = sum(3 * part.rows * int(part.file["size"]) // max(1, records(part.file)) for part in parts)
+        except KeyError:
+            return False
+        return rows <= sizes.changed_rows and size <= sizes.changed_bytes
+
+    def _is_large(self, interval: Touched) -> bool:
+        return any(map(self.workspace.is_large, (interval.before, interval.after)))
 
 
 def _is_padded(table: Stored) -> bool:
@@ -289,32 +310,6 @@ def _read_alike(log: TableLog, version: int) -> bool:
     if mapped or now.table.partitions or then.table.partitions:
         return False
     return (then.table.id, then.table.schema, then.features) == (now.table.id, now.table.schema, now.features)
-
-
-def _few(parts: Sequence[FilePart], *, unknown: bool = True) -> bool:
-    """Tells whether parts of files may be kept as literals; `unknown`, if the log does not tell."""
-    try:
-        return sum(part.rows for part in parts) <= LOCAL_ROWS
-    except KeyError:
-        return unknown
-
-
-def _large(interval: Touched) -> bool:
-    ends = (interval.before, interval.after)
-    return any(isinstance(end, SparkRelation) and end.large for end in ends)
-
-
-def _at_hand(parts: Sequence[FilePart]) -> bool:
-    """Tells whether changed rows in parts of files may be kept as literals; False if the log does not tell.
-
-    A row counts with its share of the file's bytes, times three, because files are compressed.
-    """
-    try:
-        rows = sum(part.rows for part in parts)
-        size = sum(3 * part.rows * int(part.file["size"]) // max(1, records(part.file)) for part in parts)
-    except KeyError:
-        return False
-    return rows <= CHANGED_ROWS and size <= CHANGED_BYTES
 
 
 def _items(table: Stored, ids: bool) -> tuple[str, ...]:

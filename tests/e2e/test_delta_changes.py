@@ -9,22 +9,22 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.refresh import execute
-from dynamic_tables.schedule.clock import SimulatedClock, WallClock
-from dynamic_tables.store import relations, small_merge, table_versions
+from dynamic_tables.schedule.clock import Clock, SimulatedClock, WallClock
+from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Action
+from dynamic_tables.store.sizes import Sizes
 
 pytestmark = pytest.mark.spark
 
 
+def with_sizes(path: Path, spark: SparkSession, clock: Clock, sizes: Sizes) -> Account:
+    return Account(store=DeltaStore(str(path), spark, clock, sizes=sizes), clock=clock)
+
+
 @pytest.mark.slow
-def test_changes_of_every_size_are_exact(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changes_of_every_size_are_exact(tmp_path: Path, spark: SparkSession) -> None:
     """Rows here and there are looked up by position, hundreds are merged by Spark, most rows too."""
-    for module in (relations, table_versions):
-        for limit in ("LOCAL_ROWS", "CHANGED_ROWS"):
-            monkeypatch.setattr(module, limit, 100)
-    account = Account.open(str(tmp_path), spark, WallClock())
+    account = with_sizes(tmp_path, spark, WallClock(), Sizes(literal_rows=100, changed_rows=100))
     account.create_base_table("r", {"k": "INT", "v": "BIGINT"})
     rows = spark.sql("SELECT CAST(id AS INT) AS k, id % 7 AS v FROM RANGE(600)")
     rows.write.format("delta").mode("append").save(f"{tmp_path}/r")
@@ -103,12 +103,9 @@ def test_a_refresh_that_most_rows_changed_for_is_full(
     account.store.close()  # type: ignore[attr-defined]
 
 
-def test_many_small_commits_are_rewritten_as_one_file(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(small_merge, "MOST_SMALL_FILES", 2)
+def test_many_small_commits_are_rewritten_as_one_file(tmp_path: Path, spark: SparkSession) -> None:
     clock = SimulatedClock()
-    account = Account.open(str(tmp_path), spark, clock)
+    account = with_sizes(tmp_path, spark, clock, Sizes(small_files=2))
     account.create_base_table("r", {"k": "INT"})
     account.create_dynamic_table("d", "SELECT k, 'x' AS tag FROM r")
     for time in range(1, 5):

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store import small_merge
+from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Action
+from dynamic_tables.store.sizes import Sizes
 
 pytestmark = pytest.mark.spark
 
@@ -118,9 +119,8 @@ LEGACY = {
 
 
 def test_times_of_old_versions_of_spark_are_read_as_spark_reads_them(
-    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, spark: SparkSession
 ) -> None:
-    monkeypatch.setattr(small_merge, "MOST_SMALL_FILES", 1)
     old = spark.newSession()
     for name, value in LEGACY.items():
         old.conf.set(name, value)
@@ -129,7 +129,8 @@ def test_times_of_old_versions_of_spark_are_read_as_spark_reads_them(
     old.sql(f"CREATE TABLE {place} (k INT, at TIMESTAMP) USING delta TBLPROPERTIES ({tracked})")
     old.sql(f"INSERT INTO {place} VALUES (1, TIMESTAMP '1899-06-01 00:00:00')")
     clock = SimulatedClock()
-    account = Account.open(str(tmp_path / "account"), old, clock)
+    store = DeltaStore(str(tmp_path / "account"), old, clock, sizes=Sizes(small_files=1))
+    account = Account(store=store, clock=clock)
     account.attach("t", str(tmp_path / "written"))
     account.create_dynamic_table("d", "SELECT k, at FROM t")
     for time, text in enumerate(("1700-06-01 00:00:00", "1500-01-01 00:00:00", "2020-01-01 00:00:00"), 10):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,10 +15,12 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store import small_merge
+from dynamic_tables.store import refresh_commits
 from dynamic_tables.store.arrow_rows import ArrowRows
 from dynamic_tables.store.refresh_commits import RefreshCommits
 from dynamic_tables.store.relations import Workspace
+from dynamic_tables.store.sizes import Sizes
+from dynamic_tables.store.small_merge import SmallMerge
 
 pytestmark = pytest.mark.spark
 
@@ -115,7 +119,11 @@ def many_rows(patch: pytest.MonkeyPatch) -> None:
 
 def rewritten(patch: pytest.MonkeyPatch) -> None:
     """Small files of a table are rewritten as one."""
-    patch.setattr(small_merge, "MOST_SMALL_FILES", 0)
+    patch.setattr(refresh_commits, "SmallMerge", partial(merge_of_sizes, Sizes(small_files=0)))
+
+
+def merge_of_sizes(wanted: Sizes, **given: Any) -> SmallMerge:
+    return SmallMerge(**{**given, "sizes": wanted})
 
 
 ROADS: tuple[Patch, ...] = (no_patch, by_merge, read_by_spark, many_rows, rewritten)
