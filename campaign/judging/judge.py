@@ -213,7 +213,8 @@ class Judgement:
             return
         columns = self.truth.columns(event.table)
         try:
-            expected = self.truth.contents(event.table, event.timestamp)
+            # Of rows that are equal in the order of a LIMIT the table had those that it has kept.
+            expected = self.truth.contents_like(event.table, event.timestamp, event.rows)
         except OracleQueryError:
             return
         difference = compare(columns, expected, columns, event.rows)

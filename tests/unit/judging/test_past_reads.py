@@ -12,8 +12,15 @@ from dynamic_tables.errors import DefinitionError
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from tests.in_memory import in_memory
+from tests.ir import columns, named, select, table
 from tests.unit.workload.shop import SHOP
+from workload.dml import Insert
+from workload.query import Limited, SortKey
 from workload.results import Check, Outcome, OutcomeClass
+from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
+from workload.types import INT
+
+R = table("r", k=INT, v=INT)
 
 
 def judged() -> Outcome:
@@ -23,6 +30,19 @@ def judged() -> Outcome:
 def test_a_scenario_reads_a_past() -> None:
     outcome = judged()
     assert outcome.outcome is OutcomeClass.PASSED
+    assert outcome.states["state: read of an earlier data timestamp"] == 1
+
+
+@pytest.mark.parametrize("value", [0, 9])
+def test_of_equal_rows_the_table_had_those_that_it_kept(value: int) -> None:
+    steps = (
+        *(Commit(1, (Insert("r", ((2, 5),)),)), Create(2, "d")),
+        *(Commit(3, (Insert("r", ((2, value),)),)), Refresh(4, "d", 3)),
+        *(Commit(5, (Insert("r", ((7, 7),)),)), Refresh(6, "d", 5)),
+    )
+    first = DynamicTable("d", Limited(select(columns(R), named("r")), (SortKey("k"),), 1, 0))
+    outcome = Lane(engine=in_memory()).judge(Scenario("ties", (R,), (first,), steps))
+    assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
     assert outcome.states["state: read of an earlier data timestamp"] == 1
 
 
