@@ -271,7 +271,7 @@ class World:
         self.truth.close()
 
 
-@pytest.fixture(params=range(4))
+@pytest.fixture(params=range(2))
 def seed(request: pytest.FixtureRequest) -> int:
     number: int = request.param
     return number

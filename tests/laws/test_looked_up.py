@@ -63,7 +63,7 @@ def test_random_scenarios_pass_on_an_engine_that_filters_by_keys(monkeypatch: py
 
     monkeypatch.setattr(DuckStore, "materialized", keyed)
     lane = Lane(engine=in_memory())
-    for index in range(40):
+    for index in range(20):
         outcome = lane.judge(scenario_at(12, QUICK, index))
         assert outcome.outcome is OutcomeClass.PASSED, (index, outcome.findings)
     assert len(added) > 60

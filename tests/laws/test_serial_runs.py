@@ -46,7 +46,7 @@ def serial(history: History) -> History | None:
 
 def test_random_serial_runs_have_no_g0() -> None:
     derived = by_letter = 0
-    for index in range(6_000):
+    for index in range(3_000):
         history = serial(history_at(17, SHAPE, index))
         if history is None:
             continue
