@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dvs_model.check import Holds, Violated, check
+from dvs_model.clients import answers, ordering
 from dvs_model.clients.answers import CHAIN, Order
 from dvs_model.clients.judge import ORDERED, basis_of, judge
 from dvs_model.clients.unread import BY_ORDER, BY_ORDER_IN_SESSIONS, BY_ORDER_IN_TIME
@@ -279,6 +280,24 @@ def test_levels_agree_with_their_axioms() -> None:
             assert answer == due, f"{level.value}: {observed}"
             violated[level] += not due
     assert all(20 < count < COUNT for count in violated.values()), violated
+
+
+def test_without_the_solver_a_search_gives_the_same_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an installation without the extra `solver`."""
+    for module in (answers, ordering):
+        monkeypatch.setattr(module, "solver", lambda: False)
+    random, violated = Random(37), 0
+    for _ in range(COUNT // 2):
+        observed = registers(random)
+        axioms = Axioms(observed)
+        levels = (Client.SNAPSHOT, Client.SERIALIZABLE)
+        seen = judge(observed, wanted=[level.value for level in levels]).seen
+        assert seen is not None
+        for level in levels:
+            due = axioms.holds(level)
+            assert seen.client[level.value][0] == ("holds" if due else "violated"), f"{observed}"
+            violated += not due
+    assert violated > 20
 
 
 @pytest.mark.parametrize("level", [Level.PL_2, Level.PL_CS, Level.PL_2_PLUS, Level.PL_2_99, Level.PL_3])
