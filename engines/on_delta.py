@@ -150,7 +150,10 @@ class OnDelta(AccountAdapter):
         if crc32(f"{name} {timestamp}".encode()) % 4:
             refresh()
         else:
-            self.outrun.run(self.account.dynamic_table(name), timestamp, refresh)
+            # Its creation may have failed.
+            with failures():
+                table = self.account.dynamic_table(name)
+            self.outrun.run(table, timestamp, refresh)
 
     def _opened(self) -> Account:
         self.store = self._store()
