@@ -127,7 +127,7 @@ class Folder:
         self.looked_at = set()
 
     def _current(self, name: str) -> Definition:
-        """Returns the definition of a table or view, also if another process has made it anew.
+        """Returns the definition of a table or view, also if another process has replaced it or made it anew.
 
         Raises KeyError: it was dropped.
         """
@@ -139,6 +139,9 @@ class Folder:
                 raise KeyError(name)
             if entry is None or first != entry.first:
                 self._read_anew(name)
+            elif not entry.place:
+                # Another process may have replaced the definition, which is a later commit of the same table.
+                self.polled(name)
             self.looked_at.add(name)
         return self.entries[name].definition
 

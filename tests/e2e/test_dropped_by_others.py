@@ -14,6 +14,7 @@ from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.log import LoggedCommit, TableLog
+from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
 
@@ -61,6 +62,17 @@ def test_tables_and_a_view_made_anew(accounts: tuple[Account, Account]) -> None:
     one.execute("INSERT INTO r VALUES (1, 10)")
     assert [result.table for result in one.refresh("e")] == ["d", "e"]
     assert rows(one, "e") == rows(other, "e") == [(5,), (11,)]
+
+
+def test_a_definition_and_a_view_that_are_replaced(accounts: tuple[Account, Account]) -> None:
+    one, other = accounts
+    text = "SELECT k, sum(a) AS n FROM v GROUP BY k"
+    other.create_dynamic_table("d", text, or_replace=True, initialize=False)
+    assert one.initialize("d")[-1].action is Action.REINITIALIZE
+    assert rows(one, "d") == [(2, 5)]
+    other.create_view("v", "SELECT k, a FROM r WHERE a < 3", or_replace=True)
+    assert [result.action for result in one.refresh("d")] == [Action.REINITIALIZE]
+    assert rows(one, "d") == [(1, 1), (2, 2)]
 
 
 def test_a_base_table_made_anew(accounts: tuple[Account, Account]) -> None:
