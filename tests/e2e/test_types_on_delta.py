@@ -14,6 +14,9 @@ from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Action
 from dynamic_tables.store.sizes import Sizes
+from oracle.delta_reader import newest_version, read_rows
+from workload.schema import Column
+from workload.types import INT, TIMESTAMP
 
 pytestmark = pytest.mark.spark
 
@@ -139,3 +142,18 @@ def test_times_of_old_versions_of_spark_are_read_as_spark_reads_them(
         assert account.refresh("d")[0].action is Action.INCREMENTAL
         expected = shown(spark.read.format("delta").load(str(tmp_path / "written")).toArrow())
         assert shown(account.read("d").toArrow()) == expected, text
+
+
+def test_other_readers_find_the_times_that_were_written(tmp_path: Path, spark: SparkSession) -> None:
+    """Of every year: in 96 bits, Spark's default form, the last day of time is one of 1816 to them."""
+    account = Account.open(str(tmp_path / "account"), spark, SimulatedClock())
+    account.create_base_table("t", {"k": "INT", "at": "TIMESTAMP"})
+    account.execute(
+        "INSERT INTO t VALUES (1, TIMESTAMP'9999-12-31 23:59:59.999999'), (2, TIMESTAMP'0001-01-01 00:00:00')"
+    )
+    account.create_dynamic_table("d", "SELECT k, at FROM t")
+    columns = (Column("k", INT), Column("at", TIMESTAMP))
+    for name in ("t", "d"):
+        path = tmp_path / "account" / name
+        times = [str(at) for _, at in sorted(read_rows(path, newest_version(path), columns))]
+        assert times == ["9999-12-31 23:59:59.999999", "0001-01-01 00:00:00"]
