@@ -225,6 +225,7 @@ class Account(Commanded, Operating, Watching, Evolving):
         old = self.store.definitions().get(name.lower())
         if old is not None and not isinstance(old, kind):
             raise DefinitionError(f"{old.name} exists already and is something else; drop it first")
+        ensure_at_rest(self, name.lower())
         return old
 
     def create_dynamic_table(

@@ -53,8 +53,8 @@ class SteppingStore:
     """The store of the account as one process uses it.
 
     Commits are fenced as on Delta: a refresh has the number after the newest one that the process had seen
-    when it began, each number is committed once, and the name must belong to the same table still
-    (`refresh_commits`).
+    when it began, each number is committed once, and the name must belong to the same table still, with the
+    same query (`refresh_commits`).
     """
 
     store: DuckStore
@@ -112,7 +112,9 @@ class SteppingStore:
 
     def _committed(self, table: DynamicTable, commit: Callable[[], int]) -> int:
         self.step(f"commit {table.name}")
-        if self.fenced and self.seen.get(table.name) != self._newest(table):
+        defined = self.store.known.get(table.name)
+        replaced = isinstance(defined, DynamicTable) and defined.text != table.text
+        if self.fenced and (replaced or self.seen.get(table.name) != self._newest(table)):
             raise StoreError(f"another process has refreshed or replaced {table.name} meanwhile")
         return commit()
 

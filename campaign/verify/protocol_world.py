@@ -41,6 +41,9 @@ QUERIES = {
 }
 """Two tables without a common source, which are a group with repeatable reads, and one above both."""
 
+REPLACED = "SELECT a, COUNT(*) AS n, SUM(b) AS s FROM r WHERE b <> 10 GROUP BY a"
+"""Another query of x, which has the same columns."""
+
 WRITES = (
     ("r", ((1, 10), (2, 20))),
     ("s", ((1, 1), (2, 2))),
@@ -68,6 +71,12 @@ def _create_again(account: Account) -> None:
     account.create_dynamic_table("x", QUERIES["x"], target_lag=60 * SECOND, initialize=False)
 
 
+def _replace_query(account: Account) -> None:
+    if account.dynamic_table("x").text == QUERIES["x"]:
+        lag = 60 * SECOND
+        account.create_dynamic_table("x", REPLACED, target_lag=lag, or_replace=True, initialize=False)
+
+
 CHANGES: Mapping[str, Callable[[Account], object]] = {
     "the group is dropped": _drop_group,
     "the group is replaced by one of x and d": _replace_group,
@@ -76,6 +85,7 @@ CHANGES: Mapping[str, Callable[[Account], object]] = {
     "x is renamed": lambda account: account.rename("x", AWAY),
     "x and y are swapped": lambda account: account.swap("x", "y"),
     "x is cloned": lambda account: account.clone("x", "x_copy"),
+    "x is replaced by another query": _replace_query,
 }
 """What a colleague may do to the group and to its member x, by the words of a report."""
 
@@ -113,7 +123,8 @@ class World:
     """An account with a past, and the processes that work on it.
 
     `steps`: what they did, in order. `found`: what readers saw that they must not see. `seen`: the newest
-    data timestamp that readers saw of each table, by its identity.
+    data timestamp that readers saw of each table, by its identity. `replaced`: the identity of x
+    when its query was replaced, and how many refreshes it had.
     """
 
     connection: Connection
@@ -125,6 +136,7 @@ class World:
     store: DuckStore = field(init=False)
     applier: Applier = field(init=False)
     dead: set[str] = field(default_factory=set)
+    replaced: tuple[str, int] | None = None
 
     def __post_init__(self) -> None:
         self.store = DuckStore(self.connection)
@@ -156,6 +168,9 @@ class World:
         """Lets a user do something, in a process that begins now; a command that is refused does nothing."""
         with suppress(DynamicTablesError):
             change(self.account("user", lambda step: None))
+        x = self.store.known.get("x")
+        if isinstance(x, DynamicTable) and x.text == REPLACED and self.replaced is None:
+            self.replaced = self.store.identity("x"), len(self.store.refreshes(x))
 
     def process(self, name: str, before: Callable[[int], None], does: str = SCHEDULE) -> None:
         """Runs a process to its end or death, on all that is due or on a command.

@@ -15,7 +15,7 @@ from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING, Kind
 from dynamic_tables.store import refresh_log
 from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.catalog import delta_type
+from dynamic_tables.store.catalog import delta_type, from_metadata
 from dynamic_tables.store.commit_settings import commit_settings
 from dynamic_tables.store.file_rows import FileRows, file_name
 from dynamic_tables.store.files import LocalFiles
@@ -242,8 +242,8 @@ class RefreshCommits:
         """Returns the number of a refresh that follows the newest one that was seen when it began.
 
         Only one commit can have it, so of two refreshes that began with the same contents one is refused,
-        however they are written. Raises StoreError: another refresh is committed already, or the name belongs
-        to another table by now.
+        however they are written. Raises StoreError: another refresh is committed already, the definition was
+        replaced, or the name belongs to another table by now.
         """
         logged = refresh_log.refreshes(log, edited=True)
         newest, first = logged[-1].version if logged else -1, self.folder.first(table.name)
@@ -252,6 +252,9 @@ class RefreshCommits:
             raise StoreError(f"{table.name} was dropped, renamed or swapped meanwhile; refresh it again")
         if newest != seen:
             raise _outrun(table, newest)
+        _, defined = from_metadata(table.name, log.newest.table)
+        if isinstance(defined, DynamicTable) and defined.text != table.text:
+            raise StoreError(f"{table.name} was replaced by another definition meanwhile; refresh it again")
         if logged and logged[-1].record.frontier.timestamp >= record.frontier.timestamp:
             raise StoreError(
                 f"{table.name} already has a refresh at data timestamp {moment(record.frontier.timestamp)} "

@@ -5,15 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
-from dynamic_tables.errors import DefinitionError
+from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.schedule.clock import WallClock
+from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.log import LoggedCommit, TableLog
+from dynamic_tables.store.own_commit import OwnCommit, own_commit
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark
@@ -73,6 +76,26 @@ def test_a_definition_and_a_view_that_are_replaced(accounts: tuple[Account, Acco
     other.create_view("v", "SELECT k, a FROM r WHERE a < 3", or_replace=True)
     assert [result.action for result in one.refresh("d")] == [Action.REINITIALIZE]
     assert rows(one, "d") == [(1, 1), (2, 2)]
+
+
+def test_a_refresh_whose_definition_is_replaced_meanwhile_is_refused(
+    accounts: tuple[Account, Account], tmp_path: Path, spark: SparkSession
+) -> None:
+    _, other = accounts
+    texts = ["SELECT k, count(*) AS n FROM v WHERE k > 1 GROUP BY k"]
+
+    def late(log: TableLog, own: OwnCommit, **how: Any) -> int:
+        if texts:
+            other.create_dynamic_table("d", texts.pop(), or_replace=True, initialize=False)
+        return own_commit(log, own, **how)
+
+    store = DeltaStore(str(tmp_path / "lake"), spark, WallClock(), own_commit=late)
+    slow = Account(store=store, clock=WallClock())
+    slow.execute("INSERT INTO r VALUES (1, 7), (2, 7)")
+    with pytest.raises(RefreshFailed, match="d was replaced by another definition meanwhile"):
+        slow.refresh("d")
+    assert slow.refresh("d")[-1].action is Action.REINITIALIZE
+    assert rows(slow, "d") == [(2, 3)]
 
 
 def test_a_base_table_made_anew(accounts: tuple[Account, Account]) -> None:

@@ -70,6 +70,11 @@ def test_the_command_names_every_planted_mistake() -> None:
             "its lease runs out and a second process works",
             "do not grow|holds|not up to date",
         ),
+        (
+            Planted(unfenced=True),
+            "x is replaced by another query",
+            "x was refreshed by a query that had been replaced before",
+        ),
         (Planted(claims_ignored=True), "a second process looks", "two processes refreshed . at once"),
         (Planted(published_one_by_one=True), "it dies", "a reader saw x at"),
         (
