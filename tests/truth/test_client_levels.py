@@ -215,7 +215,7 @@ def test_variants_agree_with_their_axioms(order: Order) -> None:
 def test_variants_of_lists_are_decided_by_cycles_as_by_a_search(order: Order) -> None:
     """Lists have known version orders: there cycles decide, and here an order is searched with them."""
     random, met = Random(59), {True: 0, False: 0}
-    for _ in range(COUNT):
+    for _ in range(2 * COUNT):
         observed = lists(random)
         found = recover(observed)
         known = orders(found)
@@ -304,7 +304,7 @@ def test_without_the_solver_a_search_gives_the_same_verdicts(monkeypatch: pytest
 def test_a_register_history_is_violated_only_if_every_version_order_violates_it(level: Level) -> None:
     random = Random(37)
     seen = {Holds: 0, Violated: 0}
-    for _ in range(COUNT // 3):
+    for _ in range(COUNT):
         observed = registers(random)
         verdict = judge(observed).levels[level]
         if type(verdict) not in seen:
