@@ -221,7 +221,10 @@ class Account(Commanded, Operating, Watching, Evolving):
             return view
 
     def _replaced(self, name: str, kind: type[Kind]) -> Kind | None:
-        """Returns the definition that a new one replaces; None if there is none of the name."""
+        """Returns the definition that a new one replaces; None if there is none of the name.
+
+        Raises DefinitionError: it is something else. Raises StoreError: it is being renamed.
+        """
         old = self.store.definitions().get(name.lower())
         if old is not None and not isinstance(old, kind):
             raise DefinitionError(f"{old.name} exists already and is something else; drop it first")

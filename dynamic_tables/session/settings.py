@@ -49,8 +49,6 @@ _TINY: Mapping[str, str] = {
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushDownLeftSemiAntiJoin",
     # Delta replays a table's log at every commit in this many tasks, by default 50.
     "spark.databricks.delta.snapshotPartitions": "1",
-    # VACUUM lists folders in this many tasks, by default 200.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
 }
 
 CORES = os.cpu_count() or 1

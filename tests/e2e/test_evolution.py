@@ -55,7 +55,7 @@ class Shop:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
-    """The folder of a shop, made once: to copy it takes a hundredth of the time."""
+    """The folder of a shop, made once: to copy it is quick."""
     path = tmp_path_factory.mktemp("filled") / "account"
     made = Shop(path, spark)
     made.fill()

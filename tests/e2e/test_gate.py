@@ -146,7 +146,7 @@ def test_a_fault_that_stays_alive_shuts_the_gate_and_says_where_to_look(tmp_path
 
 
 def test_what_the_time_cut_short_is_undecided_and_no_failure(tmp_path: Path) -> None:
-    # Less than a clock can show, so that not one scenario begins, on the fastest machine.
+    # So short that not one scenario begins, on the fastest machine either.
     result = gate(tmp_path, "--budget", "0.000001s", "--fault-budget", "0.000001s")
     assert result.exit_code == ExitCode.UNKNOWN, result.output
     shown = in_one_line(result)
