@@ -363,7 +363,7 @@ class Judgement:
         incremental = self.incremental.get(event.table, False)
         due = self.sources.actions_due(event.table, incremental, previous, event.timestamp)
         if event.table in self.waiting and previous is not None:
-            due = self._due_after_replacement(event, incremental)
+            due = self._due_after_replacement(event, incremental, due)
         if event.action is Action.FULL and Action.INCREMENTAL in due and self._pairs_may_fail(event.table):
             # The query of the changes may meet pairs of rows that the defining query never does, and fail.
             due |= {Action.FULL}
@@ -373,9 +373,16 @@ class Judgement:
             message = f"{event.table} was refreshed by {action}; {listed} was due"
             self._find(Check.REFRESH_MODE, event.table, event.step, message, event.timestamp)
 
-    def _due_after_replacement(self, event: Refreshed, incremental: bool) -> frozenset[Action]:
-        """Returns the actions due for the first refresh after what a table means was replaced."""
+    def _due_after_replacement(
+        self, event: Refreshed, incremental: bool, due: frozenset[Action]
+    ) -> frozenset[Action]:
+        """Returns the actions due for the first refresh after what a table means was replaced.
+
+        `due`: the actions due by the statements on its base tables.
+        """
         if not self.waiting[event.table]:
+            if Action.REINITIALIZE in due:
+                return due
             # A dynamic table below it is written anew, and gives it changes as every source does, or none.
             return frozenset({Action.INCREMENTAL if incremental else Action.FULL, Action.NO_DATA})
         # Over another view the same query may be maintained in another way than before.

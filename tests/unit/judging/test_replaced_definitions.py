@@ -16,11 +16,11 @@ from generators.profiles import SMOKE
 from generators.recreations import with_recreations
 from shrink.definitions import never_replaced
 from tests.in_memory import in_memory
-from tests.ir import agg, call, columns, named, select, table
+from tests.ir import agg, call, columns, join, named, select, table
 from workload.codec import scenario_from_json, scenario_to_json
-from workload.dml import Insert
+from workload.dml import Insert, Replace
 from workload.limits import NO_LIMITS
-from workload.query import Query
+from workload.query import JoinKind, Query
 from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Read, Redefine, Refresh, Scenario, View
 from workload.timeline import due_refreshes
@@ -115,6 +115,38 @@ def test_a_dynamic_table_that_replaces_another_one_is_refreshed_at_once() -> Non
         (4, "e_2", Action.INCREMENTAL),
     ]
     assert Lane(engine=in_memory()).judge(scenario).outcome is OutcomeClass.PASSED
+
+
+def test_a_replaced_base_table_counts_beside_a_replaced_definition() -> None:
+    """`e` would read changes of `d` alone, but it also reads `r`, of which no change from before is known."""
+    definitions = (
+        DynamicTable("d", ALL),
+        DynamicTable("e", joined("d")),
+        DynamicTable("d_2", SOME, known_as="d"),
+        DynamicTable("e_2", joined("d_2"), known_as="e"),
+    )
+    steps = (
+        STORY.steps[0],
+        Create(2, "d"),
+        Create(3, "e"),
+        Redefine(4, ("d_2", "e_2")),
+        Commit(5, (Replace("r", ((1, 7),)),)),
+        Refresh(7, "e_2", 7),
+    )
+    scenario = replace(STORY, definitions=definitions, steps=steps)
+    assert [(each.table, each.action) for each in in_memory().run(scenario).refreshes[-1:]] == [
+        ("e_2", Action.REINITIALIZE)
+    ]
+    outcome = Lane(engine=in_memory()).judge(scenario)
+    assert outcome.outcome is OutcomeClass.PASSED, outcome.reason
+
+
+def joined(name: str) -> Query:
+    left, right = columns(table("s", k=INT, v=INT)), columns(R, "t")
+    on = call("eq", left["k"], right["k"])
+    return select(
+        {"k": left["k"], "w": right["v"]}, join(JoinKind.INNER, named(name, "s"), named("r", "t"), on)
+    )
 
 
 def top_of_values(name: str) -> Query:
