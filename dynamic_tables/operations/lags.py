@@ -36,21 +36,30 @@ def lag_summary(refreshes: Sequence[tuple[int, int]], now: int, target: int | No
     if not total:
         return None
 
-    def below(lag: float) -> float:
-        return sum(min(max(lag - low, 0), high - low) for low, high in teeth) / total
-
-    def percentile(share: float) -> float:
-        low, high = float(min(low for low, _ in teeth)), float(max(high for _, high in teeth))
-        # Half a microsecond is near enough; the function is continuous and grows.
-        while high - low > 0.5:
-            middle = (low + high) / 2
-            low, high = (middle, high) if below(middle) < share else (low, middle)
-        return high
-
     return LagSummary(
         mean=sum((high * high - low * low) / 2 for low, high in teeth) / total,
-        median=percentile(0.5),
-        percentile_95=percentile(0.95),
+        median=_percentile(teeth, total / 2),
+        percentile_95=_percentile(teeth, total * 0.95),
         maximum=max(high for _, high in teeth),
-        within=None if target is None else below(target),
+        within=None if target is None else _time_below(teeth, target) / total,
     )
+
+
+def _time_below(teeth: Sequence[tuple[int, int]], lag: int) -> int:
+    return sum(min(max(lag - low, 0), high - low) for low, high in teeth)
+
+
+def _percentile(teeth: Sequence[tuple[int, int]], time: float) -> float:
+    """Returns the lag below which the table was for this long.
+
+    The time below a lag grows with the lag, by one for each tooth that has this lag: one pass over all ends of
+    teeth, in their order, finds it.
+    """
+    ends = sorted([(low, 1) for low, _ in teeth] + [(high, -1) for _, high in teeth])
+    reached, before, running = 0, ends[0][0], 0
+    for end, change in ends:
+        gained = running * (end - before)
+        if running and reached + gained >= time:
+            return before + (time - reached) / running
+        reached, before, running = reached + gained, end, running + change
+    return float(before)
