@@ -52,8 +52,8 @@ def _time_below(teeth: Sequence[tuple[int, int]], lag: int) -> int:
 def _percentile(teeth: Sequence[tuple[int, int]], time: float) -> float:
     """Returns the lag below which the table was for this long.
 
-    The time below a lag grows with the lag, by one for each tooth that has this lag: one pass over all ends of
-    teeth, in their order, finds it.
+    The time below a lag grows with the lag, by one for each tooth that has this lag: one pass over the
+    ends of all teeth, in their order, finds it.
     """
     ends = sorted([(low, 1) for low, _ in teeth] + [(high, -1) for _, high in teeth])
     reached, before, running = 0, ends[0][0], 0

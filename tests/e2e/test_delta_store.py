@@ -431,16 +431,9 @@ def test_after_a_vacuum_below_its_frontier_a_table_starts_anew(shop: Shop) -> No
     shop.filled()
     shop.account.create_dynamic_table("above", "SELECT v FROM g")
     shop.at(20, "INSERT OVERWRITE r VALUES (7, 'x')")
-    # By default a VACUUM lists the files of this small folder in hundreds of tasks.
-    settings = {
-        "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
-    }
-    for name, value in settings.items():
-        shop.spark.conf.set(name, value)
+    shop.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     shop.spark.sql(f"VACUUM delta.`{shop.path}/r` RETAIN 0 HOURS")
-    for name in settings:
-        shop.spark.conf.unset(name)
+    shop.spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
     first, second = shop.reopened().account.refresh("above", 10), shop.account.refresh("above")
     assert first == ()
     assert [(each.action, each.record.reason) for each in second] == [

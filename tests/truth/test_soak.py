@@ -62,8 +62,8 @@ def test_a_mistake_is_noticed(fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("rule", "message", "first"),
     [
-        (FailureRule(threshold=7), "is suspended, and was refreshed by the schedule", 3),
-        (FailureRule(threshold=2), " s is due", 7),
+        (FailureRule(threshold=7), "is suspended, and was refreshed by the schedule", 5),
+        (FailureRule(threshold=2), " s is due", 12),
     ],
 )
 def test_another_number_of_errors_is_noticed(
