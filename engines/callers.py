@@ -65,6 +65,8 @@ SMALL: Mapping[str, tuple[int, ...]] = {
     "ids_read_here": (0, 5),
     "positions": (0, 1),
     "ranges": (0, 1),
+    "named_files": (0, 1),
+    "named_bytes": (0, 1000),
     "small_files": (0, 2),
     "small_file": (0, 4),
     "statistics": (0, 1, 5),

@@ -238,12 +238,8 @@ class DeltaStore:
         assert not isinstance(definition, View)
         commit = self.folder.log(name).commit(version)
         shown = shown_columns(commit.table) if commit else [column for column, _ in definition.columns]
-        items = ", ".join(map(SPARK.identifier, shown))
         with store_errors(name):
-            rows = self.session.sql(
-                f"SELECT {items} FROM {self.folder.sql_name(name)} VERSION AS OF {version}"
-            )
-            return in_session(rows, self.caller)
+            return in_session(self.versions.frame(definition, version, shown), self.caller)
 
     def reach(self, timestamp: int) -> None:
         """Makes `history` return what base tables were at a data timestamp, however long ago."""

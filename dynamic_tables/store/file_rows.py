@@ -1,4 +1,4 @@
-"""Data frames over chosen data files of a Delta table, or over chosen rows of them."""
+"""Data frames over a version of a Delta table, over chosen data files of it, or over chosen rows of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyroaring import BitMap64
 
+from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.store.files import Files
 from dynamic_tables.store.sizes import Sizes
 from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows
@@ -102,19 +103,47 @@ class FileRows:
         from pyspark.sql import DataFrame
 
         # Delta has no public way to read chosen files under its protocol: vectors, row ids, partitions.
+        log, snapshot = _newest(self.session, self.folder)
         jvm: Any = self.session.sparkContext._jvm  # noqa: SLF001
-        delta = jvm.org.apache.spark.sql.delta
-        java = self.session._jsparkSession  # noqa: SLF001
-        # Delta makes the frame in the session that is active in this thread.
-        jvm.org.apache.spark.sql.SparkSession.setActiveSession(java)
-        log = delta.DeltaLog.forTable(java, self.folder)
-        nothing = jvm.scala.Option.empty()
         actions = jvm.java.util.ArrayList()
         for body in added:
-            actions.add(delta.actions.Action.fromJson(json.dumps({"add": dict(body)})))
+            actions.add(
+                jvm.org.apache.spark.sql.delta.actions.Action.fromJson(json.dumps({"add": dict(body)}))
+            )
         files = jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
-        snapshot = log.update(False, nothing, nothing)
-        return DataFrame(log.createDataFrame(snapshot, files, False, nothing), self.session)
+        return DataFrame(log.createDataFrame(snapshot, files, False, jvm.scala.Option.empty()), self.session)
+
+
+def version_frame(session: SparkSession, folder: str, version: int, items: Sequence[str]) -> DataFrame:
+    """Returns SQL expressions over the rows of a version of the table in a folder.
+
+    Delta keeps what the newest version holds. By VERSION AS OF it would replay the whole log for each data
+    frame, also for the newest version: that takes twice as long as the reading itself.
+    """
+    from pyspark.sql import DataFrame
+
+    log, snapshot = _newest(session, folder)
+    if snapshot.version() != version:
+        table = f"delta.{SPARK.identifier(folder)}"
+        return session.sql(f"SELECT {', '.join(items)} FROM {table} VERSION AS OF {version}")
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
+    nothing = jvm.scala.Option.empty()
+    conditions = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.ArrayList()).toSeq()
+    # As a query of the past, so that the frame keeps to this version when others are committed.
+    relation = log.createRelation(conditions, jvm.scala.Option.apply(snapshot), nothing, True)
+    rows = DataFrame(session._jsparkSession.baseRelationToDataFrame(relation), session)  # noqa: SLF001
+    return rows.selectExpr(*items)
+
+
+def _newest(session: SparkSession, folder: str) -> tuple[Any, Any]:
+    """Returns Delta's log of the table in a folder, and the newest snapshot of it."""
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001
+    java = session._jsparkSession  # noqa: SLF001
+    # Delta makes frames in the session that is active in this thread.
+    jvm.org.apache.spark.sql.SparkSession.setActiveSession(java)
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(java, folder)
+    nothing = jvm.scala.Option.empty()
+    return log, log.update(False, nothing, nothing)
 
 
 def file_name(path: str) -> str:

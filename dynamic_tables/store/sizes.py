@@ -21,6 +21,8 @@ class Sizes:
     `positions`: changed rows of one file up to which their positions are looked up; with more, the file is
     read whole. `ranges`: ranges of positions that are written as a condition; more become rows that are
     joined.
+    `named_files`, `named_bytes`: files, and bytes in them, up to which a reader's data frame names each file;
+    beyond, Delta chooses files by their statistics.
     `small_files`, `small_file`: more than so many files of fewer rows than that are rewritten as one file.
     Files with old dates stay: what those mean depends on who wrote the file, and only Spark knows.
     `statistics`: columns whose statistics a file of Delta has, by default, and the longest text among them.
@@ -35,6 +37,8 @@ class Sizes:
     ids_read_here: int = 2_000_000
     positions: int = 1_000_000
     ranges: int = 200
+    named_files: int = 100
+    named_bytes: int = 64 << 20
     small_files: int = 30
     small_file: int = 5_000
     statistics: int = 32

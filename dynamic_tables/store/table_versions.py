@@ -6,6 +6,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pyroaring import BitMap64
 
@@ -14,7 +15,7 @@ from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import ROW_ID
 from dynamic_tables.plan.types import STRING
 from dynamic_tables.store.arrow_rows import ArrowRows
-from dynamic_tables.store.file_rows import FilePart, FileRows, file_name
+from dynamic_tables.store.file_rows import FilePart, FileRows, file_name, version_frame
 from dynamic_tables.store.files import LocalFiles
 from dynamic_tables.store.folder import Folder
 from dynamic_tables.store.log import TableLog
@@ -24,6 +25,9 @@ from dynamic_tables.store.row_places import candidates, places
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.touched import AddAction, TouchedFile, live_rows, records, touched_files
 from dynamic_tables.versions import SourceVersion
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _NUMBER = "CAST(_metadata.row_id AS STRING)"
 BASE_ROW_ID = f"concat('b', chr(64 + length({_NUMBER})), {_NUMBER}) AS {SPARK.identifier(ROW_ID)}"
@@ -173,14 +177,25 @@ class TableVersions:
         self.snapshots.clear()
         self.intervals.clear()
 
+    def frame(self, table: Stored, version: int, columns: Sequence[str]) -> DataFrame:
+        """Returns columns of a version as a data frame, not read yet.
+
+        Where a table is small, Delta is told which files to read: otherwise it would find them by a replay of
+        the log, which takes longer than they do. In a large one it skips files by their statistics.
+        """
+        items = [SPARK.identifier(column) for column in columns]
+        files = self._files_at(table, version, ids=False)
+        if files is not None and self._may_be_named(files):
+            return self._file_rows(table, ids=False).frame(files).selectExpr(*items)
+        return version_frame(self.workspace.session, self.folder.path_of(table.name), version, items)
+
     def _read(self, table: Stored, version: int, ids: bool) -> SparkRelation:
         files = self._files_at(table, version, ids)
         if files is not None:
             rows = self._file_rows(table, ids=ids)
             return self._relation(table, rows, [FilePart(file) for file in files], ids)
-        items = ", ".join(self._items_at(table, version, ids))
-        place = self.folder.sql_name(table.name)
-        frame = self.workspace.session.sql(f"SELECT {items} FROM {place} VERSION AS OF {version}")
+        items = self._items_at(table, version, ids)
+        frame = version_frame(self.workspace.session, self.folder.path_of(table.name), version, items)
         return self.workspace.small(frame) or bound(frame, local=False)
 
     def _items_at(self, table: Stored, version: int, ids: bool) -> Sequence[str]:
@@ -271,6 +286,10 @@ class TableVersions:
             frame = rows.frame([]).selectExpr(*rows.items)
         few = self.workspace.small(frame) if self._few(parts) else None
         return few or bound(frame, local=False)
+
+    def _may_be_named(self, files: Sequence[AddAction]) -> bool:
+        sizes = self.workspace.sizes
+        return len(files) <= sizes.named_files and sum(file["size"] for file in files) <= sizes.named_bytes
 
     def _few(self, parts: Sequence[FilePart]) -> bool:
         """Tells whether parts of files may be kept as literals; True if the log does not tell."""
