@@ -55,6 +55,10 @@ MAX_FAILED_PROBES = 3
 RESUME = "the scenarios judged so far are kept: start the cluster and continue with --resume"
 
 
+PACKED = "dvs_harness.zip"
+"""The name of the file with the project's packages, which executors fetch."""
+
+
 @dataclass(slots=True)
 class Cluster:
     """A connection to a cluster, used by several threads. `lost`: set once the cluster no longer answers.
@@ -82,10 +86,13 @@ class Cluster:
                 "or with --master '' where you resume a run"
             )
         session = open_session(app_name="dvs", settings=settings, master=master)
-        # Executors may fetch the file as long as this process lives.
-        folder = Path(tempfile.mkdtemp(prefix="dvs-cluster-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        session.sparkContext.addPyFile(str(packed(folder)))
+        context = session.sparkContext
+        # Spark refuses a second file of the same name, and a process has one context for all its runs.
+        if not any(file.endswith(f"/{PACKED}") for file in context.listFiles):
+            # Executors may fetch the file as long as this process lives.
+            folder = Path(tempfile.mkdtemp(prefix="dvs-cluster-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            context.addPyFile(str(packed(folder)))
         return Cluster(session, master, advice)
 
     def call(self, work: Callable[..., Result], *args: object) -> Result:
@@ -163,7 +170,7 @@ def answers(master: str) -> bool:
 def packed(folder: Path) -> Path:
     """The path of a new zip file in a folder that holds the project's packages and that Python can import."""
     root = Path(__file__).resolve().parents[2]
-    path = folder / "dvs_harness.zip"
+    path = folder / PACKED
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:
             for file in sorted((root / package).rglob("*.py")):

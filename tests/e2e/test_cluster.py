@@ -118,22 +118,60 @@ def timeless(summary: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key not in ("seconds", "time_split", "started")}
 
 
+ALL_IN_ONE = """
+import json, sys
+from click.testing import CliRunner
+from campaign.cli import main
+
+results = [CliRunner().invoke(main, words, catch_exceptions=False) for words in json.loads(sys.argv[1])]
+print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in results]))
+"""
+"""A program that runs commands one after the other: a driver and an executor for all of them take long to
+start."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command has left."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def in_one_process(*commands: list[str]) -> list[Done]:
+    """Runs commands of `dvs` in another process, which has a driver for all of them."""
+    ran = subprocess.run(
+        [sys.executable, "-c", ALL_IN_ONE, json.dumps(commands)], capture_output=True, text=True, timeout=600
+    )
+    assert ran.returncode == 0, ran.stderr
+    return [Done(*each) for each in json.loads(ran.stdout)]
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.own_jvm
 def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:
-    done = subprocess.run(
-        fuzz(tmp_path / "there", "--scenarios", "3", "--master", cluster.master),
-        capture_output=True,
-        text=True,
-        timeout=600,
+    history, damaged = a_history(tmp_path), a_folder_with_a_damaged_cell(tmp_path)
+    scenarios, checked, refused = in_one_process(
+        fuzz(tmp_path / "there", "--scenarios", "3", "--master", cluster.master)[1:],
+        ["check", "--json", "--master", cluster.master, str(history)],
+        ["check", "--master", cluster.master, str(damaged)],
     )
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    assert scenarios.exit_code == 0, scenarios.stderr
+    summary = json.loads(scenarios.stdout)
     here = in_process(*fuzz(tmp_path / "here", "--scenarios", "3")[1:])
     assert timeless(json.loads(here.stdout)) == timeless(summary)
     assert summary["outcomes"]["passed"] == 3
-    judges_histories_as_this_machine_does(cluster, tmp_path)
+
+    here = in_process("check", "--json", str(history))
+    assert checked.exit_code == here.exit_code == 1, checked.stderr
+    mine, its = json.loads(here.stdout), json.loads(checked.stdout)
+    for part in ("phenomena", "levels", "client_levels", "anomalies"):
+        assert verdicts(its[part]) == verdicts(mine[part])
+    assert its["anomalies"]
+    assert refused.exit_code == 2
+    assert f"error: {damaged}: '?' is not a kind; it is one of w, append, r, r list" in refused.stderr
 
     # It goes away in the middle: one line says so, and what was judged is there.
     out = tmp_path / "gone"
@@ -151,8 +189,8 @@ def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Pa
     assert json.loads(again.stdout)["scenarios"] >= judged
 
 
-def judges_histories_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:
-    """Checks a history in two files, and one with a damaged cell."""
+def a_history(folder: Path) -> Path:
+    """Returns a history that holds a violation, as a file of Parquet."""
     lines = [
         "w(1,10,0,1)",
         "w(2,11,0,1)",
@@ -162,30 +200,20 @@ def judges_histories_as_this_machine_does(cluster: Standalone, tmp_path: Path) -
         "w(3,12,2,3)",
         "w(3,13,1,4)",
     ]
-    text, path = tmp_path / "h.txt", tmp_path / "h.parquet"
+    text, path = folder / "h.txt", folder / "h.parquet"
     text.write_text("\n".join(lines))
     in_process("convert", "--to", "parquet", "--out", str(path), str(text))
-    here = in_process("check", "--json", str(path))
-    there = subprocess.run(
-        [str(DVS), "check", "--json", "--master", cluster.master, str(path)], capture_output=True, text=True
-    )
-    assert there.returncode == here.exit_code == 1, there.stderr
-    mine, its = json.loads(here.stdout), json.loads(there.stdout)
-    for part in ("phenomena", "levels", "client_levels", "anomalies"):
-        assert verdicts(its[part]) == verdicts(mine[part])
-    assert its["anomalies"]
+    return path
 
-    # A folder of files that somebody else has written, with a cell that is no kind of operation.
-    folder = tmp_path / "parts"
-    folder.mkdir()
+
+def a_folder_with_a_damaged_cell(folder: Path) -> Path:
+    """Returns a folder of files that somebody else has written, with a cell that is no kind of operation."""
+    parts = folder / "parts"
+    parts.mkdir()
     for number, kinds in enumerate((["w", "r"], ["r", "?"])):
         columns = {"transaction": [number, number], "kind": kinds, "key": ["x", "x"], "value": [number, None]}
-        pq.write_table(pa.table(columns), folder / f"part-{number}.parquet")
-    refused = subprocess.run(
-        [str(DVS), "check", "--master", cluster.master, str(folder)], capture_output=True, text=True
-    )
-    assert refused.returncode == 2
-    assert f"error: {folder}: '?' is not a kind; it is one of w, append, r, r list" in refused.stderr
+        pq.write_table(pa.table(columns), parts / f"part-{number}.parquet")
+    return parts
 
 
 def verdicts(found: Any) -> Any:
