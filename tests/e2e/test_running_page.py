@@ -33,9 +33,10 @@ def command(*arguments: str) -> list[str]:
 
 
 def start_runner(folder: str) -> Running:
-    """Starts the process that keeps an account fresh."""
+    """Starts the process that keeps an account fresh, with flags for a JVM that lives for seconds."""
     return subprocess.Popen(
         command("run", folder),
+        env={**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
