@@ -11,7 +11,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -54,6 +54,9 @@ IMPORTED_ONCE = ("campaign.judging.lane", "engines.in_memory", "scipy.sparse.csg
 
 The server is a new process, so a worker has no connection and no thread of the process that starts the pool.
 """
+
+LOOK_EVERY_S = 0.2
+"""Seconds after which an interrupt is noticed at the latest while all workers are busy."""
 
 WorkerDied = BrokenExecutor
 """The error of every task under way when a worker process dies; no task can be started any more."""
@@ -243,7 +246,19 @@ def completed(
                 yield task, failed
         if not running:
             return
-        done, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in done:
+        for future in _first_done(running):
             alive = alive and not isinstance(future.exception(), WorkerDied)
             yield running.pop(future), future
+
+
+def _first_done(running: Collection[Future[Result]]) -> Collection[Future[Result]]:
+    """Waits until at least one future is done, and returns those that are.
+
+    Signals are handled between two looks: an exception in the middle of `wait` could leave a lock of a future
+    taken for ever, and the end of the pool would wait for it.
+    """
+    done: Collection[Future[Result]] = ()
+    while not done:
+        with uninterrupted():
+            done, _ = wait(running, timeout=LOOK_EVERY_S, return_when=FIRST_COMPLETED)
+    return done
