@@ -207,7 +207,8 @@ class Refreshing:
         leaves: dict[str, Relation] = {}
         for name, source in frontier.sources.items():
             self._bind_end(leaves, name, source.version, At.T1, self.table.incremental)
-        return self.store.compute(plan, leaves, once=False)
+        few = all(relation.local for relation in leaves.values())
+        return self.store.compute(plan, leaves, once=False, few=few)
 
     def _incremental(self, before: Frontier, record: RefreshRecord) -> RefreshResult:
         columns, rules, timestamp = self.table.stored, self.plans.rules, record.frontier.timestamp

@@ -369,7 +369,8 @@ class DeltaStore:
     ) -> Relation:
         """Returns the rows of a plan over bound leaves; see `store.port`."""
         if not once:
-            return self.workspace.query(render(plan, SPARK, view_names(leaves)).text())
+            relation = self.workspace.query(render(plan, SPARK, view_names(leaves)).text())
+            return (self.workspace.few(relation) or relation) if few else relation
         return self.computing.once(plan, leaves, few=few)
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:

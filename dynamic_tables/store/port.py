@@ -156,7 +156,8 @@ class Store(Protocol):
     ) -> Relation:
         """Returns the rows of a plan; `once`: materialised, so reading them again computes nothing.
 
-        `few`: the rows are known to be few, whatever the leaves hold.
+        `few`: the rows are likely few, whatever the leaves hold: they may be fetched, and are computed again
+        if they are many.
         """
 
     def compute_text(self, text: str, relations: Mapping[str, Relation]) -> Relation:

@@ -29,14 +29,16 @@ from dynamic_tables.store.port import RefreshRecord
 from dynamic_tables.store.relations import SparkRelation
 from dynamic_tables.store.row_places import Places
 from dynamic_tables.store.sizes import SIZES, Sizes
-from dynamic_tables.store.small_merge import SmallMerge
+from dynamic_tables.store.small_merge import SmallMerge, new_file, with_nulls
 from dynamic_tables.store.spark_errors import store_errors
 from dynamic_tables.store.texts import no_rows
-from dynamic_tables.store.touched import AddAction
+from dynamic_tables.store.touched import AddAction, removed
 
 CHECKPOINT_INTERVAL = "50"
 """Commits from one checkpoint to the next, where the table does not say. Spark writes one every 10 commits,
 which takes it one to three seconds; to read 50 more commits of a few lines takes milliseconds."""
+
+CLEANED_UP = "{}: its log was cleaned up during this refresh; refresh it again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +78,18 @@ class RefreshCommits:
             raise
 
     def overwrite(self, table: DynamicTable, contents: SparkRelation, record: RefreshRecord) -> int:
-        """Commits new contents, with new columns if the query has others, and returns the version."""
+        """Commits new contents, with new columns if the query has others, and returns the version.
+
+        Few rows are a commit of the engine's own.
+        """
         path = self.folder.path_of(table.name)
         with store_errors(table.name):
             ensure_fits(table.name, contents.frame, stored_columns(table))
+        active = self._active(table)
+        if active is not None and table.incremental and contents.local:
+            columns = self._new_columns(table, contents)
+            if columns is not None:
+                return self._overwrite_small(table, contents, record, active, columns)
 
         def write() -> None:
             writer = contents.frame.write.format("delta").mode("overwrite")
@@ -88,6 +98,41 @@ class RefreshCommits:
             writer.save(path)
 
         return self._by_spark(table, record, write)
+
+    def _overwrite_small(
+        self,
+        table: DynamicTable,
+        contents: SparkRelation,
+        record: RefreshRecord,
+        active: ActiveFiles,
+        columns: Actions,
+    ) -> int:
+        folder = self.folder.path_of(table.name)
+        with store_errors(table.name):
+            rows = with_nulls(as_stored(table.name, contents.table(), stored_columns(table)))
+
+        def actions() -> Actions:
+            if not active.update():
+                raise StoreError(CLEANED_UP.format(table.name))
+            added = [{"add": new_file(folder, rows, self.sizes)}] if rows.num_rows else []
+            return [*columns, *({"remove": removed(file)} for file in active.files.values()), *added]
+
+        return self._here(table, record, "WRITE", actions)
+
+    def _new_columns(self, table: DynamicTable, contents: SparkRelation) -> Actions | None:
+        """Returns the action by which a table gets the columns of its query, none if it has them already.
+
+        None where only Delta knows what it demands of a table with such a column.
+        """
+        log = self.folder.polled(table.name)
+        if stored_fields(log) == stored_columns(table):
+            return ()
+        with store_errors(table.name):
+            schema = json.loads(contents.frame._jdf.schema().asNullable().json())  # noqa: SLF001
+        if log.commits[0].version > 0 or "timestamp_ntz" in json.dumps(schema):
+            return None
+        fields = [{**field, "metadata": {}} for field in schema["fields"]]
+        return ({"metaData": {**_described(log), "schemaString": json.dumps({**schema, "fields": fields})}},)
 
     def copy(self, original: DynamicTable, version: int, table: DynamicTable, record: RefreshRecord) -> bool:
         """Commits the files of a version of a table as the contents of a new copy; False if it cannot.
@@ -157,9 +202,7 @@ class RefreshCommits:
 
         def actions() -> Actions:
             if not active.update():
-                raise StoreError(
-                    f"{table.name}: its log was cleaned up during this refresh; refresh it again"
-                )
+                raise StoreError(CLEANED_UP.format(table.name))
             return merge.actions()
 
         return self._here(table, record, "MERGE", actions)

@@ -129,6 +129,11 @@ class Workspace:
                 lambda: self.session.createDataFrame(rows, schema=schema), True, rows, rows.num_rows
             )
 
+    def few(self, relation: SparkRelation) -> SparkRelation | None:
+        """Returns the rows of a query over literals as literals; None for many. Raises StoreError."""
+        with for_few_rows(self.session):
+            return self.small(relation.frame)
+
     def medium(self, frame: DataFrame) -> SparkRelation | None:
         """Returns computed rows as literals, or None for more than `changed_rows` or `changed_bytes`."""
         texts = [field.name for field in frame.schema.fields if field.dataType.simpleString() == "string"]

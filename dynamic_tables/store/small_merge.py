@@ -79,10 +79,9 @@ class SmallMerge:
                 actions.append({"remove": removed(file)})
         for path, positions in deleted.items():
             actions.extend(self._without(self.active.files[path], positions))
-        schema = pa.schema([field.with_nullable(True) for field in written[0].schema])
-        rows = pa.concat_tables([table.cast(schema) for table in written])
+        rows = pa.concat_tables(map(with_nulls, written))
         if rows.num_rows:
-            actions.append({"add": self._write(rows)})
+            actions.append({"add": new_file(self.folder, rows, self.sizes)})
         return actions
 
     def _stored(self, row_ids: Sequence[str]) -> Places:
@@ -117,25 +116,32 @@ class SmallMerge:
             {"add": {**kept, "deletionVector": new_vector(self.folder, deleted)}},
         ]
 
-    def _write(self, rows: pa.Table) -> AddAction:
-        name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
-        path = f"{self.folder}/{name}"
-        # Bounds that Arrow gives for a column with NaN leave the NaN out, and Spark would skip its row.
-        bounded = [field.name for field in rows.schema if not pa.types.is_floating(field.type)]
-        # Spark reads old dates as they are written only from files that name a recent Spark.
-        named = rows.replace_schema_metadata({"org.apache.spark.version": SPARK_VERSION})
-        with Path(path).open("wb") as stream:
-            pq.write_table(named, stream, write_statistics=bounded)
-            stream.flush()
-            os.fsync(stream.fileno())
-        return {
-            "path": name,
-            "partitionValues": {},
-            "size": Path(path).stat().st_size,
-            "modificationTime": time.time_ns() // 1_000_000,
-            "dataChange": True,
-            "stats": json.dumps(statistics_of(rows, self.sizes.statistics)),
-        }
+
+def new_file(folder: str, rows: pa.Table, sizes: Sizes) -> AddAction:
+    """Writes rows as a data file of the table in a folder; returns the action that adds it."""
+    name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
+    path = f"{folder}/{name}"
+    # Bounds that Arrow gives for a column with NaN leave the NaN out, and Spark would skip its row.
+    bounded = [field.name for field in rows.schema if not pa.types.is_floating(field.type)]
+    # Spark reads old dates as they are written only from files that name a recent Spark.
+    named = rows.replace_schema_metadata({"org.apache.spark.version": SPARK_VERSION})
+    with Path(path).open("wb") as stream:
+        pq.write_table(named, stream, write_statistics=bounded)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return {
+        "path": name,
+        "partitionValues": {},
+        "size": Path(path).stat().st_size,
+        "modificationTime": time.time_ns() // 1_000_000,
+        "dataChange": True,
+        "stats": json.dumps(statistics_of(rows, sizes.statistics)),
+    }
+
+
+def with_nulls(rows: pa.Table) -> pa.Table:
+    """Returns rows whose columns may hold NULLs, as all columns of a table may."""
+    return rows.cast(pa.schema([field.with_nullable(True) for field in rows.schema]))
 
 
 def statistics_of(rows: pa.Table, most: int = SIZES.statistics) -> Mapping[str, object]:
