@@ -28,12 +28,16 @@ ATTEMPTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnCommit:
-    """What a commit says of itself: operation, metadata, and the pair (application, version) of its `txn`."""
+    """What a commit says of itself: operation, metadata, and the pair (application, version) of its `txn`.
+
+    `overwrites`: the rows that it adds take the place of all that were there.
+    """
 
     operation: str
     metadata: str
     application: str
     version: int
+    overwrites: bool = False
 
     def text(self, actions: Actions) -> str:
         """Returns the commit as the lines of its file in the log."""
@@ -41,7 +45,7 @@ class OwnCommit:
         info = {
             "timestamp": now,
             "operation": self.operation,
-            "operationParameters": {},
+            "operationParameters": {"mode": "Overwrite"} if self.overwrites else {},
             "isBlindAppend": False,
             "userMetadata": self.metadata,
             "engineInfo": "dynamic-tables",

@@ -38,6 +38,9 @@ CHECKPOINT_INTERVAL = "50"
 """Commits from one checkpoint to the next, where the table does not say. Spark writes one every 10 commits,
 which takes it one to three seconds; to read 50 more commits of a few lines takes milliseconds."""
 
+NTZ_FEATURE = "timestampNtz"
+"""What Delta calls the columns of TIMESTAMP_NTZ."""
+
 CLEANED_UP = "{}: its log was cleaned up during this refresh; refresh it again"
 
 
@@ -85,6 +88,7 @@ class RefreshCommits:
         path = self.folder.path_of(table.name)
         with store_errors(table.name):
             ensure_fits(table.name, contents.frame, stored_columns(table))
+        self._let_have_columns(table)
         active = self._active(table)
         if active is not None and table.incremental and contents.local:
             columns = self._new_columns(table, contents)
@@ -98,6 +102,16 @@ class RefreshCommits:
             writer.save(path)
 
         return self._by_spark(table, record, write)
+
+    def _let_have_columns(self, table: DynamicTable) -> None:
+        """Lets a table have columns of TIMESTAMP_NTZ, for which Delta wants to be asked if it had none."""
+        features = self.folder.polled(table.name).newest.features
+        types = " ".join(str(type_) for _, type_ in stored_columns(table)).lower()
+        if features is None or NTZ_FEATURE in features or "timestamp_ntz" not in types:
+            return
+        asked = f"SET TBLPROPERTIES ('delta.feature.{NTZ_FEATURE}' = 'supported')"
+        with store_errors(table.name):
+            self.folder.session.sql(f"ALTER TABLE {self.folder.sql_name(table.name)} {asked}")
 
     def _overwrite_small(
         self,
@@ -117,19 +131,19 @@ class RefreshCommits:
             added = [{"add": new_file(folder, rows, self.sizes)}] if rows.num_rows else []
             return [*columns, *({"remove": removed(file)} for file in active.files.values()), *added]
 
-        return self._here(table, record, "WRITE", actions)
+        return self._here(table, record, "WRITE", actions, overwrites=True)
 
     def _new_columns(self, table: DynamicTable, contents: SparkRelation) -> Actions | None:
         """Returns the action by which a table gets the columns of its query, none if it has them already.
 
-        None where only Delta knows what it demands of a table with such a column.
+        None where the log does not describe the table any more.
         """
         log = self.folder.polled(table.name)
         if stored_fields(log) == stored_columns(table):
             return ()
         with store_errors(table.name):
             schema = json.loads(contents.frame._jdf.schema().asNullable().json())  # noqa: SLF001
-        if log.commits[0].version > 0 or "timestamp_ntz" in json.dumps(schema):
+        if log.commits[0].version > 0:
             return None
         fields = [{**field, "metadata": {}} for field in schema["fields"]]
         return ({"metaData": {**_described(log), "schemaString": json.dumps({**schema, "fields": fields})}},)
@@ -224,7 +238,13 @@ class RefreshCommits:
         return stored
 
     def _here(
-        self, table: DynamicTable, record: RefreshRecord, operation: str, actions: Callable[[], Actions]
+        self,
+        table: DynamicTable,
+        record: RefreshRecord,
+        operation: str,
+        actions: Callable[[], Actions],
+        *,
+        overwrites: bool = False,
     ) -> int:
         """Commits actions without Spark and returns the version. Raises StoreError: nothing was committed."""
         log = self.folder.polled(table.name)
@@ -234,6 +254,7 @@ class RefreshCommits:
             metadata=json.dumps(refresh_log.to_metadata(record, number)),
             application=log.newest.table.id,
             version=number,
+            overwrites=overwrites,
         )
 
         def check() -> None:

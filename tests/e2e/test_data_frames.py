@@ -13,7 +13,9 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store import numbered
+from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Action
+from dynamic_tables.store.sizes import Sizes
 
 pytestmark = pytest.mark.spark
 
@@ -93,3 +95,41 @@ def test_an_edited_table_is_repaired_by_the_command_that_the_message_names(
     account.execute("INSERT INTO r VALUES (3, 'a')")
     assert [result.action for result in account.refresh("above")] == [Action.INCREMENTAL] * 2
     assert (rows(account, "n"), rows(account, "above")) == ([("a", 4)], [("a", 8)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sizes", [Sizes(), Sizes(named_files=0), Sizes(named_bytes=0)], ids=["few files", "many files", "large"]
+)
+def test_a_frame_keeps_to_the_version_that_it_was_made_for(
+    sizes: Sizes, tmp_path: Path, spark: SparkSession
+) -> None:
+    """Whichever way it finds its files, and however the table goes on."""
+    clock = SimulatedClock(10)
+    account = Account(store=DeltaStore(str(tmp_path), spark, clock, sizes=sizes), clock=clock)
+    account.create_base_table("r", {"k": "INT", "v": "STRING"})
+    account.execute("INSERT INTO r VALUES (1, 'a'), (2, 'a'), (3, NULL)")
+    account.create_dynamic_table("d", "SELECT k, v FROM r WHERE k > 1")
+    first = account.read("r"), account.read("d")
+    clock.set(20)
+    # A file with a deletion vector, and another one.
+    account.execute("DELETE FROM r WHERE k = 2", "INSERT INTO r VALUES (4, 'b')")
+    account.refresh("d")
+    second = account.read("r"), account.read("d")
+    past = account.read("d", 10)
+    clock.set(30)
+    account.execute("INSERT OVERWRITE r VALUES (7, 'x')")
+    account.refresh("d")
+    expected = [
+        (first[0], {(1, "a"), (2, "a"), (3, None)}),
+        (first[1], {(2, "a"), (3, None)}),
+        (second[0], {(1, "a"), (3, None), (4, "b")}),
+        (second[1], {(3, None), (4, "b")}),
+        (past, {(2, "a"), (3, None)}),
+        (account.read("r"), {(7, "x")}),
+        (account.read("d"), {(7, "x")}),
+    ]
+    for frame, held in expected:
+        assert {tuple(row) for row in frame.collect()} == held
+        assert frame.count() == len(held)
+    assert past.where("v IS NULL").count() == 1

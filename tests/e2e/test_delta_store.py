@@ -602,3 +602,46 @@ def test_statements_outside_the_account_are_refused(shop: Shop) -> None:
     with pytest.raises(DefinitionError):
         shop.account.execute("DELETE FROM r", "DROP TABLE r")
     assert shop.versions("r") == before
+
+
+def test_few_first_rows_are_a_commit_of_the_engines_own(shop: Shop) -> None:
+    """With the columns that the first refresh adds; what is written anew takes the place of all files."""
+    shop.filled()
+    first = shop.log("g", 1)
+    assert [body["engineInfo"] for body in first["commitInfo"]] == ["dynamic-tables"]
+    assert (len(first["add"]), "remove" in first) == (1, False)
+    shop.at(15, "INSERT INTO r VALUES (3, 'b')")
+    shop.refresh()
+    # Of the two files of now a definition with other columns replaces both.
+    shop.at(20)
+    text = "SELECT v, max(k) AS most, DATE '1582-10-10' AS day FROM r GROUP BY v"
+    shop.account.create_dynamic_table("g", text, or_replace=True)
+    newest = shop.log("g", shop.versions("g") - 1)
+    assert [body["engineInfo"] for body in newest["commitInfo"]] == ["dynamic-tables"]
+    assert (len(newest["add"]), len(newest["remove"]), len(newest["metaData"])) == (1, 2, 1)
+    read = shop.spark.sql(f"SELECT v, most, CAST(day AS STRING) FROM delta.`{shop.path}/g`").collect()
+    assert sorted(tuple(row) for row in read) == [("a", 2, "1582-10-10"), ("b", 3, "1582-10-10")]
+
+
+@pytest.mark.parametrize("text", ["SELECT k, ARRAY(k) AS l FROM r", "SELECT v FROM r"])
+def test_a_table_without_row_ids_is_written_by_spark(shop: Shop, text: str) -> None:
+    shop.filled()
+    shop.at(20)
+    shop.account.create_dynamic_table("g", text, refresh_mode=RefreshMode.FULL, or_replace=True)
+    newest = shop.log("g", shop.versions("g") - 1)
+    assert [str(body["engineInfo"])[:12] for body in newest["commitInfo"]] == ["Apache-Spark"]
+    assert len(shop.rows()) == shop.account.read("g").count() > 0
+
+
+@pytest.mark.parametrize("mode", [RefreshMode.INCREMENTAL, RefreshMode.FULL])
+def test_a_replaced_definition_may_have_columns_of_which_delta_demands_more(
+    shop: Shop, mode: RefreshMode
+) -> None:
+    shop.filled()
+    shop.at(20)
+    text = "SELECT v, MAX(k) AS k, TIMESTAMP_NTZ '2024-01-01' AS at FROM r GROUP BY v"
+    shop.account.create_dynamic_table("g", text, refresh_mode=mode, or_replace=True)
+    shop.at(30, "INSERT INTO r VALUES (3, 'b')")
+    shop.refresh()
+    read = shop.spark.sql(f"SELECT v, k, CAST(at AS STRING) FROM delta.`{shop.path}/g`").collect()
+    assert sorted(map(tuple, read)) == [("a", 2, "2024-01-01 00:00:00"), ("b", 3, "2024-01-01 00:00:00")]
