@@ -14,6 +14,7 @@ from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
+from tests.views import view_rows
 
 pytestmark = pytest.mark.spark
 
@@ -70,13 +71,13 @@ def change(account: Account) -> None:
     account.execute("INSERT INTO r VALUES (5, 'e', ARRAY(NULL, 5), ARRAY('y'), ARRAY())")
     account.execute("UPDATE s SET c = c + 5 WHERE c < 20")
     account.execute("INSERT INTO s VALUES (5, 1), (9, 2)")
+    view_rows(account, "r", "s")
 
 
 def assert_equals_the_query(account: Account, name: str, text: str) -> None:
-    for source in ("r", "s"):
-        account.read(source).createOrReplaceTempView(source)
-    expected = account.read("r").sparkSession.sql(text).collect()
-    found = account.read(name).collect()
+    """Compares a table with its query over the views `r` and `s`."""
+    held = account.read(name)
+    found, expected = held.collect(), held.sparkSession.sql(text).collect()
     assert Counter(map(repr, map(tuple, found))) == Counter(map(repr, map(tuple, expected))), text
     assert found
 

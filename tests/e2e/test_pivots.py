@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
+from tests.views import view_rows
 
 pytestmark = pytest.mark.spark
 
@@ -63,7 +64,7 @@ def test_pivots_are_maintained(account: Account) -> None:
         assert table.incremental, (text, table.reason)
     for statements in ROUNDS:
         account.execute(*statements)
-        account.read("r").createOrReplaceTempView("r")
+        view_rows(account, "r")
         for number, text in enumerate(PIVOTS):
             assert account.refresh(f"d{number}")[-1].action is Action.INCREMENTAL
             found, due = account.read(f"d{number}"), spark.sql(text)

@@ -14,6 +14,7 @@ from dynamic_tables.definition import RefreshMode
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
+from tests.views import view_rows
 
 pytestmark = pytest.mark.spark
 
@@ -126,6 +127,7 @@ def test_what_only_spark_evaluates_is_incremental(account: Account) -> None:
     account.execute("UPDATE r SET at = at + INTERVAL 40 DAY, i = 3, x = -0.5 WHERE k = 1")
     account.execute("DELETE FROM r WHERE k = 3")
     account.execute("INSERT INTO r SELECT k + 10, f, at, i, x, b, l, s FROM r")
+    view_rows(account, "r")
     for number, text in enumerate(PASSED):
         assert account.refresh(f"d{number}")[0].action is Action.INCREMENTAL
         assert_equals_the_query(account, f"d{number}", text)
@@ -149,10 +151,9 @@ def test_what_moves_with_the_time_is_refused(account: Account, text: str) -> Non
 
 
 def assert_equals_the_query(account: Account, name: str, text: str) -> None:
-    base = account.read("r")
-    base.createOrReplaceTempView("r")
-    expected = base.sparkSession.sql(text).collect()
-    found = account.read(name).collect()
+    """Compares a table with its query over the view `r`."""
+    held = account.read(name)
+    found, expected = held.collect(), held.sparkSession.sql(text).collect()
     assert Counter(map(repr, map(tuple, found))) == Counter(map(repr, map(tuple, expected))), text
 
 
@@ -165,6 +166,7 @@ def test_what_only_spark_can_do_is_full(account: Account) -> None:
         with pytest.raises(UnsupportedError, match="e cannot be INCREMENTAL"):
             account.create_dynamic_table("e", text, refresh_mode=RefreshMode.INCREMENTAL)
     account.execute("DELETE FROM r WHERE k = 1")
+    view_rows(account, "r")
     for number, text in enumerate(FULL):
         assert account.refresh(f"d{number}")[0].action is Action.FULL
         assert_equals_the_query(account, f"d{number}", text)
@@ -211,7 +213,7 @@ def test_maps_are_compared_by_their_pairs(account: Account) -> None:
     )
     for statements in rounds:
         account.execute(*statements)
-        account.read("m").createOrReplaceTempView("m")
+        view_rows(account, "m")
         for number, text in enumerate(OVER_MAPS):
             assert account.refresh(f"d{number}")[0].action is Action.INCREMENTAL
             found = Counter(map(in_order, account.read(f"d{number}").collect()))

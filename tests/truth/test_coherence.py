@@ -23,7 +23,7 @@ def test_weaker_settings_show_read_skew(setting: Setting) -> None:
 
 
 def test_repeatable_read_never_does() -> None:
-    found = search(Setting.REPEATABLE_READ, range(120))
+    found = search(Setting.REPEATABLE_READ, range(60))
     assert (found.skewed, found.shortest) == (0, "")
 
 
@@ -38,11 +38,11 @@ def test_a_group_that_is_published_one_by_one_is_noticed(monkeypatch: pytest.Mon
         return Runner(**arguments, publish=one_by_one)  # type: ignore[arg-type]
 
     monkeypatch.setattr(coherence, "Runner", faulty)
-    assert search(Setting.REPEATABLE_READ, range(60)).skewed > 0
+    assert search(Setting.REPEATABLE_READ, range(30)).skewed > 0
 
 
 def test_the_command_prints_what_was_found() -> None:
-    result = CliRunner().invoke(main, ["verify", "groups", "--runs", "25", "--json"])
+    result = CliRunner().invoke(main, ["verify", "groups", "--runs", "12", "--json"])
     assert result.exit_code == 0
     found = {each["setting"]: each["skewed"] for each in json.loads(result.output)}
     assert found["repeatable_read"] == 0
