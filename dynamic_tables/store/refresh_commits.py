@@ -90,10 +90,9 @@ class RefreshCommits:
             ensure_fits(table.name, contents.frame, stored_columns(table))
         self._let_have_columns(table)
         active = self._active(table)
-        if active is not None and table.incremental and contents.local:
-            columns = self._new_columns(table, contents)
-            if columns is not None:
-                return self._overwrite_small(table, contents, record, active, columns)
+        whole = self.folder.polled(table.name).commits[0].version == 0
+        if active is not None and table.incremental and contents.local and whole:
+            return self._overwrite_small(table, contents, record, active)
 
         def write() -> None:
             writer = contents.frame.write.format("delta").mode("overwrite")
@@ -119,7 +118,6 @@ class RefreshCommits:
         contents: SparkRelation,
         record: RefreshRecord,
         active: ActiveFiles,
-        columns: Actions,
     ) -> int:
         folder = self.folder.path_of(table.name)
         with store_errors(table.name):
@@ -129,22 +127,22 @@ class RefreshCommits:
             if not active.update():
                 raise StoreError(CLEANED_UP.format(table.name))
             added = [{"add": new_file(folder, rows, self.sizes)}] if rows.num_rows else []
+            columns = self._new_columns(table, contents)
             return [*columns, *({"remove": removed(file)} for file in active.files.values()), *added]
 
         return self._here(table, record, "WRITE", actions, overwrites=True)
 
-    def _new_columns(self, table: DynamicTable, contents: SparkRelation) -> Actions | None:
+    def _new_columns(self, table: DynamicTable, contents: SparkRelation) -> Actions:
         """Returns the action by which a table gets the columns of its query, none if it has them already.
 
-        None where the log does not describe the table any more.
+        It repeats all else that the newest description says, such as its properties: it must be made anew for
+        each version that is tried, or what somebody has altered meanwhile would be lost.
         """
         log = self.folder.polled(table.name)
         if stored_fields(log) == stored_columns(table):
             return ()
         with store_errors(table.name):
             schema = json.loads(contents.frame._jdf.schema().asNullable().json())  # noqa: SLF001
-        if log.commits[0].version > 0:
-            return None
         fields = [{**field, "metadata": {}} for field in schema["fields"]]
         return ({"metaData": {**_described(log), "schemaString": json.dumps({**schema, "fields": fields})}},)
 

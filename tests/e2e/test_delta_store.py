@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,11 +17,13 @@ from dynamic_tables.definition import BaseTable, RefreshMode
 from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
+from dynamic_tables.store import refresh_commits, small_merge
 from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VERSION
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.files import HadoopFiles, LocalFiles
 from dynamic_tables.store.port import Action, Relation
 from dynamic_tables.store.refresh_commits import stored_columns
+from dynamic_tables.store.touched import AddAction
 from dynamic_tables.versions import Frontier, SourceVersion
 
 pytestmark = pytest.mark.spark
@@ -645,3 +648,26 @@ def test_a_replaced_definition_may_have_columns_of_which_delta_demands_more(
     shop.refresh()
     read = shop.spark.sql(f"SELECT v, k, CAST(at AS STRING) FROM delta.`{shop.path}/g`").collect()
     assert sorted(map(tuple, read)) == [("a", 2, "2024-01-01 00:00:00"), ("b", 3, "2024-01-01 00:00:00")]
+
+
+def test_what_is_altered_while_new_columns_are_written_stays(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit that brings the columns takes the place of the whole description of the table."""
+    shop.filled()
+    shop.at(20)
+    rightly = small_merge.new_file
+    times: list[object] = []
+    altered = f"ALTER TABLE delta.`{shop.path}/g` SET TBLPROPERTIES ('my.note' = 'kept')"
+
+    def altered_meanwhile(*given: Any) -> AddAction:
+        if not times:
+            times.append(shop.spark.sql(altered))
+        return rightly(*given)
+
+    monkeypatch.setattr(refresh_commits, "new_file", altered_meanwhile)
+    shop.account.create_dynamic_table("g", "SELECT v, max(k) AS m FROM r GROUP BY v", or_replace=True)
+    assert times
+    properties = shop.spark.sql(f"SHOW TBLPROPERTIES delta.`{shop.path}/g`").collect()
+    assert ("my.note", "kept") in [tuple(each) for each in properties]
+    assert shop.rows() == [("a", 2)]
