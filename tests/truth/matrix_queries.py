@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tests.ir import (
     Operand,
@@ -22,10 +23,11 @@ from tests.ir import (
     select,
     union,
     union_all,
+    window,
     with_,
 )
 from tests.truth.matrix_tables import CUSTOMER, NAN, NOBODY, ORDER, SPECIMEN
-from workload.query import MEMBERSHIP, Aggregate, Exploded, Expr, Join, JoinKind, Query, Relation
+from workload.query import MEMBERSHIP, Aggregate, Exploded, Expr, Join, JoinKind, Query, Relation, Select
 from workload.schema import Column, Table
 from workload.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING
 
@@ -65,7 +67,7 @@ def grouped(
     *,
     where: Expr | None = None,
     having: Expr | None = None,
-) -> Query:
+) -> Select:
     """SELECT keys, items ... GROUP BY keys."""
     return select({**keys, **items}, source, where=where, group_by=list(keys.values()), having=having)
 
@@ -130,6 +132,27 @@ def groupings() -> Mapping[str, Query]:
         "distinct over groups": select({"rows": rows}, specimens, group_by=[v["s"]], distinct=True),
         "key with NaN literal": grouped(
             {"score": call("coalesce", c["score"], NAN)}, {"rows": rows}, customers
+        ),
+    }
+
+
+def qualified_groups() -> Mapping[str, Query]:
+    """QUALIFY over groups, whose window is an output, or reads outputs, or what is no output."""
+    rows, total = count_star(), agg("SUM", v["i"])
+    most = window("MAX", rows, partition=[total])
+    second = call("ge", most, 2)
+    by_b = grouped({"b": v["b"]}, {"rows": rows, "most": most}, specimens)
+    return {
+        "qualify by an output": replace(by_b, qualify=second),
+        "qualify by no output": replace(grouped({"b": v["b"]}, {"n": total}, specimens), qualify=second),
+        "qualify by outputs": replace(
+            grouped({"b": v["b"]}, {"rows": rows, "n": total}, specimens), qualify=second
+        ),
+        "qualify by an output with a column's name": replace(
+            select({"i": rows, "n": total}, specimens, group_by=[v["b"]]), qualify=second
+        ),
+        "qualify distinct groups": replace(
+            select({"rows": rows}, specimens, group_by=[v["s"]], distinct=True), qualify=second
         ),
     }
 
@@ -265,6 +288,7 @@ def exploded() -> Mapping[str, Query]:
 QUERIES: Mapping[str, Query] = {
     **aggregations(),
     **groupings(),
+    **qualified_groups(),
     **joins(),
     **nested_joins(),
     **compositions(),

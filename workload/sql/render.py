@@ -12,6 +12,7 @@ from workload.sql.averages import decimal_average
 from workload.sql.dialect import Dialect, literal, type_name
 from workload.sql.exploded import exploded_text
 from workload.sql.functions import CASE, FUNCTIONS, IN
+from workload.sql.qualify import qualified_outside
 from workload.types import Kind, SqlType
 
 
@@ -43,6 +44,8 @@ def _sort_key(key: ir.SortKey) -> str:
 
 
 def _select(select: ir.Select, dialect: Dialect) -> str:
+    if dialect is Dialect.POSTGRES or (dialect is Dialect.SPARK and select.group_by is not None):
+        select = qualified_outside(select)
     items = ", ".join(f"{render_expr(item.expr, dialect)} AS {item.name}" for item in select.items)
     parts = [f"SELECT {'DISTINCT ' if select.distinct else ''}{items}"]
     parts.append(f"FROM {render_relation(select.source, dialect)}")

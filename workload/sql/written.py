@@ -14,6 +14,7 @@ from workload import query as ir
 from workload.scenario import Definition, Scenario
 from workload.sql.dialect import Dialect
 from workload.sql.memberships import with_groups
+from workload.sql.qualify import qualified_outside, reads_only
 from workload.sql.render import render_query
 from workload.sql.scalars import first_rows, row_join, scalar_join, scalars_over_groups
 from workload.sql.written_exploded import lateral, listed, place_in_list, view
@@ -169,6 +170,11 @@ class Writer:
         pivot = pivot_of(select)
         if pivot is not None and self.style.chance(70):
             return written_pivot(self, select, pivot)
+        outputs: Mapping[ir.Expr, Written] = {}
+        if select.qualify is not None and select.group_by is not None:
+            outputs = self.outputs(select)
+            if not reads_only(select.qualify, outputs) or self.style.chance(20):
+                return self.select(qualified_outside(select))
         select, joins, merged = self.without_memberships(select)
         conditions = [membership(self, join) for join in joins]
         beside = None if joins else self.beside(select)
@@ -207,14 +213,19 @@ class Writer:
             parts.append(f"{self.style.words('GROUP BY')} {sets}")
         elif select.group_by:
             parts.append(f"{self.style.words('GROUP BY')} {self.keys(select, select.group_by, clause)}")
-        parts += self.after_groups(select, clause, conditions if merged else [])
+        parts += self.after_groups(select, clause, outputs, conditions if merged else [])
         text = parts[0]
         for part in parts[1:]:
             text += self.style.gap() + part
         return text
 
-    def after_groups(self, select: ir.Select, clause: Clause, conditions: list[str]) -> Iterator[str]:
-        """Yields HAVING, which has the conditions that are written already, WINDOW and QUALIFY, if there."""
+    def after_groups(
+        self, select: ir.Select, clause: Clause, outputs: Mapping[ir.Expr, Written], conditions: list[str]
+    ) -> Iterator[str]:
+        """Yields HAVING, which has the conditions that are written already, WINDOW and QUALIFY, if there.
+
+        `outputs`: the names that QUALIFY over groups reads.
+        """
         # In HAVING a name without a qualifier may stand for an output.
         having = Clause(self.style, False, {**clause.known, **self.aliased(select)})
         kept = self.conditions(having, select.having, conditions)
@@ -226,7 +237,15 @@ class Writer:
             named = Clause(self.style, bare, clause.known)
             yield window_clause(named, clause.windows, ir.windows_of(select))
         if select.qualify is not None:
-            qualify = replace(having, known={**clause.known, **self.aliased(select)}, windows=clause.windows)
+            if select.group_by is not None:
+                computed: Mapping[ir.Expr, Written] = {
+                    each: name for each, name in outputs.items() if not isinstance(each, ir.Window)
+                }
+                whole = reads_only(select.qualify, computed) and self.style.chance(50)
+                qualify = Clause(self.style, False, computed if whole else outputs)
+            else:
+                known = {**clause.known, **self.aliased(select)}
+                qualify = replace(having, known=known, windows=clause.windows)
             yield f"{self.style.words('QUALIFY')} {qualify.text(select.qualify)}"
 
     def conditions(self, clause: Clause, own: ir.Expr | None, others: list[str]) -> str:
@@ -309,6 +328,15 @@ class Writer:
             if isinstance(item.expr, ir.Aggregate | ir.Window)
             and item.name not in inputs
             and self.style.chance(40)
+        }
+
+    def outputs(self, select: ir.Select) -> Mapping[ir.Expr, Written]:
+        """Returns the aliases of all outputs that have a name of their own: no column of FROM has it."""
+        inputs = {*map(str.lower, self.inputs(select.source))}
+        return {
+            item.expr: (self.style.name(item.name), Level.PRIMARY)
+            for item in select.items
+            if item.name.lower() not in inputs
         }
 
     def inputs(self, relation: ir.Relation) -> Collection[str]:

@@ -17,6 +17,9 @@ def own_expressions(style: Style, query: ir.Query) -> Own:
     """Returns the outputs of a block over one relation that are columns of it, or aggregates of columns."""
     if not isinstance(query, ir.Select) or query.sets is not None:
         return {}
+    if query.qualify is not None and query.group_by is not None:
+        # Spark finds no column of FROM above QUALIFY over groups.
+        return {}
     if not isinstance(query.source, ir.Named | ir.Derived):
         return {}
     clause = Clause(style, False)
