@@ -27,7 +27,7 @@ from workload.types import DATE, INT, TIMESTAMP_NTZ, Row, Value
 
 R, S = table("r", k=INT, a=INT, d=DATE), table("s", k=INT, b=INT, t=TIMESTAMP_NTZ)
 TABLES = {each.name: each for each in (R, S)}
-ROUNDS = 12
+ROUNDS = 8
 
 CONDITIONS = (
     "EXISTS (SELECT 1 FROM s WHERE r.a = r.a GROUP BY s.b)",

@@ -123,8 +123,9 @@ import json, sys
 from click.testing import CliRunner
 from campaign.cli import main
 
-results = [CliRunner().invoke(main, words, catch_exceptions=False) for words in json.loads(sys.argv[1])]
-print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in results]))
+for words in json.loads(sys.argv[1]):
+    result = CliRunner().invoke(main, words, catch_exceptions=False)
+    print(json.dumps([result.exit_code, result.stdout, result.stderr]), flush=True)
 """
 """A program that runs commands one after the other: a driver and an executor for all of them take long to
 start."""
@@ -139,54 +140,65 @@ class Done:
     stderr: str
 
 
-def in_one_process(*commands: list[str]) -> list[Done]:
-    """Runs commands of `dvs` in another process, which has a driver for all of them."""
-    ran = subprocess.run(
-        [sys.executable, "-c", ALL_IN_ONE, json.dumps(commands)], capture_output=True, text=True, timeout=600
-    )
-    assert ran.returncode == 0, ran.stderr
-    return [Done(*each) for each in json.loads(ran.stdout)]
+class OneProcess:
+    """Commands of `dvs` in another process, which has a driver for all of them."""
+
+    def __init__(self, *commands: list[str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", ALL_IN_ONE, json.dumps(commands)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def next(self) -> Done:
+        """Waits until the next command has ended."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(self.process.communicate(timeout=60)[1])
+        return Done(*json.loads(line))
 
 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.own_jvm
 def test_a_cluster_judges_as_this_machine_does(cluster: Standalone, tmp_path: Path) -> None:
-    history, damaged = a_history(tmp_path), a_folder_with_a_damaged_cell(tmp_path)
-    scenarios, checked, refused = in_one_process(
+    history, damaged, out = a_history(tmp_path), a_folder_with_a_damaged_cell(tmp_path), tmp_path / "gone"
+    there = OneProcess(
         fuzz(tmp_path / "there", "--scenarios", "3", "--master", cluster.master)[1:],
         ["check", "--json", "--master", cluster.master, str(history)],
         ["check", "--master", cluster.master, str(damaged)],
+        fuzz(out, "--scenarios", "4000", "--master", cluster.master)[1:],
     )
+    scenarios = there.next()
     assert scenarios.exit_code == 0, scenarios.stderr
     summary = json.loads(scenarios.stdout)
     here = in_process(*fuzz(tmp_path / "here", "--scenarios", "3")[1:])
     assert timeless(json.loads(here.stdout)) == timeless(summary)
     assert summary["outcomes"]["passed"] == 3
 
-    here = in_process("check", "--json", str(history))
+    here, checked = in_process("check", "--json", str(history)), there.next()
     assert checked.exit_code == here.exit_code == 1, checked.stderr
     mine, its = json.loads(here.stdout), json.loads(checked.stdout)
     for part in ("phenomena", "levels", "client_levels", "anomalies"):
         assert verdicts(its[part]) == verdicts(mine[part])
     assert its["anomalies"]
+    refused = there.next()
     assert refused.exit_code == 2
     assert f"error: {damaged}: '?' is not a kind; it is one of w, append, r, r list" in refused.stderr
 
     # It goes away in the middle: one line says so, and what was judged is there.
-    out = tmp_path / "gone"
-    running = subprocess.Popen(
-        fuzz(out, "--scenarios", "4000", "--master", cluster.master), stderr=subprocess.PIPE, text=True
-    )
     until("journal entries", lambda: entries(out) > 1, 120)
     cluster.kill()
-    _, stderr = running.communicate(timeout=120)
-    assert running.returncode == 2
-    assert f"the cluster at {cluster.master} does not answer any more" in stderr
-    assert "Traceback" not in stderr
+    gone = there.next()
+    assert gone.exit_code == 2
+    assert f"the cluster at {cluster.master} does not answer any more" in gone.stderr
+    assert "Traceback" not in gone.stderr
     judged = entries(out)
     again = in_process(*fuzz(out, "--resume", "--master", "", "--scenarios", str(judged + 1))[1:])
     assert json.loads(again.stdout)["scenarios"] >= judged
+    there.process.communicate(timeout=120)
 
 
 def a_history(folder: Path) -> Path:

@@ -164,7 +164,7 @@ def test_unfenced_schedules_lose_updates_and_the_log_shows_it(tmp_path: Path) ->
     assert lost > 10
 
 
-SCHEDULES = 150
+SCHEDULES = 70
 """Random schedules of two processes, fenced and unfenced each."""
 
 

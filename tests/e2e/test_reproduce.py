@@ -39,8 +39,20 @@ GHOST = Finding(
 )
 
 
-def run(script: Path) -> str:
-    """What the script prints, as it is run by a user who has nothing of this project."""
+ONE_AFTER_THE_OTHER = """
+import runpy, sys
+
+for script in sys.argv[1:]:
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as ended:
+        print(f"exit {ended.code}", flush=True)
+"""
+"""A program that runs scripts as their own programs: one JVM serves them all."""
+
+
+def run(*scripts: Path) -> list[list[str]]:
+    """The lines that each script prints, as it is run by a user who has nothing of this project."""
     jars = fetch_jars(os.environ)
     # As `fetch_jars` left them: whatever is downloaded by default cannot be reached.
     environment = {
@@ -49,33 +61,28 @@ def run(script: Path) -> str:
         "DEFAULT_ARTIFACT_REPOSITORY": "http://localhost:9/",
     }
     # Isolated: neither this folder nor the environment's paths are looked into for modules.
-    command = [sys.executable, "-I", str(script)]
+    command = [sys.executable, "-I", "-c", ONE_AFTER_THE_OTHER, *map(str, scripts)]
     done = subprocess.run(
         command,
-        cwd=script.parent,
+        cwd=scripts[0].parent,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 1, done.stderr[-2000:]
-    return done.stdout
+    assert done.returncode == 0, done.stderr[-2000:]
+    *shown, rest = done.stdout.split("exit 1\n")
+    assert (len(shown), rest) == (len(scripts), ""), done.stdout[-2000:]
+    return [text.splitlines() for text in shown]
 
 
-@pytest.mark.slow
-def test_it_replays_every_kind_of_dml_and_shows_the_wrong_row_alone(tmp_path: Path) -> None:
-    """Up to time 30: UPDATE, DELETE, MERGE, TRUNCATE, OPTIMIZE, overwrite, and RESTORE of both customers."""
-    outcome = Outcome(scenario=SHOP.name, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(GHOST,))
-    shown = reproduction(SHOP, outcome, "dvs replay here")
+def script_of(scenario: Scenario, finding: Finding, path: Path) -> Path:
+    """Writes the script that shows what was found in a scenario."""
+    outcome = Outcome(scenario=scenario.name, outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
+    shown = reproduction(scenario, outcome, "dvs replay here")
     assert shown is not None
-    script = tmp_path / "reproduce.py"
-    script.write_text(reproduce_script(shown), encoding="utf-8")
-    lines = run(script).splitlines()
-    assert [line for line in lines if line.startswith(("  + ", "  - "))] == ["  + (99, 'ghost')"]
-    assert "  Spark agrees with DuckDB" in lines
-    assert "  the engine's rows are WRONG" in lines
-    assert lines.count('    (1, "it\'s \\\\ ${x} \\n é😀")') == 6
-    assert lines.count("    (None, None)") == 6
+    path.write_text(reproduce_script(shown), encoding="utf-8")
+    return path
 
 
 R = table("r", k=INT, l=array_of(INT), s=struct_of(a=INT, b=STRING), m=map_of(STRING, INT))
@@ -85,22 +92,34 @@ ROWS: tuple[Row, ...] = (
     (3, None, None, None),
 )
 WRONG: Row = (1, (1, None), (1, "b"), (("a", 1), ("b", None)))
+NESTED = Scenario(
+    "nested",
+    (R,),
+    (DynamicTable("d", select({name: columns(R)[name] for name in "klsm"}, named("r"))),),
+    (Commit(1, (Insert("r", ROWS),)), Create(2, "d")),
+)
+WRONG_STRUCT = Finding(
+    check=Check.EQUALITY,
+    table="d",
+    step=1,
+    timestamp=2,
+    message="wrong",
+    difference=Difference(DifferenceKind.WRONG_VALUE, R.columns, ((ROWS[0], 1),), ((WRONG, 1),), 3, 3),
+)
 
 
 @pytest.mark.slow
-def test_arrays_structs_and_maps(tmp_path: Path) -> None:
-    query = select({name: columns(R)[name] for name in "klsm"}, named("r"))
-    scenario = Scenario(
-        "nested", (R,), (DynamicTable("d", query),), (Commit(1, (Insert("r", ROWS),)), Create(2, "d"))
-    )
-    found = Difference(DifferenceKind.WRONG_VALUE, R.columns, ((ROWS[0], 1),), ((WRONG, 1),), 3, 3)
-    finding = Finding(check=Check.EQUALITY, table="d", step=1, timestamp=2, message="wrong", difference=found)
-    outcome = Outcome(scenario="nested", outcome=OutcomeClass.PRODUCT_FAILURE, findings=(finding,))
-    shown = reproduction(scenario, outcome, "dvs replay here")
-    assert shown is not None
-    script = tmp_path / "reproduce.py"
-    script.write_text(reproduce_script(shown), encoding="utf-8")
-    lines = run(script).splitlines()
+def test_it_replays_every_kind_of_dml_and_every_type_and_shows_the_wrong_row_alone(tmp_path: Path) -> None:
+    """Up to time 30: UPDATE, DELETE, MERGE, TRUNCATE, OPTIMIZE, overwrite, and RESTORE of both customers."""
+    of_shop = script_of(SHOP, GHOST, tmp_path / "reproduce.py")
+    of_nested = script_of(NESTED, WRONG_STRUCT, tmp_path / "nested.py")
+    lines, nested = run(of_shop, of_nested)
+    assert [line for line in lines if line.startswith(("  + ", "  - "))] == ["  + (99, 'ghost')"]
     assert "  Spark agrees with DuckDB" in lines
-    marked = [line for line in lines if line.startswith(("  + ", "  - "))]
+    assert "  the engine's rows are WRONG" in lines
+    assert lines.count('    (1, "it\'s \\\\ ${x} \\n é😀")') == 6
+    assert lines.count("    (None, None)") == 6
+
+    assert "  Spark agrees with DuckDB" in nested
+    marked = [line for line in nested if line.startswith(("  + ", "  - "))]
     assert sorted(marked) == [f"  + {WRONG!r}", f"  - {ROWS[0]!r}"]

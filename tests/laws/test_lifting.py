@@ -64,7 +64,7 @@ NOT_LIFTED = frozenset({"limit"})
 
 @pytest.mark.parametrize("operator", sorted(EVERY_OPERATOR.keys() - NOT_LIFTED))
 def test_every_operator_lifted_is_the_operator_one_by_one(operator: str) -> None:
-    worlds = worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 12)
+    worlds = worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 6)
     assert compared(worlds) == []
 
 
@@ -120,7 +120,7 @@ def test_refresh_intervals_of_random_scenarios() -> None:
 
 
 def differs(operator: str) -> bool:
-    return bool(compared(worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 12)))
+    return bool(compared(worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 6)))
 
 
 def test_a_full_join_by_its_left_world_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ TANGLED = HistoryShape(transactions=(2, 5), operations=(1, 4), base=(1, 2))
 def test_all_transactions_at_one_level_are_that_level(level: Level) -> None:
     met = {Present: 0, Absent: 0, Unknown: 0}
     for shape in (SMALL, TANGLED):
-        for index in range(600):
+        for index in range(400):
             checked = check(history_at(5, shape, index))
             verdict, whole = mixing(checked.analysis, {}, level).verdict, checked.levels[level]
             met[type(verdict)] += 1
@@ -40,7 +40,7 @@ def test_all_transactions_at_one_level_are_that_level(level: Level) -> None:
 
 def test_a_higher_level_of_one_transaction_never_helps() -> None:
     random, worse = Random(71), 0
-    for index in range(800):
+    for index in range(500):
         history = history_at(7, TANGLED, index)
         analysis = check(history).analysis
         txns = [event.txn for event in history.events if isinstance(event, Commit)]
@@ -59,7 +59,7 @@ def test_a_higher_level_of_one_transaction_never_helps() -> None:
 def test_a_mixed_history_is_judged_by_the_edges_that_matter() -> None:
     """Against the literal definitions: the edges that matter to nobody are left out."""
     random, met = Random(73), {True: 0, False: 0}
-    for index in range(800):
+    for index in range(500):
         history = history_at(11, TANGLED, index)
         reference = Reference(history)
         if not all(edge.certain for edge in reference.edges):

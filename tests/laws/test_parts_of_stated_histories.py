@@ -26,7 +26,7 @@ from dvs_model.stated.part import Part
 from dvs_model.verdict import Present
 from generators.histories import HistoryShape, history_at
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "250"))
+COUNT = int(os.environ.get("DVS_HISTORIES", "150"))
 PLAIN = HistoryShape(
     transactions=(2, 9), derived=(0, 0), predicate_percent=0, precedes_percent=0, sessions_percent=35
 )

@@ -25,7 +25,7 @@ from dvs_model.notation import parse
 from dvs_model.reading import Predicates, Reading
 from dvs_model.verdict import Absent, Present, Unknown
 
-COUNT = int(os.environ.get("DVS_PREDICATE_FILES", "1500"))
+COUNT = int(os.environ.get("DVS_PREDICATE_FILES", "900"))
 PARTS = 4
 COMPARED = (
     Phenomenon.G0,

@@ -18,7 +18,7 @@ from dvs_model.verdict import Absent, Present, Unknown
 from generators.histories import SMALL, STORIES, HistoryShape, history_at
 from reference.histories import Reference
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "4000"))
+COUNT = int(os.environ.get("DVS_HISTORIES", "2500"))
 PARTS = 8
 DENSE = HistoryShape(
     transactions=(3, 4), operations=(2, 5), base=(1, 2), derived=(1, 2), newest_percent=20, again_percent=25

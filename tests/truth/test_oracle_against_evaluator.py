@@ -16,7 +16,7 @@ from workload.query import names_read
 from workload.scenario import Commit, Refresh, Scenario
 from workload.types import Row
 
-SCENARIOS_PER_CHUNK = 25
+SCENARIOS_PER_CHUNK = 14
 CHUNKS = 10
 
 
