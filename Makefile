@@ -9,6 +9,10 @@ TESTS   ?= not slow
 PYTHON  ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 
+# Python's compiled modules are kept, whatever the caller's environment says: without them each of the hundreds
+# of processes that tests start compiles 350 modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup preflight demo test check format clean
 

@@ -24,7 +24,7 @@ from engines.memory.spark_store import SparkStore
 from engines.on_spark import SparkPlatform
 from engines.variant import Variant
 from generators.generate import scenario_at
-from generators.profiles import QUICK, SMOKE
+from generators.profiles import QUICK
 from generators.worlds import worlds_of
 from tests.in_memory import in_memory
 from tests.ir import call, columns, named, select, table
@@ -92,7 +92,7 @@ def refreshes(trace: Trace) -> list[object]:
 
 @pytest.mark.parametrize(
     "scenario",
-    [SHOP, COPIES, scenario_at(3, QUICK, 1), scenario_at(3, SMOKE, 2), lifted(scenario_at(3, QUICK, 5))],
+    [SHOP, COPIES, lifted(scenario_at(3, QUICK, 5))],
     ids=lambda s: s.name,
 )
 def test_both_tiers_do_the_same(scenario: Scenario, spark: SparkSession) -> None:
