@@ -34,7 +34,7 @@ from dvs_model.observed.recover import recover
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.verdict import Present, Unknown
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "250"))
+COUNT = int(os.environ.get("DVS_HISTORIES", "320"))
 
 
 def histories(seed: int, lists: str) -> Observed:

@@ -32,7 +32,7 @@ from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transac
 from dvs_model.observed.time import time_pairs
 from dvs_model.verdict import Absent, Present, Unknown
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "330"))
+COUNT = int(os.environ.get("DVS_HISTORIES", "480"))
 INIT = -1
 REGISTERS = Records(aborts=True)
 LISTS = Records(aborts=True, lists=True, real_time=True)
