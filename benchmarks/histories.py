@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import click
 
-from dvs_model.check import check
+from dvs_model.checking.check import check
 from dvs_model.formats import jsonl
 from dvs_model.formats.reader import Parsed
 from dvs_model.notation import parse, render

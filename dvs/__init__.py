@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from campaign.failures.regression import assert_passes
     from campaign.pytest_plugin.assertion import DelayedViewViolated, assert_delayed_view_semantics
     from campaign.pytest_plugin.conformance import AdapterConformance
-    from dvs_model.check import Checked, Holds, Undecided, Violated, check
+    from dvs_model.analysis.verdict import Absent, Present, Unknown
+    from dvs_model.checking.check import Checked, Holds, Undecided, Violated, check
     from dvs_model.errors import HistoryError
-    from dvs_model.history import History
-    from dvs_model.names import Level, Phenomenon
+    from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
+    from dvs_model.histories.history import History
     from dvs_model.notation import parse
-    from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
-    from dvs_model.verdict import Absent, Present, Unknown
+    from dvs_model.theory.names import Level, Phenomenon
     from engines.adapter import Adapter, Capabilities, Notes, RefreshFailed, Transaction, Unsupported
     from engines.errors import EngineError
     from generators.strategies import scenarios
@@ -37,13 +37,13 @@ MODULES = {
     "campaign.failures.regression": ("assert_passes",),
     "campaign.pytest_plugin.assertion": ("DelayedViewViolated", "assert_delayed_view_semantics"),
     "campaign.pytest_plugin.conformance": ("AdapterConformance",),
-    "dvs_model.check": ("Checked", "Holds", "Undecided", "Violated", "check"),
+    "dvs_model.checking.check": ("Checked", "Holds", "Undecided", "Violated", "check"),
     "dvs_model.errors": ("HistoryError",),
-    "dvs_model.history": ("History",),
-    "dvs_model.names": ("Level", "Phenomenon"),
+    "dvs_model.histories.history": ("History",),
+    "dvs_model.theory.names": ("Level", "Phenomenon"),
     "dvs_model.notation": ("parse",),
-    "dvs_model.reading": ("Derivations", "DerivedWrites", "Predicates", "Reading"),
-    "dvs_model.verdict": ("Absent", "Present", "Unknown"),
+    "dvs_model.graph.reading": ("Derivations", "DerivedWrites", "Predicates", "Reading"),
+    "dvs_model.analysis.verdict": ("Absent", "Present", "Unknown"),
     "engines.adapter": ("Adapter", "Capabilities", "Notes", "RefreshFailed", "Transaction", "Unsupported"),
     "engines.errors": ("EngineError",),
     "generators.strategies": ("scenarios",),

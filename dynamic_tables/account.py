@@ -42,15 +42,14 @@ from dynamic_tables.operations.reading import ensure_acyclic, sources_now
 from dynamic_tables.operations.renaming import ensure_at_rest, finish_renames
 from dynamic_tables.operations.watching import Watching
 from dynamic_tables.plan.nodes import BoundQuery
-from dynamic_tables.plan.text import names_in, read_text
+from dynamic_tables.reading.text.text import names_in, read_text
 from dynamic_tables.refresh.execute import PROTOCOL, Refreshing, RefreshProtocol
 from dynamic_tables.refresh.plans import Plans
 from dynamic_tables.schedule.clock import Clock
 from dynamic_tables.schedule.failing import RULE, FailureRule
 from dynamic_tables.schedule.lag import MINIMUM_LAG, Lag, read_lag
 from dynamic_tables.schedule.timetable import Rhythm
-from dynamic_tables.store.attached import what_is_missing
-from dynamic_tables.store.owner import this_process
+from dynamic_tables.store.names.statements import column_type
 from dynamic_tables.store.port import (
     FrameStore,
     NamingStore,
@@ -60,7 +59,8 @@ from dynamic_tables.store.port import (
     TextAnalyzer,
     WritableStore,
 )
-from dynamic_tables.store.statements import column_type
+from dynamic_tables.store.spark.attached import what_is_missing
+from dynamic_tables.store.transactions.owner import this_process
 from dynamic_tables.turn import Turn
 
 if TYPE_CHECKING:

@@ -18,12 +18,12 @@ from dynamic_tables.definition import (
 )
 from dynamic_tables.differentiate.registry import Rules, algebra, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.nested_types import has_comparable_pairs, holds_map
 from dynamic_tables.plan.nodes import BoundQuery, Mark, SemiJoin, SetOperation, walk
-from dynamic_tables.plan.parse import called_names
-from dynamic_tables.plan.text import TextQuery, read_text
+from dynamic_tables.plan.rewrites.compared_maps import NO_MAPS, compared_map
 from dynamic_tables.plan.types import Type
+from dynamic_tables.reading.text.parse import called_names
+from dynamic_tables.reading.text.text import TextQuery, read_text
 from dynamic_tables.store.port import Store, TextAnalyzer
 from dynamic_tables.ties import ensure_no_ties
 

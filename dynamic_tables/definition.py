@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.relations import StoredRelation, View as View
 from dynamic_tables.plan.types import Columns as Columns
+from dynamic_tables.reading.text.relations import StoredRelation, View as View
 
 
 class RefreshMode(Enum):
@@ -100,7 +100,7 @@ def fingerprint(texts: tuple[str, ...], columns: Columns, sources: Iterable[obje
     - the columns of a source of a query that depends on columns without naming them.
     """
     # Imported here: opening a session needs definitions, but no parser.
-    from dynamic_tables.plan.text import (
+    from dynamic_tables.reading.text.text import (
         depends_on_all_columns,
         identifiers,
         movable_names,

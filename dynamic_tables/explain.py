@@ -12,7 +12,6 @@ from dynamic_tables.definition import BaseTable, Columns, View
 from dynamic_tables.differentiate.differentiation import At, Differentiation, operator_of
 from dynamic_tables.differentiate.registry import RULES, Rules, algebra, change_plan, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Col, Expr
 from dynamic_tables.plan.nested_types import split_outside_brackets
@@ -33,13 +32,14 @@ from dynamic_tables.plan.nodes import (
     children,
     columns,
 )
-from dynamic_tables.plan.relations import Relations
-from dynamic_tables.plan.render import render
-from dynamic_tables.plan.render_expression import render_expression
-from dynamic_tables.plan.spark_text import SparkText
-from dynamic_tables.plan.text import read_text
 from dynamic_tables.plan.types import Type
-from dynamic_tables.store.statements import column_type
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.plan.written.render_expression import render_expression
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.relations import Relations
+from dynamic_tables.reading.text.spark_text import SparkText
+from dynamic_tables.reading.text.text import read_text
+from dynamic_tables.store.names.statements import column_type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.owner import dead_process
-from dynamic_tables.store.statements import check_statement
-from dynamic_tables.store.version_rules import VersionRules
+from dynamic_tables.store.names.statements import check_statement
+from dynamic_tables.store.ticks.version_rules import VersionRules
+from dynamic_tables.store.transactions.owner import dead_process
 from workload.scenario import Meanwhile
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from workload.limits import Timestamps
 from workload.query import names_read
 from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario, View
 from workload.schema import Column
-from workload.sql import create_table_text, definition_text
+from workload.sql import create_table_text
 from workload.timeline import Due, due_refreshes
 from workload.trace import (
     Action,
@@ -46,6 +46,7 @@ from workload.trace import (
     Trace,
 )
 from workload.wellformed import check_scenario
+from workload.writing import definition_text
 
 FreshWanted = Callable[[int, str], bool]
 """(step, table) -> whether the rows of a fresh initialization are to be computed after that refresh."""

@@ -22,7 +22,7 @@ from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.dead import answers
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.own_commit import OwnCommitter
+from dynamic_tables.store.log.own_commit import OwnCommitter
 from dynamic_tables.store.sizes import SIZES
 from engines.account_adapter import AccountAdapter, failures
 from engines.adapter import OtherCommit, Record, Transaction

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dynamic_tables.session import Settings, open_session
 from dynamic_tables.session.dead import answers
-from dynamic_tables.store.own_session import own_session
+from dynamic_tables.store.spark.own_session import own_session
 from engines.engine import Platform
 from engines.memory.adapter import MemoryAdapter
 from engines.memory.applier import Applier

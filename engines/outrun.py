@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import StoreError
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.own_commit import Actions, OwnCommit, OwnCommitter, writable
+from dynamic_tables.store.log.log import TableLog
+from dynamic_tables.store.log.own_commit import Actions, OwnCommit, OwnCommitter, writable
 from dynamic_tables.store.port import Action
 from engines.adapter import RefreshFailed
 

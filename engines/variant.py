@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from dynamic_tables.differentiate.registry import RULES, Rules
 from dynamic_tables.plan.branches import Met
 from dynamic_tables.refresh.execute import PROTOCOL, RefreshProtocol
-from dynamic_tables.store.own_commit import OwnCommitter, own_commit
-from dynamic_tables.store.own_session import own_session
-from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
+from dynamic_tables.store.log.own_commit import OwnCommitter, own_commit
+from dynamic_tables.store.spark.own_session import own_session
+from dynamic_tables.store.ticks.version_rules import VERSION_RULES, VersionRules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

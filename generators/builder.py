@@ -30,9 +30,9 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Table
-from workload.sql import written_query
 from workload.timeline import Timeline
 from workload.types import NESTED, Row, SqlType, Value
+from workload.writing import written_query
 
 STYLES_TRIED = 12
 """Styles that are drawn for a text of one form, which costs a millisecond each."""

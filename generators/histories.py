@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import product
 
-from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session, Special
-from dvs_model.history import History
-from dvs_model.wellformed import well_formed
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session, Special
+from dvs_model.histories.history import History
 from generators.choices import Choices, SeededChoices
 
 HISTORY_GENERATOR_VERSION = 1

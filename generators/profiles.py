@@ -56,7 +56,7 @@ class Profile:
     """Percent of commits made by another process, often while a refresh is under way. They are drawn last, so
     the percentage changes nothing else and is no part of the repr."""
     styled_percent: int = field(default=60, repr=False)
-    """Percent of definitions written as people write them (`workload.sql.written`); drawn last, too."""
+    """Percent of definitions written as people write them (`workload.writing.writer`); drawn last, too."""
     recreated_percent: int = field(default=15, repr=False)
     """Percent of scenarios in which a definition is dropped and created again; drawn last, too."""
     dml: Mapping[str, int] = field(default_factory=lambda: DML_WEIGHTS)

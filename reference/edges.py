@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
 
-from dvs_model.history import PredicateRead, Read, Version
+from dvs_model.histories.history import PredicateRead, Read, Version
 from reference.versions import Versions
 
 

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 
 import networkx as nx
 
-from dvs_model.history import History, PredicateRead, Read, Write
+from dvs_model.histories.history import History, PredicateRead, Read, Write
 from reference.edges import Edge, all_edges
 from reference.versions import UNBORN, Versions
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import networkx as nx
 
-from dvs_model.history import (
+from dvs_model.histories.history import (
     Abort,
     Commit,
     Derive,

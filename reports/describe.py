@@ -31,14 +31,8 @@ from workload.scenario import (
     View,
 )
 from workload.schema import Column, Table
-from workload.sql import (
-    Dialect,
-    create_table_text,
-    definition_text,
-    delta_texts,
-    render_expr,
-    render_query,
-)
+from workload.sql import Dialect, create_table_text, delta_texts, render_expr, render_query
+from workload.writing import definition_text
 
 Columns = tuple[Column, ...]
 

@@ -8,7 +8,7 @@ import pytest
 
 from dynamic_tables.journal.events import Event
 from dynamic_tables.journal.state import Operations
-from dynamic_tables.store.journal import Journal
+from dynamic_tables.store.log.journal import Journal
 
 Make = Callable[[Operations], Event | None]
 

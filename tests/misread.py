@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from campaign.failures.folders import read_scenario
-from dynamic_tables.plan import render
 from dynamic_tables.plan.nodes import Aggregate
+from dynamic_tables.plan.written import render
 from workload.scenario import Scenario
 
 KEPT = Path(__file__).parent.parent / "corpus" / "grouped-by-a-constant-over-no-rows.json"

@@ -42,7 +42,7 @@ class DynamicTable:
     """A dynamic table; `target_lag` in logical microseconds, None for DOWNSTREAM.
 
     `style`: the number of the style in which the text of the query is written for an engine that reads
-    Spark's SQL (`workload.sql.written`); 0: each operator in parentheses. It does not change the meaning.
+    Spark's SQL (`workload.writing.writer`); 0: each operator in parentheses. It does not change the meaning.
     `known_as`: the name by which an engine knows the table, if it is another one than `name`: that of a
     definition that was dropped or replaced before. Names in a scenario are never used twice, also not in
     queries.

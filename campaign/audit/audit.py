@@ -14,7 +14,7 @@ from campaign.audit.second import second_reading
 from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
 from campaign.errors import CampaignError
 from dynamic_tables.plan.nodes import ROW_ID
-from dynamic_tables.store.catalog import DYNAMIC_TABLE, VIEW
+from dynamic_tables.store.names.catalog import DYNAMIC_TABLE, VIEW
 from dynamic_tables.store.port import Action
 
 SHOWN = 10

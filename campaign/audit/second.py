@@ -14,9 +14,9 @@ from dynamic_tables.definition import Definition
 from dynamic_tables.differentiate.registry import RULES
 from dynamic_tables.errors import DynamicTablesError
 from dynamic_tables.plan.dialects import DUCKDB
-from dynamic_tables.plan.render import render
-from dynamic_tables.store.catalog import ATTACHED, attached, from_metadata
-from dynamic_tables.store.log import TableMetadata
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.store.log.log import TableMetadata
+from dynamic_tables.store.names.catalog import ATTACHED, attached, from_metadata
 
 
 def second_reading(

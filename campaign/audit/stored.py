@@ -14,7 +14,7 @@ from deltalake import DeltaTable, QueryBuilder
 from deltalake.exceptions import DeltaError
 
 from campaign.errors import CampaignError
-from dynamic_tables.store.catalog import ATTACHED, DEFINITION
+from dynamic_tables.store.names.catalog import ATTACHED, DEFINITION
 
 
 class Unreadable(Exception):
@@ -39,8 +39,8 @@ class Refresh:
 class StoredTable:
     """A table or view of an account. `place`: its folder, which is elsewhere for an attached table.
 
-    `kind`: what it is, by the words of `dynamic_tables.store.catalog`. `identity`: Delta's id. `columns`: the
-    columns that a reader sees, in order.
+    `kind`: what it is, by the words of `dynamic_tables.store.names.catalog`. `identity`: Delta's id.
+    `columns`: the columns that a reader sees, in order.
     """
 
     name: str

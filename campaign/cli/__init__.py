@@ -12,27 +12,27 @@ import click
 
 from campaign.exit_codes import ExitCode
 
-COMMANDS: Mapping[str, str] = MappingProxyType(
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "doctor": "Check that this machine can run everything.",
-        "fuzz": "Run random scenarios and judge every refresh.",
-        "replay": "Run a stored scenario again and judge it.",
-        "shrink": "Make a failing scenario as small as possible.",
-        "mutants": "Plant faults and check that each is found.",
-        "gate": "Run the release gate; give one verdict.",
-        "compare": "Compare two configurations or versions.",
-        "runs": "List past runs and how their speed changed.",
-        "check": "Tell which isolation levels histories satisfy.",
-        "convert": "Write histories as notation, JSON or Parquet.",
-        "audit": "Compare a deployed account with its queries.",
-        "verify": "Check theorems, rules, protocols on small cases.",
-        "soak": "Run a busy account for simulated hours.",
-        "protocol": "Run transaction protocols; judge their histories.",
-        "explain": "Show plan, change query and row ids of a query.",
-        "operators": "List what is maintained incrementally, and how.",
+        "doctor": ("doctor", "Check that this machine can run everything."),
+        "fuzz": ("fuzz", "Run random scenarios and judge every refresh."),
+        "replay": ("replay", "Run a stored scenario again and judge it."),
+        "shrink": ("shrink", "Make a failing scenario as small as possible."),
+        "mutants": ("mutants", "Plant faults and check that each is found."),
+        "gate": ("gate", "Run the release gate; give one verdict."),
+        "compare": ("compare", "Compare two configurations or versions."),
+        "runs": ("runs", "List past runs and how their speed changed."),
+        "check": ("histories.check", "Tell which isolation levels histories satisfy."),
+        "convert": ("histories.convert", "Write histories as notation, JSON or Parquet."),
+        "audit": ("audit", "Compare a deployed account with its queries."),
+        "verify": ("verification.verify", "Check theorems, rules, protocols on small cases."),
+        "soak": ("verification.soak", "Run a busy account for simulated hours."),
+        "protocol": ("protocols.protocol", "Run transaction protocols; judge their histories."),
+        "explain": ("explain", "Show plan, change query and row ids of a query."),
+        "operators": ("operators", "List what is maintained incrementally, and how."),
     }
 )
-"""The line of each command in `dvs --help`. The command NAME is `campaign.cli.NAME.command`."""
+"""The commands by name: the module in `campaign.cli` whose `command` it is, and its line in `dvs --help`."""
 
 DOMAIN_ERRORS = frozenset(
     {
@@ -73,14 +73,15 @@ class LazyGroup(click.Group):
         """The command of a name, imported; None where there is no such command."""
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"campaign.cli.{cmd_name}").command
+        module, _ = COMMANDS[cmd_name]
+        command = importlib.import_module(f"campaign.cli.{module}").command
         assert isinstance(command, click.Command), cmd_name
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands from the table, so that `dvs --help` imports none of them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command and exits with the status that it returns. Raises Misuse for a domain error."""

@@ -12,7 +12,7 @@ from campaign.cli import options
 from campaign.exit_codes import ExitCode
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
-from dynamic_tables.plan.refusals import NOT_REGISTERED
+from dynamic_tables.reading.values.refusals import NOT_REGISTERED
 
 DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, DUCKDB)}
 

@@ -12,9 +12,9 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS, PAGES
-from dynamic_tables.plan.aggregate_forms import NAMES
-from dynamic_tables.plan.aggregates import AGGREGATES
 from dynamic_tables.plan.functions import CASE, CASTS, FUNCTIONS, IN
+from dynamic_tables.reading.values.aggregate_forms import NAMES
+from dynamic_tables.reading.values.aggregates import AGGREGATES
 
 HEADINGS = ("operator", "incremental", "row id", "change set", "source", "page")
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from campaign.faults.fault import in_store, part_fault
-from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.own_commit import Actions, OwnCommit, own_commit
+from dynamic_tables.store.log.log import TableLog
+from dynamic_tables.store.log.own_commit import Actions, OwnCommit, own_commit
 from workload.results import Check
 
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from campaign.faults.fault import sentence
-from dvs_model.analysis import Analysis, Rules
-from dvs_model.check import Checked, check
-from dvs_model.dsg import dsg
-from dvs_model.facts import Facts
-from dvs_model.graph import Graph
-from dvs_model.history import Abort, Commit, Derive, Event, History, PredicateRead, Start, Version
-from dvs_model.names import Phenomenon
+from dvs_model.analysis.analysis import Analysis, Rules
+from dvs_model.analysis.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
+from dvs_model.checking.check import Checked, check
+from dvs_model.graph.dsg import dsg
+from dvs_model.graph.facts import Facts
+from dvs_model.graph.graph import Graph
+from dvs_model.graph.reading import DEFAULT, Reading
+from dvs_model.histories.history import Abort, Commit, Derive, Event, History, PredicateRead, Start, Version
 from dvs_model.phenomena.cycles import Detector
 from dvs_model.phenomena.registry import DETECTORS
-from dvs_model.reading import DEFAULT, Reading
-from dvs_model.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
+from dvs_model.theory.names import Phenomenon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

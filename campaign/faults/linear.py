@@ -12,8 +12,8 @@ from dynamic_tables.differentiate.row_id import key_id
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit
 from dynamic_tables.plan.functions import CAST
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Filter, Join, Plan, Project, UnionAll, columns
-from dynamic_tables.plan.typed import COMPARISONS
 from dynamic_tables.plan.types import BOOLEAN
+from dynamic_tables.reading.values.typed import COMPARISONS
 from workload.results import Check
 
 

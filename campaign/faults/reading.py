@@ -9,12 +9,12 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
 from campaign.faults.fault import in_rules, part_fault
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import BoundQuery
-from dynamic_tables.plan.parse import parse_query
-from dynamic_tables.plan.passed import TypeOf
-from dynamic_tables.plan.relations import Relations
-from dynamic_tables.plan.spark_text import SparkText
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.parse import parse_query
+from dynamic_tables.reading.text.relations import Relations
+from dynamic_tables.reading.text.spark_text import SparkText
+from dynamic_tables.reading.values.passed import TypeOf
 from workload.results import Check
 
 

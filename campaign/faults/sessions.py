@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from campaign.faults.fault import in_store, part_fault
-from dynamic_tables.store.own_session import FIXED, copy_of, own_session
+from dynamic_tables.store.spark.own_session import FIXED, copy_of, own_session
 from workload.results import Check
 
 

@@ -9,13 +9,13 @@ from itertools import pairwise
 
 from campaign.faults.fault import in_versions, part_fault
 from dynamic_tables.errors import StoreError
-from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.base_log import at_ticks, stamp_of, versions
-from dynamic_tables.store.cut import Start
-from dynamic_tables.store.ledger import TableVersion, Tick
-from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.own_commit import Actions
-from dynamic_tables.store.touched import FileStates, follow, removed
+from dynamic_tables.store.log.active_files import ActiveFiles
+from dynamic_tables.store.log.log import TableLog
+from dynamic_tables.store.log.own_commit import Actions
+from dynamic_tables.store.log.touched import FileStates, follow, removed
+from dynamic_tables.store.ticks.base_log import at_ticks, stamp_of, versions
+from dynamic_tables.store.ticks.cut import Start
+from dynamic_tables.store.ticks.ledger import TableVersion, Tick
 from dynamic_tables.versions import SourceVersion
 from workload.results import Check
 

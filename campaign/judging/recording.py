@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby, pairwise
 
-from dvs_model.draft import Chain, Draft, DraftEvent, Name, Precedes
+from dvs_model.histories.draft import Chain, Draft, DraftEvent, Name, Precedes
 from workload.scenario import Scenario
 from workload.trace import ReadDone, Refreshed, SourceWritten, Trace
 

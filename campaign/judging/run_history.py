@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.judging.recording import RECORDING, Observation, Reader, Recording, Unrecorded, real_readers
-from dvs_model.check import Checked, Holds, check
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import Checked, Holds, check
+from dvs_model.checking.explain import because, first_evidence, lines
 from dvs_model.errors import HistoryError
-from dvs_model.explain import because, first_evidence, lines
-from dvs_model.history import History
-from dvs_model.levels import LEVELS
-from dvs_model.names import Level, Phenomenon
-from dvs_model.verdict import Present
-from dvs_model.wellformed import well_formed
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.history import History
+from dvs_model.theory.levels import LEVELS
+from dvs_model.theory.names import Level, Phenomenon
 from workload.scenario import Scenario
 from workload.trace import ReadDone, Trace
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from campaign.errors import CampaignError
 from campaign.faults.histories import HISTORY_FAULTS
 from campaign.mutants.verdict import MOST_HISTORIES, HuntVerdict, hunt_verdict
-from dvs_model.check import Checked, check
-from dvs_model.history import History
-from dvs_model.minimise import reductions
-from dvs_model.names import Phenomenon
+from dvs_model.analysis.verdict import Absent, PhenomenonVerdict, Present, Unknown
+from dvs_model.checking.check import Checked, check
+from dvs_model.checking.minimise import reductions
+from dvs_model.histories.history import History
 from dvs_model.notation import render
-from dvs_model.verdict import Absent, PhenomenonVerdict, Present, Unknown
+from dvs_model.theory.names import Phenomenon
 from generators.histories import SMALL, STORIES, HistoryShape, history_at
 from reference.histories import Reference
 

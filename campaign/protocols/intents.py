@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from dvs_model.check import Checked, Violated, check
-from dvs_model.names import Level
+from dvs_model.checking.check import Checked, Violated, check
+from dvs_model.theory.names import Level
 from protocols.data_plane.histories import history_of
 from protocols.data_plane.intents import Intent, rows_of
 from protocols.data_plane.resolve import CLAUSES, Clauses, resolve

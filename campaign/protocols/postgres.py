@@ -10,9 +10,9 @@ from enum import Enum
 from random import Random
 
 from campaign.protocols.read_committed import Judged, add_levels, commits
-from dvs_model.anomalies import anomalies
-from dvs_model.check import check
-from dvs_model.names import Level
+from dvs_model.checking.anomalies import anomalies
+from dvs_model.checking.check import check
+from dvs_model.theory.names import Level
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
 from protocols.read_committed.run import Run, run

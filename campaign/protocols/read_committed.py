@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from dvs_model.anomalies import anomalies
-from dvs_model.check import Checked, Holds, Violated, check
-from dvs_model.history import Commit
-from dvs_model.names import Level
+from dvs_model.checking.anomalies import anomalies
+from dvs_model.checking.check import Checked, Holds, Violated, check
+from dvs_model.histories.history import Commit
 from dvs_model.notation import render
+from dvs_model.theory.names import Level
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.machine import RULES, Rules
 from protocols.read_committed.run import Run, at_random, interleavings

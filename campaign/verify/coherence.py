@@ -16,11 +16,11 @@ from enum import Enum
 from typing import cast
 
 from campaign.verify.protocol_steps import SteppingStore
-from dvs_model.check import check
-from dvs_model.history import History
-from dvs_model.names import Phenomenon
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import check
+from dvs_model.histories.history import History
 from dvs_model.notation import parse
-from dvs_model.verdict import Present
+from dvs_model.theory.names import Phenomenon
 from dynamic_tables.account import Account
 from dynamic_tables.operations.runner import Runner
 from dynamic_tables.schedule.clock import SimulatedClock

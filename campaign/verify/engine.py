@@ -24,8 +24,8 @@ from dynamic_tables.explain import declare
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Col, Expr, walk as walk_expression
 from dynamic_tables.plan.nodes import BoundQuery, Plan, walk
-from dynamic_tables.plan.relations import Relations
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.text.relations import Relations
 from dynamic_tables.refresh.plans import Plans
 from oracle.worlds import quoted
 from workload.errors import WorkloadError

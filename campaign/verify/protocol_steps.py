@@ -11,7 +11,7 @@ from dynamic_tables.errors import StoreError
 from dynamic_tables.journal.events import Claimed, Event, Published, Released
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.plan.nodes import Plan
-from dynamic_tables.store.journal import Journal
+from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.port import RefreshRecord, Relation
 from engines.memory.duck_store import DuckStore
 

@@ -17,12 +17,12 @@ from dvs_model.clients.unread import EVERY, MANY, MOST_JUDGED, MOST_ORDERS, OPEN
 from dvs_model.columns.cycles import knots
 from dvs_model.columns.table import Bools
 from dvs_model.columns.versions import NO_ARCS, Arcs
-from dvs_model.names import Phenomenon
 from dvs_model.observed.client import Answer, Client, Problem, decide, problem
 from dvs_model.observed.graph import Pair
 from dvs_model.observed.history import Chosen
 from dvs_model.observed.recover import Finding
 from dvs_model.observed.search import order_exists
+from dvs_model.theory.names import Phenomenon
 
 SEARCH_STEPS = 200_000
 """Steps of the search for an order that explains a history: conflicts of the solver, or places tried."""

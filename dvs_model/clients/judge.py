@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dvs_model.analysis import STEPS, Analysis
-from dvs_model.anomalies import anomalies, sentence
-from dvs_model.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
+from dvs_model.analysis.analysis import STEPS, Analysis
+from dvs_model.analysis.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Told, Unknown
+from dvs_model.checking.anomalies import anomalies, sentence
+from dvs_model.checking.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
+from dvs_model.checking.sentences import Sentences
 from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCH_STEPS, SEARCHED_OF, Answers
 from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Basis, Defined, InColumns
@@ -36,19 +38,17 @@ from dvs_model.columns.cycles import knots, on_cycles
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools
 from dvs_model.columns.versions import Arcs
-from dvs_model.edges import Edge
-from dvs_model.graph import Kind as Dependency
-from dvs_model.history import History
-from dvs_model.levels import LEVELS
-from dvs_model.names import Level, Phenomenon
+from dvs_model.graph.edges import Edge
+from dvs_model.graph.graph import Kind as Dependency
+from dvs_model.graph.reading import DEFAULT, Reading
+from dvs_model.histories.history import History
 from dvs_model.observed.client import Answer, Client
 from dvs_model.observed.history import NOTHING_CHOSEN, Chosen, Part
 from dvs_model.observed.seen import Observed, Window
 from dvs_model.observed.time import Windows, window_of
 from dvs_model.phenomena.registry import DETECTORS
-from dvs_model.reading import DEFAULT, Reading
-from dvs_model.sentences import Sentences
-from dvs_model.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Told, Unknown
+from dvs_model.theory.levels import LEVELS
+from dvs_model.theory.names import Level, Phenomenon
 
 P = Phenomenon
 ORDERED = (P.G0, P.G1C, P.G_SINGLE, P.G2_ITEM, P.G2, P.G_CURSOR, P.G_MONOTONIC, P.G_UPDATE)

@@ -14,15 +14,15 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order
 
-from dvs_model.check import check
+from dvs_model.analysis.verdict import ABSENT, Cycle, Present
+from dvs_model.checking.check import check
 from dvs_model.clients.basis import Basis
 from dvs_model.columns.cycles import labels_of
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import NO_ARCS, Arcs
-from dvs_model.names import Phenomenon
+from dvs_model.graph.reading import Reading
 from dvs_model.observed.history import Part
-from dvs_model.reading import Reading
-from dvs_model.verdict import ABSENT, Cycle, Present
+from dvs_model.theory.names import Phenomenon
 
 P = Phenomenon
 

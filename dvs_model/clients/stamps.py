@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dvs_model.analysis.verdict import ABSENT, PhenomenonVerdict, Present, Told
 from dvs_model.clients.basis import Basis
 from dvs_model.observed.time import Windows
-from dvs_model.verdict import ABSENT, PhenomenonVerdict, Present, Told
 
 
 def interference(basis: Basis) -> PhenomenonVerdict:

@@ -15,12 +15,12 @@ from math import factorial, prod
 
 import numpy as np
 
+from dvs_model.analysis.verdict import ABSENT, PhenomenonVerdict, Present, Unknown
 from dvs_model.columns.table import Ints
-from dvs_model.names import Phenomenon
 from dvs_model.observed.graph import Orders
 from dvs_model.observed.history import Chosen, Part
 from dvs_model.observed.recover import Observation, Recovered
-from dvs_model.verdict import ABSENT, PhenomenonVerdict, Present, Unknown
+from dvs_model.theory.names import Phenomenon
 
 P = Phenomenon
 

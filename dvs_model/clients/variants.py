@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from dvs_model.clients.answers import Answers, Order
-from dvs_model.names import Phenomenon
 from dvs_model.observed.client import Answer, Client, problem
 from dvs_model.observed.guarantees import Guarantee, decide_guarantee
 from dvs_model.observed.time import time_pairs
+from dvs_model.theory.names import Phenomenon
 
 DIRTY = ("aborted read", "intermediate read")
 

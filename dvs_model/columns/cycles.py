@@ -9,7 +9,7 @@ import numpy as np
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools, Ints, Rows
 from dvs_model.columns.versions import Arcs
-from dvs_model.graph import component_labels
+from dvs_model.graph.graph import component_labels
 from dvs_model.observed.seen import Transaction
 from dvs_model.observed.time import Windows
 

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from dvs_model.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session
 from dvs_model.errors import HistoryError
+from dvs_model.histories.draft import Chain, Draft, DraftEvent, Matches, Name, Precedes, Session
 from dvs_model.notation.scan import Scanner
 
 _NAME = re.compile(r"[^()\[\]:;,|\s](?:[^()\[\]:;,|]*[^()\[\]:;,|\s])?")

@@ -19,13 +19,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dvs_model.analysis.verdict import Unselected
 from dvs_model.formats.jepsen import Operation
 from dvs_model.formats.placing import placed
 from dvs_model.formats.predicate_file import THERE, Predicate, PredicateFile
 from dvs_model.formats.reader import Parsed, Pieces
 from dvs_model.formats.universe import UNIVERSE, Made, Universe
 from dvs_model.formats.written.operations import written
-from dvs_model.history import (
+from dvs_model.histories.history import (
     Abort,
     Commit,
     Event,
@@ -37,10 +38,9 @@ from dvs_model.history import (
     Write,
     unborn,
 )
-from dvs_model.inventory import T0
+from dvs_model.histories.inventory import T0
 from dvs_model.observed.history import plain_value
 from dvs_model.observed.seen import Status, value_text
-from dvs_model.verdict import Unselected
 
 OWN = {":insert", ":delete", ":rp"}
 """Micro-operations that no other workload has."""

@@ -18,10 +18,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dvs_model.draft import Draft, DraftEvent, Name, Special
 from dvs_model.errors import HistoryError
 from dvs_model.formats.reader import Parsed, Refused
-from dvs_model.wellformed import well_formed
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.draft import Draft, DraftEvent, Name, Special
 
 COMMIT = re.compile(r"(\d{20})\.json")
 CHECKPOINT = re.compile(

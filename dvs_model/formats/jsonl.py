@@ -26,9 +26,9 @@ from dvs_model.formats.reader import (
     no_number,
     once,
 )
-from dvs_model.history import History
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.history import History
 from dvs_model.notation import parse
-from dvs_model.wellformed import well_formed
 
 KEYS = ("name", "text", "events", "orders", "matches", "sessions", "precedes")
 

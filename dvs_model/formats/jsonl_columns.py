@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dvs_model.columns.table import Ints
-from dvs_model.draft import DraftEvent
 from dvs_model.errors import HistoryError
 from dvs_model.formats import notation_columns
 from dvs_model.formats.arrays import Arrays
+from dvs_model.histories.draft import DraftEvent
 from dvs_model.stated.part import SMALL, Part, part
 from dvs_model.stated.rows import ABORT, CODES, COMMIT, DERIVE, START, Written
 

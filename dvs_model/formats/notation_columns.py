@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.draft import DraftEvent
 from dvs_model.errors import HistoryError
+from dvs_model.histories.draft import DraftEvent
 from dvs_model.notation.scan import scan
 from dvs_model.stated.part import SMALL, Part, part
 from dvs_model.stated.rows import CODES, DERIVE, LETTERS, READ, WRITE, Written, ints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dvs_model.history import Event, PredicateRead, Read, Start, Version, Write
+from dvs_model.histories.history import Event, PredicateRead, Read, Start, Version, Write
 
 
 def placed(bodies: Mapping[int, Sequence[Event]], moments: Iterable[tuple[int, Event]]) -> Iterator[Event]:

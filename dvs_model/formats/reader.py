@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from dvs_model.analysis.verdict import Unselected
 from dvs_model.errors import HistoryError
-from dvs_model.history import History
+from dvs_model.histories.history import History
 from dvs_model.observed.seen import Observed
-from dvs_model.verdict import Unselected
 
 LARGE = 1 << 20
 """Bytes from which on a history is read as columns, if it is a plain one."""

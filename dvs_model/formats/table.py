@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dvs_model.analysis.verdict import Unselected
 from dvs_model.columns.table import Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats import spilled
@@ -23,10 +24,9 @@ from dvs_model.formats.operations import cell, value_of
 from dvs_model.formats.parquet_columns import observed_in, suits
 from dvs_model.formats.parquet_written import tables, whole
 from dvs_model.formats.reader import Form, Item, Parsed, Refused, Viewed
+from dvs_model.histories.redraft import redraft
 from dvs_model.notation import parse
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
-from dvs_model.redraft import redraft
-from dvs_model.verdict import Unselected
 
 COLUMNS = (
     ("history", pa.string()),

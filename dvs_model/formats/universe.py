@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from dvs_model.errors import HistoryError
 from dvs_model.formats.predicate_file import DELETE, WRITE, Predicate, PredicateFile
-from dvs_model.history import Version, unborn
-from dvs_model.inventory import T0
+from dvs_model.histories.history import Version, unborn
+from dvs_model.histories.inventory import T0
 from dvs_model.observed.history import Names, plain_value
 from dvs_model.observed.seen import Status, value_text
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dvs_model.history import History
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.history import History
+from dvs_model.histories.redraft import redraft
 from dvs_model.notation.scan import scan
-from dvs_model.redraft import redraft
-from dvs_model.wellformed import well_formed
 
 
 def parse(text: str, name: str = "") -> History:

@@ -5,8 +5,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from dvs_model.draft import Chain, Draft, DraftEvent, Locate, Matches, Name, Precedes, Session, Special
 from dvs_model.errors import HistoryError
+from dvs_model.histories.draft import (
+    Chain,
+    Draft,
+    DraftEvent,
+    Locate,
+    Matches,
+    Name,
+    Precedes,
+    Session,
+    Special,
+)
 
 _VERSION = r"[A-Za-z][A-Za-z0-9_]*(?:\.[0-9]+)?"
 _TOKEN = re.compile(

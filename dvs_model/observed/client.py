@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import networkx as nx
 
-from dvs_model.graph import strong_labels, topological
+from dvs_model.graph.graph import strong_labels, topological
 from dvs_model.observed.graph import Orders, Pair
 from dvs_model.observed.recover import INITIAL, Observation, Recovered
 from dvs_model.observed.seen import Observed

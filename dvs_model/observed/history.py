@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dvs_model.history import Commit, Event, History, Read, Start, Version, Write
-from dvs_model.inventory import T0
+from dvs_model.histories.history import Commit, Event, History, Read, Start, Version, Write
+from dvs_model.histories.inventory import T0
 from dvs_model.observed.graph import Orders
 from dvs_model.observed.recover import INITIAL, Observation, Recovered
 from dvs_model.observed.seen import value_text

@@ -8,8 +8,8 @@ from itertools import chain
 
 import networkx as nx
 
-from dvs_model.history import Abort, Commit, Event, History, Read, Version, Write
-from dvs_model.inventory import T0
+from dvs_model.histories.history import Abort, Commit, Event, History, Read, Version, Write
+from dvs_model.histories.inventory import T0
 from dvs_model.observed.graph import Orders, Pair, edges, orders
 from dvs_model.observed.history import Names, plain_value, session_names
 from dvs_model.observed.recover import Recovered, recover

@@ -10,17 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
-from dvs_model.analysis import Analysis
-from dvs_model.definitions import CYCLES, CycleSpec, Subject
-from dvs_model.edges import BudgetSpent, Edge, doubt
-from dvs_model.graph import DEPENDENCIES, Kind
-from dvs_model.history import Read
-from dvs_model.names import Phenomenon
+from dvs_model.analysis.analysis import Analysis
+from dvs_model.analysis.scope import Scope
+from dvs_model.analysis.search import promising, smallest_cycle, web
+from dvs_model.analysis.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Unknown
+from dvs_model.graph.edges import BudgetSpent, Edge, doubt
+from dvs_model.graph.graph import DEPENDENCIES, Kind
+from dvs_model.histories.history import Read
 from dvs_model.phenomena.monotonic import unfolded_cycles
 from dvs_model.phenomena.update import update_cycles
-from dvs_model.scope import Scope
-from dvs_model.search import promising, smallest_cycle, web
-from dvs_model.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Unknown
+from dvs_model.theory.definitions import CYCLES, CycleSpec, Subject
+from dvs_model.theory.names import Phenomenon
 
 SPENT = "the step budget is used up, or a knot of the graph has too many edges"
 

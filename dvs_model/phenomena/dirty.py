@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dvs_model.analysis import Analysis
-from dvs_model.facts import Facts
-from dvs_model.history import Derive, PredicateRead, Read, Version
-from dvs_model.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
+from dvs_model.analysis.analysis import Analysis
+from dvs_model.analysis.verdict import ABSENT, DirtyRead, PhenomenonVerdict, Present
+from dvs_model.graph.facts import Facts
+from dvs_model.histories.history import Derive, PredicateRead, Read, Version
 
 Bad = Callable[[Version], int | None]
 """From a version to the transaction that makes it a dirty one; None: it is clean."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dvs_model.analysis import Analysis
-from dvs_model.facts import Facts
-from dvs_model.history import PredicateRead, Version, Write
-from dvs_model.verdict import ABSENT, MixedVersions, PhenomenonVerdict, Present
+from dvs_model.analysis.analysis import Analysis
+from dvs_model.analysis.verdict import ABSENT, MixedVersions, PhenomenonVerdict, Present
+from dvs_model.graph.facts import Facts
+from dvs_model.histories.history import PredicateRead, Version, Write
 
 
 def mixed_predicate_write(analysis: Analysis) -> PhenomenonVerdict:

@@ -18,14 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
-from dvs_model.analysis import Analysis
-from dvs_model.clock import Clock
-from dvs_model.edges import Budget, Edge
-from dvs_model.graph import Kind
+from dvs_model.analysis.analysis import Analysis
+from dvs_model.analysis.scope import Scope
+from dvs_model.analysis.search import CHEAP, Web, reaches, web
+from dvs_model.analysis.verdict import Cycle
+from dvs_model.graph.edges import Budget, Edge
+from dvs_model.graph.graph import Kind
+from dvs_model.histories.clock import Clock
 from dvs_model.phenomena.overlaps import LateEdges
-from dvs_model.scope import Scope
-from dvs_model.search import CHEAP, Web, reaches, web
-from dvs_model.verdict import Cycle
 
 SHOWN_OF = 12
 """Cycles of one transaction of which the shortest is shown."""

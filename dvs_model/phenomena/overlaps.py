@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dvs_model.analysis import Analysis
-from dvs_model.clock import Clock
-from dvs_model.definitions import Order
-from dvs_model.edges import Edge, doubt, edge
-from dvs_model.graph import Graph, Kind, Note, topological
-from dvs_model.verdict import ABSENT, Overlap, PhenomenonVerdict, Present, Unknown
+from dvs_model.analysis.analysis import Analysis
+from dvs_model.analysis.verdict import ABSENT, Overlap, PhenomenonVerdict, Present, Unknown
+from dvs_model.graph.edges import Edge, doubt, edge
+from dvs_model.graph.graph import Graph, Kind, Note, topological
+from dvs_model.histories.clock import Clock
+from dvs_model.theory.definitions import Order
 
 
 def interference(analysis: Analysis) -> PhenomenonVerdict:

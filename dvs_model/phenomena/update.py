@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
-from dvs_model.edges import Budget, Edge
-from dvs_model.graph import Kind
-from dvs_model.search import Web, promising, reaches, shortest, smallest_cycle, web
-from dvs_model.verdict import Cycle
+from dvs_model.analysis.search import Web, promising, reaches, shortest, smallest_cycle, web
+from dvs_model.analysis.verdict import Cycle
+from dvs_model.graph.edges import Budget, Edge
+from dvs_model.graph.graph import Kind
 
 SHOWN = 100
 """The readers, from the first, whose cycle is searched; of the others only their names are given."""

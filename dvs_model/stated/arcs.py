@@ -1,8 +1,8 @@
 """The dependencies of a history as arcs in arrays.
 
-The vertices are the transactions, then two for each derived version, as `dvs_model.dsg` has them, then those
-of orders. Every edge of any graph that a phenomenon is searched in is a path along these arcs. So a cycle of
-any phenomenon lies in one of their strongly connected components.
+The vertices are the transactions, then two for each derived version, as `dvs_model.graph.dsg` has them, then
+those of orders. Every edge of any graph that a phenomenon is searched in is a path along these arcs. So a
+cycle of any phenomenon lies in one of their strongly connected components.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.graph import component_labels
+from dvs_model.graph.graph import component_labels
 from dvs_model.stated.made import NOBODY, Made
 from dvs_model.stated.rows import Rows
 

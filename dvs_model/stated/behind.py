@@ -1,4 +1,4 @@
-"""What lies behind derived versions: arcs of dependencies through them, as `dvs_model.dsg` defines these."""
+"""What lies behind derived versions: dependencies through them, as `dvs_model.graph.dsg` defines these."""
 
 from __future__ import annotations
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dvs_model.columns.table import Ints
-from dvs_model.graph import component_labels
-from dvs_model.names import Phenomenon
+from dvs_model.graph.graph import component_labels
 from dvs_model.stated.arcs import Dependencies, Pairs, Reads
 from dvs_model.stated.made import NOBODY, Made
+from dvs_model.theory.names import Phenomenon
 
 TRIED = 300
 """Anti-dependencies that lead back, of which a cycle is searched for that reports can show."""

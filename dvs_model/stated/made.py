@@ -1,7 +1,7 @@
 """The versions that the events of a history make, and what its names mean, if it is well-formed.
 
-The rules are those of `dvs_model.wellformed`, which names what breaks them. Here a history that breaks one,
-or that has what is rare (such as a read of what is written later), is left to the readable code.
+The rules are those of `dvs_model.graph.wellformed`, which names what breaks them. Here a history that breaks
+one, or that has what is rare (such as a read of what is written later), is left to the readable code.
 """
 
 from __future__ import annotations

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dvs_model.check import check
+from dvs_model.analysis.verdict import Absent
+from dvs_model.checking.check import check
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.draft import Chain, Draft, Session
-from dvs_model.history import History
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.draft import Chain, Draft, Session
+from dvs_model.histories.history import History
 from dvs_model.notation.scan import Scanner
 from dvs_model.stated.arcs import Arcs, Reads, dependencies, in_sessions, in_time, reads_of
 from dvs_model.stated.bad import dirty, freshest, late, points
@@ -25,8 +27,6 @@ from dvs_model.stated.behind import Behind
 from dvs_model.stated.core import core
 from dvs_model.stated.made import Made, made
 from dvs_model.stated.rows import ABORT, COMMIT, READ, START, Rows
-from dvs_model.verdict import Absent
-from dvs_model.wellformed import well_formed
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dvs_model.columns.lookup import coded
 from dvs_model.columns.table import Ints
-from dvs_model.draft import DraftEvent
+from dvs_model.histories.draft import DraftEvent
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -140,7 +140,7 @@ def _account(folder: Path, role: str, *, computes: bool = False) -> Iterator[Acc
     """
     from dynamic_tables.account import Account
     from dynamic_tables.session import open_session
-    from dynamic_tables.store.on_demand import on_demand
+    from dynamic_tables.store.spark.on_demand import on_demand
 
     def opened() -> SparkSession:
         return open_session(app_name="dvs-tables")

@@ -30,11 +30,11 @@ from dynamic_tables.differentiate.differentiation import (
 )
 from dynamic_tables.differentiate.row_id import ROW_IDS, RowIds
 from dynamic_tables.errors import NO_RULE
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.branches import Met, unrecorded
 from dynamic_tables.plan.nodes import ACTION, ROW_ID, BoundQuery, Plan, Project, walk
-from dynamic_tables.plan.passed import TypeOf
-from dynamic_tables.plan.relations import Relations
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.relations import Relations
+from dynamic_tables.reading.values.passed import TypeOf
 
 LINEAR = "DVS paper, section 5.5"
 ONE_SIDE = "ours: a derivative of one side at a time (paper: section 5.5.1, direct derivative)"

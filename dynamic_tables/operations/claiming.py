@@ -13,7 +13,7 @@ from dynamic_tables.journal.state import Claim, Operations
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.states import is_held
 from dynamic_tables.schedule.lag import SECOND
-from dynamic_tables.store.owner import has_ended
+from dynamic_tables.store.transactions.owner import has_ended
 
 LEASE = 60 * SECOND
 """How long a claim holds without another sign of life, in microseconds."""

@@ -18,7 +18,7 @@ from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.operating import allowed, allowed_back, ensure_in_order
 from dynamic_tables.operations.reading import ensure_acyclic, reaches
 from dynamic_tables.operations.renaming import all_renamed, ensure_at_rest, naming
-from dynamic_tables.plan.text import renamed_text
+from dynamic_tables.reading.text.text import renamed_text
 from dynamic_tables.store.port import Action
 
 SWAPPED = "swapped_away_"

@@ -8,7 +8,7 @@ from dynamic_tables.definition import BaseTable, Definition, DynamicTable, View
 from dynamic_tables.errors import CorruptTable
 from dynamic_tables.operations.operated import Operated
 from dynamic_tables.operations.reading import sources_now
-from dynamic_tables.store.known import Known
+from dynamic_tables.store.log.known import Known
 
 
 def lacking(account: Operated) -> Mapping[str, str]:

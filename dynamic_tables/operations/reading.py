@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dynamic_tables.definition import Definition, DynamicTable, View
 from dynamic_tables.errors import CorruptTable, DefinitionError
-from dynamic_tables.plan.text import names_in, read_text
+from dynamic_tables.reading.text.text import names_in, read_text
 
 
 def reaches(relations: Mapping[str, Definition], text: str, target: str) -> tuple[str, ...]:

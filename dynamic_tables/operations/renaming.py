@@ -16,8 +16,8 @@ from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.journal.events import Event, Moved, Moving, Renamed
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.operations.operated import Operated
-from dynamic_tables.store.owner import is_gone
 from dynamic_tables.store.port import NamingStore
+from dynamic_tables.store.transactions.owner import is_gone
 
 RUNNING: set[str] = set()
 """The ids of what is moving in this process now, also by other accounts and threads."""

@@ -30,7 +30,7 @@ from dynamic_tables.schedule.due import TableState
 from dynamic_tables.schedule.failing import standing
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.schedule.timetable import Timetable
-from dynamic_tables.store.owner import has_ended
+from dynamic_tables.store.transactions.owner import has_ended
 
 Row = dict[str, object]
 

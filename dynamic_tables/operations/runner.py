@@ -16,7 +16,7 @@ from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.due import Due, TableState, due
 from dynamic_tables.schedule.group import RefreshGroup
 from dynamic_tables.schedule.timetable import Timetable
-from dynamic_tables.store.owner import has_ended
+from dynamic_tables.store.transactions.owner import has_ended
 
 Schedule = Callable[[Timetable, Mapping[str, TableState], int], Sequence[Due]]
 """What is due, as `schedule.due.due` says it."""

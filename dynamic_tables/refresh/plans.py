@@ -21,8 +21,8 @@ from dynamic_tables.differentiate.registry import (
     state_plan,
 )
 from dynamic_tables.plan.branches import Branch
-from dynamic_tables.plan.empty import without_empty
 from dynamic_tables.plan.nodes import BoundQuery, Plan
+from dynamic_tables.plan.rewrites.empty import without_empty
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dynamic_tables.store.catalog import BASE_TABLE_PROPERTIES
+from dynamic_tables.store.names.catalog import BASE_TABLE_PROPERTIES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,44 +15,44 @@ from dynamic_tables.differentiate.apply import OPERATION
 from dynamic_tables.errors import CorruptTable, DefinitionError
 from dynamic_tables.plan.dialects import SPARK, Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
-from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT, STRING, Type
+from dynamic_tables.plan.written.render import render
 from dynamic_tables.schedule.clock import Clock
-from dynamic_tables.store import refresh_log
-from dynamic_tables.store.attached import place_of
-from dynamic_tables.store.base_log import Stamp
-from dynamic_tables.store.catalog import (
+from dynamic_tables.store.log.files import files_of
+from dynamic_tables.store.log.journal import Journal
+from dynamic_tables.store.log.log import TableLog
+from dynamic_tables.store.log.own_commit import OwnCommitter, own_commit
+from dynamic_tables.store.names.catalog import (
     BASE_TABLE_PROPERTIES,
     DYNAMIC_TABLE_PROPERTIES,
     create_text,
     shown_columns,
 )
-from dynamic_tables.store.commit_settings import commit_settings
-from dynamic_tables.store.computing import Computing
-from dynamic_tables.store.cut import Start
-from dynamic_tables.store.data_time import DataTime
-from dynamic_tables.store.files import files_of
-from dynamic_tables.store.fold_here import folded_here
-from dynamic_tables.store.folder import Folder
-from dynamic_tables.store.journal import Journal
-from dynamic_tables.store.ledger import Ledger
-from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.on_demand import is_waiting, on_demand
-from dynamic_tables.store.own_commit import OwnCommitter, own_commit
-from dynamic_tables.store.own_session import in_session, own_session, writing_session
+from dynamic_tables.store.names.computing import Computing
+from dynamic_tables.store.names.relations import SparkRelation, Workspace, bound, view_names
+from dynamic_tables.store.names.statements import Statement, check_statement
+from dynamic_tables.store.names.texts import columns_of_text, text_frame, type_of, with_names
+from dynamic_tables.store.names.witness import misread
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
-from dynamic_tables.store.readable import is_readable
-from dynamic_tables.store.refresh_commits import RefreshCommits, stored_columns
-from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
+from dynamic_tables.store.rows.readable import is_readable
 from dynamic_tables.store.sizes import SIZES, Sizes
-from dynamic_tables.store.spark_errors import store_errors
-from dynamic_tables.store.statements import Statement, check_statement
-from dynamic_tables.store.table_versions import TableVersions
-from dynamic_tables.store.texts import columns_of_text, text_frame, type_of, with_names
-from dynamic_tables.store.transactions import Transactions
-from dynamic_tables.store.undoing import Undoing
-from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
-from dynamic_tables.store.witness import misread
+from dynamic_tables.store.spark.attached import place_of
+from dynamic_tables.store.spark.commit_settings import commit_settings
+from dynamic_tables.store.spark.on_demand import is_waiting, on_demand
+from dynamic_tables.store.spark.own_session import in_session, own_session, writing_session
+from dynamic_tables.store.spark.spark_errors import store_errors
+from dynamic_tables.store.tables import refresh_log
+from dynamic_tables.store.tables.fold_in_python import folded_here
+from dynamic_tables.store.tables.folder import Folder
+from dynamic_tables.store.tables.refresh_commits import RefreshCommits, stored_columns
+from dynamic_tables.store.tables.table_versions import TableVersions
+from dynamic_tables.store.ticks.base_log import Stamp
+from dynamic_tables.store.ticks.cut import Start
+from dynamic_tables.store.ticks.data_time import DataTime
+from dynamic_tables.store.ticks.ledger import Ledger
+from dynamic_tables.store.ticks.version_rules import VERSION_RULES, VersionRules
+from dynamic_tables.store.transactions.transactions import Transactions
+from dynamic_tables.store.transactions.undoing import Undoing
 from dynamic_tables.versions import SourceHistory, SourceVersion
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from dynamic_tables.definition import Columns
 from dynamic_tables.errors import StoreError
 from dynamic_tables.plan.types import INTEGRAL, Kind, Type
-from dynamic_tables.store.arrow_rows import arrow_type
-from dynamic_tables.store.catalog import parse_type
-from dynamic_tables.store.texts import schema_of
+from dynamic_tables.store.names.catalog import parse_type
+from dynamic_tables.store.names.texts import schema_of
+from dynamic_tables.store.rows.arrow_rows import arrow_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ from dynamic_tables.definition import BaseTable, Columns, Definition, DynamicTab
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan
 from dynamic_tables.plan.types import Type
-from dynamic_tables.store.journal import Journal
+from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ import duckdb
 
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.base_log import Stamp
-from dynamic_tables.store.log import TableLog
-from dynamic_tables.store.owner import dead_process, this_process
-from dynamic_tables.store.undoing import Undoing
+from dynamic_tables.store.log.active_files import ActiveFiles
+from dynamic_tables.store.log.log import TableLog
+from dynamic_tables.store.ticks.base_log import Stamp
+from dynamic_tables.store.transactions.owner import dead_process, this_process
+from dynamic_tables.store.transactions.undoing import Undoing
 from engines.memory.base_rows import BaseRows, engine_columns
 from engines.memory.store import MemoryStore
 from workload.dml import Dml, Optimize, Replace, Restore

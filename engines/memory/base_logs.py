@@ -11,15 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dynamic_tables.schedule.clock import Clock
-from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.base_log import Stamp
-from dynamic_tables.store.cut import Start
-from dynamic_tables.store.data_time import DataTime
-from dynamic_tables.store.files import Files
-from dynamic_tables.store.ledger import Ledger
-from dynamic_tables.store.log import TableLog, TableMetadata
-from dynamic_tables.store.own_commit import Actions
-from dynamic_tables.store.version_rules import VersionRules
+from dynamic_tables.store.log.active_files import ActiveFiles
+from dynamic_tables.store.log.files import Files
+from dynamic_tables.store.log.log import TableLog, TableMetadata
+from dynamic_tables.store.log.own_commit import Actions
+from dynamic_tables.store.ticks.base_log import Stamp
+from dynamic_tables.store.ticks.cut import Start
+from dynamic_tables.store.ticks.data_time import DataTime
+from dynamic_tables.store.ticks.ledger import Ledger
+from dynamic_tables.store.ticks.version_rules import VersionRules
 from dynamic_tables.versions import SourceVersion
 
 ACCOUNT = "account"

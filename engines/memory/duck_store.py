@@ -13,7 +13,7 @@ from dynamic_tables.definition import Columns
 from dynamic_tables.errors import StoreError
 from dynamic_tables.plan.dialects import DUCKDB, Dialect
 from dynamic_tables.plan.nodes import Plan
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
 from dynamic_tables.store.port import Relation
 from engines.memory.database import fetched
 from engines.memory.store import MemoryStore

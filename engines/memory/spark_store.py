@@ -12,12 +12,12 @@ import pyarrow as pa
 from dynamic_tables.definition import Columns
 from dynamic_tables.plan.dialects import SPARK, SPARK_ON_FEW_ROWS, Dialect
 from dynamic_tables.plan.nodes import ROW_ID, BoundQuery, Leaf, Plan, walk
-from dynamic_tables.plan.render import render
-from dynamic_tables.plan.stages import stages
+from dynamic_tables.plan.rewrites.stages import stages
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.store.names.relations import SparkRelation, Workspace, bound, view_names
+from dynamic_tables.store.names.texts import columns_of_text, text_frame, with_names
 from dynamic_tables.store.port import Relation
-from dynamic_tables.store.relations import SparkRelation, Workspace, bound, view_names
-from dynamic_tables.store.spark_errors import one_line, store_errors
-from dynamic_tables.store.texts import columns_of_text, text_frame, with_names
+from dynamic_tables.store.spark.spark_errors import one_line, store_errors
 from engines.memory.store import MemoryStore
 
 if TYPE_CHECKING:

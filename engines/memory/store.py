@@ -17,9 +17,9 @@ from dynamic_tables.errors import DefinitionError, StoreError
 from dynamic_tables.plan.dialects import Dialect
 from dynamic_tables.plan.nodes import Plan
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store.journal import Journal
+from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.port import Extent, RefreshRecord, Relation, Touched
-from dynamic_tables.store.version_rules import VERSION_RULES, VersionRules
+from dynamic_tables.store.ticks.version_rules import VERSION_RULES, VersionRules
 from dynamic_tables.versions import SourceHistory, SourceVersion
 from engines.memory.base_logs import ACCOUNT, BaseLogs, LogProcess
 from engines.operation import Operation

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 
-from dvs_model.draft import Draft, DraftEvent, Name, Special
-from dvs_model.history import History
-from dvs_model.wellformed import well_formed
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.draft import Draft, DraftEvent, Name, Special
+from dvs_model.histories.history import History
 from protocols.data_plane.intents import Intent
 
 PLAIN = re.compile(r"[A-Za-z]+")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dvs_model.draft import Name
+from dvs_model.histories.draft import Name
 from protocols.read_committed.rows import Evaluator, Selection, StatementFailed, Tables
 from protocols.read_committed.seeing import Known, visible
 from protocols.read_committed.state import Contents, Row, Transaction

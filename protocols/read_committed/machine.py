@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dvs_model.draft import Name
+from dvs_model.histories.draft import Name
 from protocols.read_committed.dynamic import Dynamic
 from protocols.read_committed.locks import deadlock, lock_owners
 from protocols.read_committed.parameters import procedure_of, set_parameter

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
 
-from dvs_model.draft import Draft, DraftEvent, Matches, Name, Session, Special
-from dvs_model.history import History
-from dvs_model.wellformed import well_formed
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.draft import Draft, DraftEvent, Matches, Name, Session, Special
+from dvs_model.histories.history import History
 from protocols.read_committed.rows import Evaluator, StatementFailed
 from protocols.read_committed.state import Transaction
 

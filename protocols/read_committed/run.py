@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from dvs_model.history import History
+from dvs_model.histories.history import History
 from protocols.read_committed import laws
 from protocols.read_committed.machine import RULES, Machine, Rules
 from protocols.read_committed.rows import Evaluator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dvs_model.draft import DraftEvent, Name
+from dvs_model.histories.draft import DraftEvent, Name
 from protocols.read_committed.rows import Value
 from protocols.read_committed.script import Statement
 

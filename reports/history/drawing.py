@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from dvs_model.check import Checked
-from dvs_model.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
-from dvs_model.explain import edges_of
-from dvs_model.sentences import Sentences
-from dvs_model.verdict import DirtyRead, Present
+from dvs_model.analysis.verdict import DirtyRead, Present
+from dvs_model.checking.check import Checked
+from dvs_model.checking.explain import edges_of
+from dvs_model.checking.sentences import Sentences
+from dvs_model.graph.edges import Adjacency, Budget, BudgetSpent, Edge, edges_among
 
 STEP = 150
 RADIUS = 21

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dvs_model.anomalies import named
-from dvs_model.check import Checked, Executing, Seen
-from dvs_model.explain import because, executing_name, lines, status
-from dvs_model.mixing import Mixed
-from dvs_model.names import Phenomenon
-from dvs_model.verdict import Absent, Evidence, PhenomenonVerdict, Present, Unknown
+from dvs_model.analysis.verdict import Absent, Evidence, PhenomenonVerdict, Present, Unknown
+from dvs_model.checking.anomalies import named
+from dvs_model.checking.check import Checked, Executing, Seen
+from dvs_model.checking.explain import because, executing_name, lines, status
+from dvs_model.checking.mixing import Mixed
+from dvs_model.theory.names import Phenomenon
 
 
 def as_object(checked: Checked) -> dict[str, object]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from dvs_model.check import LevelVerdict
-from dvs_model.explain import Status, because, status
-from dvs_model.levels import LEVELS
-from dvs_model.names import Level
+from dvs_model.checking.check import LevelVerdict
+from dvs_model.checking.explain import Status, because, status
+from dvs_model.theory.levels import LEVELS
+from dvs_model.theory.names import Level
 
 COLUMNS: Mapping[Level, float] = {
     Level.PL_1: 2,

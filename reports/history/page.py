@@ -8,9 +8,8 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from dvs_model.check import Checked
-from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import (
+from dvs_model.checking.check import Checked
+from dvs_model.checking.explain import (
     Explanation,
     Line,
     Status,
@@ -21,10 +20,11 @@ from dvs_model.explain import (
     status,
     worst,
 )
-from dvs_model.levels import LEVELS
-from dvs_model.names import Level
+from dvs_model.checking.sentences import Sentences
 from dvs_model.notation import render
-from dvs_model.sentences import Sentences
+from dvs_model.theory.definitions import DEFINITIONS
+from dvs_model.theory.levels import LEVELS
+from dvs_model.theory.names import Level
 from reports.history.drawing import Drawing, draw
 from reports.history.json_object import verdict_word
 from reports.history.lattice import MARKS, lattice

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dvs_model.check import Checked, Undecided, Violated
-from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import Status, because, choices, first_evidence, folded, lines, requested_with
-from dvs_model.levels import LEVELS
-from dvs_model.names import Level
+from dvs_model.checking.check import Checked, Undecided, Violated
+from dvs_model.checking.explain import Status, because, choices, first_evidence, folded, lines, requested_with
+from dvs_model.theory.definitions import DEFINITIONS
+from dvs_model.theory.levels import LEVELS
+from dvs_model.theory.names import Level
 from reports.sarif import SarifResult, location, sarif_document
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dvs_model.anomalies import named
-from dvs_model.check import Checked
-from dvs_model.explain import Status, explanations, overall, requested_with
-from dvs_model.levels import BY_NAME, LEVELS
-from dvs_model.names import Level
+from dvs_model.checking.anomalies import named
+from dvs_model.checking.check import Checked
+from dvs_model.checking.explain import Status, explanations, overall, requested_with
+from dvs_model.theory.levels import BY_NAME, LEVELS
+from dvs_model.theory.names import Level
 from reports.history.text import strongest_text
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from dvs_model.anomalies import named
-from dvs_model.check import Checked, Seen, Undecided
-from dvs_model.definitions import DEFINITIONS
-from dvs_model.explain import (
+from dvs_model.analysis.verdict import Present, Unknown
+from dvs_model.checking.anomalies import named
+from dvs_model.checking.check import Checked, Seen, Undecided
+from dvs_model.checking.explain import (
     Explanation,
     Status,
     because,
@@ -20,10 +20,10 @@ from dvs_model.explain import (
     requested_with,
     status,
 )
-from dvs_model.history import History
-from dvs_model.names import Level
+from dvs_model.histories.history import History
 from dvs_model.notation import render
-from dvs_model.verdict import Present, Unknown
+from dvs_model.theory.definitions import DEFINITIONS
+from dvs_model.theory.names import Level
 
 
 def history_text(checked: Checked, requested: Sequence[Level], *, explain: bool) -> str:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from campaign.cli import main
 from dvs_model.clients.variants import VARIANTS
-from dvs_model.names import Level
+from dvs_model.theory.names import Level
 
 FOLDER = Path(__file__).parent / "clauses"
 SHORT = re.compile(r"(ok|fail|info|inv) (\S+) (.*)")

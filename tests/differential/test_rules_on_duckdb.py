@@ -42,9 +42,10 @@ from workload.query import ColumnRef, Exploded, JoinKind, Limited, Query, SortKe
 from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
 from workload.schema import Column
-from workload.sql import Dialect, definition_text, written_query
+from workload.sql import Dialect
 from workload.trace import Action, Refreshed, Trace
 from workload.types import BIGINT, INT, STRING, Row
+from workload.writing import definition_text, written_query
 
 ORDERS = table("orders", id=INT, city=INT, amount=INT)
 CITIES = table("cities", city=INT, name=STRING)

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, RefreshFailed, SlowCapture, StoreError
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
+from dynamic_tables.store.transactions.owner import dead_process
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
-from dvs_model.names import Level, Phenomenon
 from dvs_model.notation import parse
+from dvs_model.theory.names import Level, Phenomenon
 
 FIGURE = "w1(x1) c1 d3(y3 | x1) c3 w2(x2) c2 d4(y4 | x2) c4 r5(y3) r5(x2) c5 [x1 << x2, y3 << y4]"
 SERIAL = "s1 w1(x1) c1 s2 r2(x1) w2(x2) c2 s3 r3(x2) c3"
@@ -509,13 +509,13 @@ def test_a_gate_can_forbid_a_phenomenon(forbidden: str, text: str, code: int) ->
 
 
 def test_a_fifo_without_a_writer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaign.cli.history_files.FIFO_WAIT_S", 0.1)
+    monkeypatch.setattr("campaign.cli.histories.history_files.FIFO_WAIT_S", 0.1)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     result = dvs(str(fifo))
     assert result.exit_code == 2
     assert "a FIFO to which nobody has written" in result.stderr
-    monkeypatch.setattr("campaign.cli.history_files.FIFO_WAIT_S", 60.0)
+    monkeypatch.setattr("campaign.cli.histories.history_files.FIFO_WAIT_S", 60.0)
     writer = subprocess.Popen(["sh", "-c", f"sleep 0.05; echo 'w1(x1) c1' > {fifo}"])
     assert dvs(str(fifo)).exit_code == 0
     assert writer.wait() == 0
@@ -649,10 +649,10 @@ def test_reports_name_what_is_violated_beside_levels(tmp_path: Path) -> None:
 
 ENDS = """
 import atexit, sys
-import campaign.cli.check
+import campaign.cli.histories.check
 from dvs.__main__ import main
 
-campaign.cli.check.MANY = 0
+campaign.cli.histories.check.MANY = 0
 atexit.register(print, "a clean-up")
 sys.argv = ["dvs", "check", "--json", sys.argv[1]]
 main()

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, DefinitionError, StoreError
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store import numbered
 from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.log import numbered
 from dynamic_tables.store.port import Action
 from dynamic_tables.store.sizes import Sizes
 

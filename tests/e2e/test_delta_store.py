@@ -17,13 +17,13 @@ from dynamic_tables.definition import BaseTable, RefreshMode
 from dynamic_tables.errors import ChangeDoesNotFit, CorruptTable, DefinitionError, RefreshFailed, StoreError
 from dynamic_tables.refresh.execute import RefreshResult
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store import refresh_commits, small_merge
-from dynamic_tables.store.commit_settings import APPLICATION, USER_METADATA, VERSION
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.files import HadoopFiles, LocalFiles
+from dynamic_tables.store.log.files import HadoopFiles, LocalFiles
+from dynamic_tables.store.log.touched import AddAction
 from dynamic_tables.store.port import Action, Relation
-from dynamic_tables.store.refresh_commits import stored_columns
-from dynamic_tables.store.touched import AddAction
+from dynamic_tables.store.spark.commit_settings import APPLICATION, USER_METADATA, VERSION
+from dynamic_tables.store.tables import refresh_commits, small_merge
+from dynamic_tables.store.tables.refresh_commits import stored_columns
 from dynamic_tables.versions import Frontier, SourceVersion
 
 pytestmark = pytest.mark.spark

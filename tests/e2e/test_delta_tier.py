@@ -13,7 +13,7 @@ from campaign.faults import plant
 from campaign.faults.fault import Subject
 from campaign.judging.lane import Lane
 from campaign.judging.vote import recomputation
-from dynamic_tables.store.relations import Workspace
+from dynamic_tables.store.names.relations import Workspace
 from engines.callers import drawn
 from engines.engine import Engine
 from engines.on_delta import DeltaPlatform

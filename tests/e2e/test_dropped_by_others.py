@@ -14,9 +14,9 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.log import LoggedCommit, TableLog
-from dynamic_tables.store.own_commit import OwnCommit, own_commit
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.log.log import LoggedCommit, TableLog
+from dynamic_tables.store.log.own_commit import OwnCommit, own_commit
 from dynamic_tables.store.port import Action
 
 pytestmark = pytest.mark.spark

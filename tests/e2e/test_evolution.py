@@ -15,8 +15,8 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, RefreshFailed, SlowCapture
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.delta import DeltaStore
-from dynamic_tables.store.owner import dead_process
 from dynamic_tables.store.port import Action
+from dynamic_tables.store.transactions.owner import dead_process
 from tests.dying import Died, dies_after
 
 pytestmark = pytest.mark.spark

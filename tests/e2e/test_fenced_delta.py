@@ -13,10 +13,10 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
-from dvs_model.check import Holds, Violated, check
+from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.formats import delta
 from dvs_model.formats.reader import Parsed
-from dvs_model.names import Level
+from dvs_model.theory.names import Level
 from protocols.fenced_delta.outcome import Landed, Operation, fails
 from protocols.fenced_delta.writers.on_delta_rs import (
     Handle,

@@ -15,15 +15,15 @@ from pyspark.sql import SparkSession
 from dynamic_tables.account import Account
 from dynamic_tables.errors import CorruptTable, RefreshFailed, StoreError
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store import refresh_commits
-from dynamic_tables.store.base_log import Stamp
-from dynamic_tables.store.commit_settings import commit_settings
-from dynamic_tables.store.data_time import DataTime
 from dynamic_tables.store.delta import DeltaStore
+from dynamic_tables.store.names.statements import Statement
 from dynamic_tables.store.port import Action
-from dynamic_tables.store.refresh_commits import RefreshCommits
-from dynamic_tables.store.statements import Statement
-from dynamic_tables.store.transactions import Transactions
+from dynamic_tables.store.spark.commit_settings import commit_settings
+from dynamic_tables.store.tables import refresh_commits
+from dynamic_tables.store.tables.refresh_commits import RefreshCommits
+from dynamic_tables.store.ticks.base_log import Stamp
+from dynamic_tables.store.ticks.data_time import DataTime
+from dynamic_tables.store.transactions.transactions import Transactions
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -122,7 +122,7 @@ def test_the_parts_of_a_dead_process_are_never_read_and_undone_by_the_next(
 ) -> None:
     office.mine.create_dynamic_table("d", "SELECT r.k FROM r JOIN s ON r.k = s.k")
     writer = dying_writer(office)
-    monkeypatch.setattr("dynamic_tables.store.owner.LEASE_MS", 10**9)
+    monkeypatch.setattr("dynamic_tables.store.transactions.owner.LEASE_MS", 10**9)
     with monkeypatch.context() as patched:
         die_before(patched, 2, lambda: office.by_plain_spark("INSERT INTO {r} VALUES (4)"))
         with pytest.raises(Died):
@@ -133,14 +133,14 @@ def test_the_parts_of_a_dead_process_are_never_read_and_undone_by_the_next(
     office.mine.refresh("d")
     assert office.rows("d") == [1, 2]
     # Once it counts as dead, its part is taken back, and nothing else.
-    monkeypatch.setattr("dynamic_tables.store.owner.LEASE_MS", -1)
+    monkeypatch.setattr("dynamic_tables.store.transactions.owner.LEASE_MS", -1)
     office.mine.refresh("d")
     assert (office.rows("r"), office.rows("d")) == ([1, 2, 4], [1, 2, 4])
 
 
 def test_a_zombie_cannot_go_on_after_it_was_undone(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = dying_writer(office)
-    monkeypatch.setattr("dynamic_tables.store.owner.LEASE_MS", -1)
+    monkeypatch.setattr("dynamic_tables.store.transactions.owner.LEASE_MS", -1)
     run = Transactions._run
 
     def slow(self: Transactions, statement: Statement, stamp: Stamp) -> None:
@@ -198,7 +198,7 @@ def test_what_others_built_on_is_not_undone_but_can_be_kept(
         die_before(patched, 2, lambda: office.by_plain_spark("UPDATE {r} SET k = 30 WHERE k = 3"))
         with pytest.raises(Died):
             dying_writer(office).execute(*BOTH)
-    monkeypatch.setattr("dynamic_tables.store.owner.LEASE_MS", -1)
+    monkeypatch.setattr("dynamic_tables.store.transactions.owner.LEASE_MS", -1)
     with pytest.raises(StoreError, match="another writer has changed the same rows of r since"):
         office.mine.execute("INSERT INTO s VALUES (5)")
     assert len(office.mine.end_unfinished(keep=True)) == 1

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.protocols.postgres import Beside, Kind, beside, orders, shuffled
 from campaign.protocols.read_committed import random_script
-from dvs_model.check import Holds, Violated, check
-from dvs_model.names import Level
+from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.notation import render
+from dvs_model.theory.names import Level
 from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
 from protocols.read_committed.on_postgres.server import PostgresMissing, programs, started
 from protocols.read_committed.run import Run

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store.commit_settings import VERSION
+from dynamic_tables.store.spark.commit_settings import VERSION
 from engines.callers import SETTINGS
 
 pytestmark = pytest.mark.spark

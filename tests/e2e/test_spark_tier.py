@@ -18,7 +18,7 @@ from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker
 from dynamic_tables.session import Settings, open_session
-from dynamic_tables.store.relations import Workspace
+from dynamic_tables.store.names.relations import Workspace
 from engines.engine import Engine
 from engines.memory.spark_store import SparkStore
 from engines.on_spark import SparkPlatform

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError, StoreError
-from dynamic_tables.plan.parse import OUTSIDE
+from dynamic_tables.reading.text.parse import OUTSIDE
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.delta import DeltaStore
 from tests.truth.examples_of_spark import examples

@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
-from dynamic_tables.store import refresh_commits
-from dynamic_tables.store.arrow_rows import ArrowRows
-from dynamic_tables.store.refresh_commits import RefreshCommits
-from dynamic_tables.store.relations import Workspace
+from dynamic_tables.store.names.relations import Workspace
+from dynamic_tables.store.rows.arrow_rows import ArrowRows
 from dynamic_tables.store.sizes import Sizes
-from dynamic_tables.store.small_merge import SmallMerge
+from dynamic_tables.store.tables import refresh_commits
+from dynamic_tables.store.tables.refresh_commits import RefreshCommits
+from dynamic_tables.store.tables.small_merge import SmallMerge
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.command.main import command
 from dynamic_tables.errors import SessionError
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.on_demand import is_waiting, on_demand
+from dynamic_tables.store.spark.on_demand import is_waiting, on_demand
 
 pytestmark = pytest.mark.spark
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dvs_model.check import Checked
+from dvs_model.analysis.verdict import Present, Unknown
+from dvs_model.checking.check import Checked
 from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Defined, InColumns
 from dvs_model.clients.judge import judged
@@ -27,12 +28,11 @@ from dvs_model.columns.part import whole
 from dvs_model.columns.shares import Listed, Share
 from dvs_model.columns.table import Rows, columns_of
 from dvs_model.errors import HistoryError
-from dvs_model.names import Phenomenon
 from dvs_model.observed import graph
 from dvs_model.observed.client import Client, decide, forced, problem
 from dvs_model.observed.recover import recover
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
-from dvs_model.verdict import Present, Unknown
+from dvs_model.theory.names import Phenomenon
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "320"))
 

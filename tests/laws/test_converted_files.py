@@ -14,18 +14,18 @@ from random import Random
 
 import pytest
 
-from dvs_model.check import Checked, Undecided, check
+from dvs_model.analysis.verdict import Absent, Present
+from dvs_model.checking.check import Checked, Undecided, check
 from dvs_model.clients.judge import ORDERED, SESSIONS, judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import cobra
 from dvs_model.formats.reader import Form, Item, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.written.registry import WRITERS, parquet
-from dvs_model.names import Level, Phenomenon
 from dvs_model.notation import parse, render
 from dvs_model.observed.seen import READS, Kind, Observed, Op, Records, Status, Transaction
 from dvs_model.observed.whole import whole
-from dvs_model.verdict import Absent, Present
+from dvs_model.theory.names import Level, Phenomenon
 
 FILES = int(os.environ.get("DVS_FILES", "300"))
 

@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
-from dvs_model.check import Holds, Violated, check
+from dvs_model.analysis.verdict import Absent, Present, Unknown
+from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.formats.jsonl import line
-from dvs_model.history import Read
-from dvs_model.names import Level, Phenomenon
+from dvs_model.histories.history import Read
 from dvs_model.notation import parse, render
-from dvs_model.verdict import Absent, Present, Unknown
+from dvs_model.theory.names import Level, Phenomenon
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
 

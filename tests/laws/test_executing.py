@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from dvs_model.check import Checked, Holds, Undecided, Violated, check, with_unread
-from dvs_model.executing import executing, with_twin
-from dvs_model.history import Abort, Commit
-from dvs_model.names import Level
+from dvs_model.checking.check import Checked, Holds, Undecided, Violated, check, with_unread
+from dvs_model.checking.executing import executing, with_twin
+from dvs_model.histories.history import Abort, Commit
 from dvs_model.notation import parse, render
+from dvs_model.theory.names import Level
 from generators.histories import HistoryShape, history_at
 
 TANGLED = HistoryShape(transactions=(2, 5), operations=(1, 4), base=(1, 2))

@@ -9,13 +9,13 @@ import pytest
 from campaign.judging.lane import Lane
 from dynamic_tables.differentiate.registry import RULES, change_plan
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.expressions import Scalar
-from dynamic_tables.plan.looked_up import MOST_LISTED, with_keys
 from dynamic_tables.plan.nodes import Filter, Leaf, Plan, walk
-from dynamic_tables.plan.render import render
-from dynamic_tables.plan.stages import stages
+from dynamic_tables.plan.rewrites.looked_up import MOST_LISTED, with_keys
+from dynamic_tables.plan.rewrites.stages import stages
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.store.port import Relation
 from engines.memory.duck_store import DuckRelation, DuckStore
 from generators.generate import scenario_at

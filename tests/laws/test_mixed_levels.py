@@ -7,12 +7,12 @@ from random import Random
 import networkx as nx
 import pytest
 
-from dvs_model.check import Holds, Violated, check
-from dvs_model.history import Commit
-from dvs_model.mixing import MIXED, mixing
-from dvs_model.names import Level
+from dvs_model.analysis.verdict import Absent, Present, Unknown
+from dvs_model.checking.check import Holds, Violated, check
+from dvs_model.checking.mixing import MIXED, mixing
+from dvs_model.histories.history import Commit
 from dvs_model.notation import parse, render
-from dvs_model.verdict import Absent, Present, Unknown
+from dvs_model.theory.names import Level
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
 

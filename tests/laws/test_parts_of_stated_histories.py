@@ -13,17 +13,17 @@ from random import Random
 
 import pytest
 
-from dvs_model.check import Checked, check
-from dvs_model.draft import DraftEvent
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import Checked, check
 from dvs_model.errors import HistoryError
 from dvs_model.formats import jsonl_columns, notation_columns
 from dvs_model.formats.jsonl import line as read_line
-from dvs_model.history import History
+from dvs_model.histories.draft import DraftEvent
+from dvs_model.histories.history import History
+from dvs_model.histories.redraft import redraft
 from dvs_model.notation import parse, render
-from dvs_model.redraft import redraft
 from dvs_model.stated import core
 from dvs_model.stated.part import Part
-from dvs_model.verdict import Present
 from generators.histories import HistoryShape, history_at
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "150"))

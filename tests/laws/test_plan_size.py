@@ -13,10 +13,10 @@ import pytest
 
 from dynamic_tables.differentiate.registry import RULES, change_plan, initial_plan
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.nodes import BoundQuery, Plan, walk
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.bind import bind_query
 
 JOINS = range(1, 9)
 WORLD = declare(f"t{i}(k INT, v{i} STRING)" for i in range(10))

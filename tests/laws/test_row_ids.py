@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 from dynamic_tables.differentiate.row_id import branch_id, element_id, key_id, occurrence_id, pair_id
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Expr, Lit, Scalar
-from dynamic_tables.plan.render_expression import render_expression
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP_NTZ, Type, decimal
+from dynamic_tables.plan.written.render_expression import render_expression
 
 MONEY = decimal(5, 1) or INT
 DATABASE = duckdb.connect(":memory:")

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import pytest
 
-from dvs_model.check import check
-from dvs_model.draft import Draft
+from dvs_model.analysis.verdict import Absent, Present
+from dvs_model.checking.check import check
 from dvs_model.errors import HistoryError
-from dvs_model.history import Abort, Commit, History
-from dvs_model.names import Phenomenon
+from dvs_model.graph.reading import DerivedWrites, Reading
+from dvs_model.graph.wellformed import well_formed
+from dvs_model.histories.draft import Draft
+from dvs_model.histories.history import Abort, Commit, History
+from dvs_model.histories.redraft import redraft
 from dvs_model.notation import parse, render
-from dvs_model.reading import DerivedWrites, Reading
-from dvs_model.redraft import redraft
-from dvs_model.verdict import Absent, Present
-from dvs_model.wellformed import well_formed
+from dvs_model.theory.names import Phenomenon
 from generators.histories import HistoryShape, history_at
 
 MISALIGNED = (

@@ -7,14 +7,14 @@ import itertools
 import networkx as nx
 from hypothesis import given, strategies as st
 
-from dvs_model import search
-from dvs_model.check import check
-from dvs_model.edges import Budget, Edge
-from dvs_model.graph import Kind
-from dvs_model.minimise import minimise, reductions
-from dvs_model.names import Phenomenon
+from dvs_model.analysis import search
+from dvs_model.analysis.verdict import Cycle, Present
+from dvs_model.checking.check import check
+from dvs_model.checking.minimise import minimise, reductions
+from dvs_model.graph.edges import Budget, Edge
+from dvs_model.graph.graph import Kind
 from dvs_model.notation import parse, render
-from dvs_model.verdict import Cycle, Present
+from dvs_model.theory.names import Phenomenon
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
 

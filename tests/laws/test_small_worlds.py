@@ -16,7 +16,7 @@ from campaign.verify.shapes import SHAPES
 from campaign.verify.universe import Universe
 from dynamic_tables.differentiate.registry import OPERATORS as RULES_OF_ENGINE, RULES
 from dynamic_tables.plan.dialects import DUCKDB
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
 from generators.small_worlds import Bound, Place, TableHistory, all_rows, table_histories
 from oracle.worlds import quoted
 from workload.errors import WorkloadError

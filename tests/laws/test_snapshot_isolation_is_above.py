@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dvs_model.check import Holds, Violated, check
-from dvs_model.names import Level
+from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.notation import parse, render
+from dvs_model.theory.names import Level
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
 

@@ -10,9 +10,9 @@ import pytest
 from campaign.judging.lane import Lane
 from dynamic_tables.differentiate.registry import RULES, change_plan
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import Join, JoinKind, Leaf, Plan, SemiJoin, walk
-from dynamic_tables.plan.stages import MOST_OPERATORS, Stages, stages, written_out
+from dynamic_tables.plan.rewrites.stages import MOST_OPERATORS, Stages, stages, written_out
+from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.store.port import Relation
 from engines.memory.duck_store import DuckRelation, DuckStore
 from generators.generate import scenario_at

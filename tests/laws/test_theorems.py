@@ -6,15 +6,23 @@ from unittest.mock import patch
 
 import pytest
 
-from dvs_model import theorems
-from dvs_model.check import check
-from dvs_model.enumeration import small_histories
-from dvs_model.facts import facts
-from dvs_model.history import History, Version
-from dvs_model.names import Phenomenon
+from dvs_model.analysis.verdict import Absent
+from dvs_model.checking import theorems
+from dvs_model.checking.check import check
+from dvs_model.checking.enumeration import small_histories
+from dvs_model.checking.theorems import (
+    Condition,
+    Tally,
+    broken_conditions,
+    dependencies,
+    encapsulated,
+    moved,
+    without,
+)
+from dvs_model.graph.facts import facts
+from dvs_model.histories.history import History, Version
 from dvs_model.notation import parse, render
-from dvs_model.theorems import Condition, Tally, broken_conditions, dependencies, encapsulated, moved, without
-from dvs_model.verdict import Absent
+from dvs_model.theory.names import Phenomenon
 from generators.histories import SMALL, history_at
 
 

@@ -27,25 +27,25 @@ REFUSED = "tests/unit/dynamic_tables/test_unsupported.py"
 NAMED = "test_an_operator_without_a_rule_is_named_with_the_reason"
 
 CROSSED: Mapping[str, str] = {
-    "plan/bind.py MAX_DEPTH": f"{REFUSED}::test_a_plan_too_deep_for_the_stack_is_not_incremental",
-    "plan/bind.py MAX_SCANS": f"{REFUSED}::test_ctes_that_double_at_every_step_do_not_fill_the_memory",
-    "plan/constant_rows.py MOST_ROWS": f"{REFUSED}::{NAMED}",
-    "plan/grouping_sets.py MOST_SETS": f"{REFUSED}::{NAMED}",
-    "plan/looked_up.py MOST_LISTED": (
+    "reading/bind.py MAX_DEPTH": f"{REFUSED}::test_a_plan_too_deep_for_the_stack_is_not_incremental",
+    "reading/bind.py MAX_SCANS": f"{REFUSED}::test_ctes_that_double_at_every_step_do_not_fill_the_memory",
+    "reading/blocks/constant_rows.py MOST_ROWS": f"{REFUSED}::{NAMED}",
+    "plan/rewrites/grouping_sets.py MOST_SETS": f"{REFUSED}::{NAMED}",
+    "plan/rewrites/looked_up.py MOST_LISTED": (
         "tests/laws/test_looked_up.py::test_many_keys_are_bounds_and_no_key_is_no_row"
     ),
-    "plan/stages.py LEAST_OPERATORS": (
+    "plan/rewrites/stages.py LEAST_OPERATORS": (
         "tests/laws/test_stages.py::test_a_deep_plan_without_few_rows_is_cut_where_its_parts_are_shared"
     ),
     "refresh/execute.py LEAST_FOR_FULL": (
         "tests/e2e/test_delta_changes.py::test_a_refresh_that_most_rows_changed_for_is_full"
     ),
-    "store/numbered.py WHOLE_EVERY": (
+    "store/log/numbered.py WHOLE_EVERY": (
         "tests/laws/test_ticks.py::test_reading_begins_at_a_tick_that_names_all_tables"
     ),
 }
 
-NOT_CROSSED = {"plan/stages.py FEW"}
+NOT_CROSSED = {"plan/rewrites/stages.py FEW"}
 """Thresholds that no test is known to cross: what lies beyond them is judged by nothing yet.
 
 The sizes of the store are one value (`Sizes`), of which campaigns on Delta draw small ones.
@@ -58,19 +58,19 @@ NO_BRANCH: Mapping[str, str] = {
     "journal/state.py DURATIONS": "how much of the past is kept for estimates",
     "journal/state.py KEPT": "how much of the past is shown",
     "moment.py SIMULATED": "whether a time is shown as a date",
-    "plan/bind_window.py MOST_DIGITS": "digits of a fraction of a second",
+    "reading/values/bind_window.py MOST_DIGITS": "digits of a fraction of a second",
     "plan/expressions.py MOST_IN_A_ROW": "how a long condition is written, not what it means",
-    "plan/literals.py INFINITY_BITS": "a bit pattern",
-    "plan/pushed.py WIDEST": "a type decides, and domains have decimals on both sides",
+    "reading/values/literals.py INFINITY_BITS": "a bit pattern",
+    "plan/rewrites/pushed.py WIDEST": "a type decides, and domains have decimals on both sides",
     "plan/types.py MAX_PRECISION": "Spark's greatest precision",
     "schedule/lag.py SECOND": "a unit of time",
     "schedule/simulate.py KEPT": "how many versions the simulation remembers",
-    "store/ledger.py FORMAT": "the version of a file format",
-    "store/owner.py LEASE_MS": "a time, which the laws of ticks and the soak draw",
-    "store/spark_errors.py LONGEST": "the length of a message",
-    "store/transactions.py ATTEMPTS": "how often a conflict is tried again",
-    "store/vectors.py MAGIC": "a bit pattern",
-    "store/witness.py MOST_PAIRS": "how many examples are tried when a message is made",
+    "store/ticks/ledger.py FORMAT": "the version of a file format",
+    "store/transactions/owner.py LEASE_MS": "a time, which the laws of ticks and the soak draw",
+    "store/spark/spark_errors.py LONGEST": "the length of a message",
+    "store/transactions/transactions.py ATTEMPTS": "how often a conflict is tried again",
+    "store/rows/vectors.py MAGIC": "a bit pattern",
+    "store/names/witness.py MOST_PAIRS": "how many examples are tried when a message is made",
 }
 """Numbers that are no threshold between two ways to compute something, each with what it is."""
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from dynamic_tables.errors import StoreError
-from dynamic_tables.store.base_log import Stamp, at_ticks
-from dynamic_tables.store.data_time import DataTime
-from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.ledger import FOLDER, Ledger, Tick
-from dynamic_tables.store.log import TableLog, TableMetadata
-from dynamic_tables.store.numbered import WHOLE_EVERY
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.log.log import TableLog, TableMetadata
+from dynamic_tables.store.log.numbered import WHOLE_EVERY
+from dynamic_tables.store.ticks.base_log import Stamp, at_ticks
+from dynamic_tables.store.ticks.data_time import DataTime
+from dynamic_tables.store.ticks.ledger import FOLDER, Ledger, Tick
 
 TABLES = ("r", "s", "t")
 STEPS = ("begin", "step", "step", "step", "foreign", "refresh", "past", "write", "reopen")

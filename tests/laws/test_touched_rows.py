@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.plan.types import INT, STRING
 from dynamic_tables.schedule.clock import WallClock
-from dynamic_tables.store.base_log import versions
 from dynamic_tables.store.delta import DeltaStore
 from dynamic_tables.store.port import Relation
+from dynamic_tables.store.ticks.base_log import versions
 
 pytestmark = pytest.mark.spark
 

@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.differentiate.registry import RULES, initial_plan
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.bind import bind_query
 from dynamic_tables.session import Settings, open_session
 from engines.rows import rows_of
 from tests.ir import Operand, agg, call, case, columns, named, null, select
@@ -31,8 +31,8 @@ from workload.query import Aggregate, AggregateFunction, Select
 from workload.schema import Column
 from workload.scope import output_columns
 from workload.sql import Dialect, render_query
-from workload.sql.written import written_query
 from workload.types import ESTIMATE, Row, Value
+from workload.writing.writer import written_query
 
 v = columns(SPECIMEN, "v")
 COUNT = AggregateFunction.COUNT.value

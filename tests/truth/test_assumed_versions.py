@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from dvs_model.check import Violated
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import Violated
 from dvs_model.clients.judge import judge
-from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import Assumption, Kind, Observed, Op, Records, Status, Transaction, Window
-from dvs_model.verdict import Present
+from dvs_model.theory.names import Level, Phenomenon
 
 R, W = Kind.READ, Kind.WRITE
 ALL = tuple(each.value for each in Assumption)

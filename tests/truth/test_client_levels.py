@@ -14,14 +14,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from dvs_model.check import Holds, Violated, check
+from dvs_model.analysis.verdict import Absent, Present, Unknown
+from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.clients import answers, ordering
 from dvs_model.clients.answers import CHAIN, Order
 from dvs_model.clients.judge import ORDERED, basis_of, judge
 from dvs_model.clients.unread import BY_ORDER, BY_ORDER_IN_SESSIONS, BY_ORDER_IN_TIME
 from dvs_model.clients.variants import VARIANTS
-from dvs_model.history import History
-from dvs_model.names import Level, Phenomenon
+from dvs_model.histories.history import History
 from dvs_model.observed.client import Client, decide, problem
 from dvs_model.observed.graph import orders
 from dvs_model.observed.guarantees import Guarantee
@@ -30,7 +30,7 @@ from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.observed.time import time_pairs
-from dvs_model.verdict import Absent, Present, Unknown
+from dvs_model.theory.names import Level, Phenomenon
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "480"))
 INIT = -1

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from campaign.cli.wanted import Wanted
-from dvs_model.check import Violated, check, with_unselected
+from campaign.cli.histories.wanted import Wanted
+from dvs_model.analysis.verdict import Absent, Present, Unknown
+from dvs_model.checking.check import Violated, check, with_unselected
 from dvs_model.formats.elle import read_edn
 from dvs_model.formats.reader import Parsed
-from dvs_model.names import Level, Phenomenon
+from dvs_model.graph.reading import Predicates, Reading
 from dvs_model.notation import parse
-from dvs_model.reading import Predicates, Reading
-from dvs_model.verdict import Absent, Present, Unknown
+from dvs_model.theory.names import Level, Phenomenon
 
 COUNT = int(os.environ.get("DVS_PREDICATE_FILES", "900"))
 PARTS = 4

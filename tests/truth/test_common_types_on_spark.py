@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from dynamic_tables.plan.types import common
-from dynamic_tables.store.catalog import parse_type as engine_type
+from dynamic_tables.store.names.catalog import parse_type as engine_type
 from workload.coercion import common_type
 from workload.types import SCALAR, Kind, SqlType, decimal, parse_type
 

@@ -9,12 +9,12 @@ import os
 
 import pytest
 
-from dvs_model.check import Checked, check
-from dvs_model.history import History
-from dvs_model.names import Phenomenon as Ph
+from dvs_model.analysis.verdict import Absent, Present, Unknown
+from dvs_model.checking.check import Checked, check
+from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
+from dvs_model.histories.history import History
 from dvs_model.notation import parse, render
-from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
-from dvs_model.verdict import Absent, Present, Unknown
+from dvs_model.theory.names import Phenomenon as Ph
 from generators.histories import SMALL, STORIES, HistoryShape, history_at
 from reference.histories import Reference
 

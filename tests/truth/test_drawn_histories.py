@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from dvs_model.check import check
-from dvs_model.history import Abort, Commit, Derive, History, PredicateRead, Read, Start, Version
-from dvs_model.names import Phenomenon
-from dvs_model.verdict import Absent, Present
+from dvs_model.analysis.verdict import Absent, Present
+from dvs_model.checking.check import check
+from dvs_model.histories.history import Abort, Commit, Derive, History, PredicateRead, Read, Start, Version
+from dvs_model.theory.names import Phenomenon
 from generators.choices import SeededChoices
 from generators.histories import HISTORY_GENERATOR_VERSION, STORIES, history_at, random_history
 

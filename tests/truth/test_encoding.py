@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dvs_model import dsg
-from dvs_model.analysis import Analysis
-from dvs_model.edges import Adjacency, Budget, edges_among
-from dvs_model.enumeration import small_histories
-from dvs_model.graph import Kind
-from dvs_model.history import History
+from dvs_model.analysis.analysis import Analysis
+from dvs_model.checking.enumeration import small_histories
+from dvs_model.graph import dsg
+from dvs_model.graph.edges import Adjacency, Budget, edges_among
+from dvs_model.graph.graph import Kind
+from dvs_model.graph.reading import DEFAULT, Derivations, DerivedWrites, Predicates, Reading
+from dvs_model.histories.history import History
 from dvs_model.notation import parse, render
-from dvs_model.reading import DEFAULT, Derivations, DerivedWrites, Predicates, Reading
 from generators.histories import SMALL, history_at
 from reference.histories import Reference
 

@@ -15,13 +15,13 @@ from pyspark.sql import SparkSession
 
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DynamicTablesError
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.expressions import Fn, walk
 from dynamic_tables.plan.functions import PASSED
 from dynamic_tables.plan.nodes import BoundQuery, Project, walk as nodes_of
-from dynamic_tables.plan.parse import NON_DETERMINISTIC, OUTSIDE
 from dynamic_tables.plan.types import INT
-from dynamic_tables.store.texts import type_of
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.parse import NON_DETERMINISTIC, OUTSIDE
+from dynamic_tables.store.names.texts import type_of
 from tests.truth.examples_of_spark import examples
 
 pytestmark = pytest.mark.spark

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dvs_model.check import Checked, Holds, Undecided, Violated, check
-from dvs_model.names import Level, Phenomenon
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import Checked, Holds, Undecided, Violated, check
+from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
 from dvs_model.notation import parse, render
-from dvs_model.reading import Derivations, DerivedWrites, Predicates, Reading
-from dvs_model.verdict import Present
+from dvs_model.theory.names import Level, Phenomenon
 
 PAGE = (Path(__file__).parent / "histories.md").read_text(encoding="utf-8")
 ENTRY = re.compile(r"### (.*?)\n.*?```history\n(.*?)```\n(.*?)(?=\n### |\n## |\Z)", re.DOTALL)

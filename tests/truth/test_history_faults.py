@@ -12,8 +12,8 @@ from campaign.cli import main
 from campaign.errors import CampaignError
 from campaign.faults.histories import HISTORY_FAULTS
 from campaign.mutants.histories import Checker, first_difference, hunt_histories
-from dvs_model.check import check
-from dvs_model.history import History
+from dvs_model.checking.check import check
+from dvs_model.histories.history import History
 from dvs_model.notation import parse
 from reference.histories import Reference
 

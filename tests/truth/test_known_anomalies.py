@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dvs_model.check import Checked
+from dvs_model.checking.check import Checked
 from dvs_model.clients.judge import judge
 from dvs_model.observed.client import Client
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.cli.verify_protocol import MISTAKES
+from campaign.cli.verification.protocol import MISTAKES
 from campaign.verify.protocol import Broken, Interleaving, changes_at, interleavings, verified
 from campaign.verify.protocol_world import COMMANDS, SOUND, Planted
 

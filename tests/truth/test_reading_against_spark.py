@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from sqlglot.parsers.spark import SparkParser
 
 from dynamic_tables.definition import BaseTable, Definition
-from dynamic_tables.plan.bind import bind_query
-from dynamic_tables.plan.parse import parse_query
-from dynamic_tables.plan.spark_text import SparkText
-from dynamic_tables.store.catalog import parse_type
-from dynamic_tables.store.relations import Workspace
-from dynamic_tables.store.witness import misread
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.parse import parse_query
+from dynamic_tables.reading.text.spark_text import SparkText
+from dynamic_tables.store.names.catalog import parse_type
+from dynamic_tables.store.names.relations import Workspace
+from dynamic_tables.store.names.witness import misread
 
 pytestmark = pytest.mark.spark
 

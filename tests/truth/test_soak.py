@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.cli.soak import FAULT_NAMES
+from campaign.cli.verification.soak import FAULT_NAMES
 from campaign.soak import run
 from campaign.soak.faults import FAULTS
 from campaign.soak.file import plan_to_json, read_plan

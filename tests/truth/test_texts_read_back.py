@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sqlglot import parse_one
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from dynamic_tables.plan.spark_text import SparkText
+from dynamic_tables.reading.text.spark_text import SparkText
 
 pytestmark = pytest.mark.spark
 

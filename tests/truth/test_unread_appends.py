@@ -14,14 +14,14 @@ from random import Random
 import networkx as nx
 import pytest
 
-from dvs_model.check import Checked, Holds, Violated, check
+from dvs_model.checking.check import Checked, Holds, Violated, check
 from dvs_model.clients.judge import judge
-from dvs_model.names import Level
 from dvs_model.observed.client import Client
 from dvs_model.observed.graph import Orders, orders
 from dvs_model.observed.history import Part
 from dvs_model.observed.recover import INITIAL, Recovered, recover
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+from dvs_model.theory.names import Level
 
 COUNT = int(os.environ.get("DVS_HISTORIES", "120"))
 MOST = 40

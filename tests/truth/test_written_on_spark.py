@@ -16,8 +16,9 @@ from tests.truth.matrix_tables import RELATIONS
 from workload.dml import Insert
 from workload.query import Query, names_read
 from workload.scenario import Commit, Scenario
-from workload.sql import Dialect, render_query, written_query
-from workload.sql.written import names_of
+from workload.sql import Dialect, render_query
+from workload.writing import written_query
+from workload.writing.writer import names_of
 
 pytestmark = pytest.mark.spark
 

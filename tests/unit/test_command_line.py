@@ -57,7 +57,7 @@ def test_domain_errors_are_named_as_they_are() -> None:
 
 def test_help_lists_every_command_with_its_summary() -> None:
     text = CliRunner().invoke(main, ["--help"]).output
-    for name, summary in COMMANDS.items():
+    for name, (_, summary) in COMMANDS.items():
         assert f"{name}  " in text
         assert summary in text
 

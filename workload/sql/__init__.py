@@ -3,13 +3,11 @@
 from workload.sql.dialect import Dialect, literal, type_name
 from workload.sql.render import render_expr, render_query, render_relation
 from workload.sql.statements import column_types, create_table_text, delta_texts, dml_texts, rows_text
-from workload.sql.written import definition_text, written_query
 
 __all__ = [
     "Dialect",
     "column_types",
     "create_table_text",
-    "definition_text",
     "delta_texts",
     "dml_texts",
     "literal",
@@ -18,5 +16,4 @@ __all__ = [
     "render_relation",
     "rows_text",
     "type_name",
-    "written_query",
 ]

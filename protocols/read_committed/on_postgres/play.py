@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import networkx as nx
 import psycopg
 
-from dvs_model.draft import Name
+from dvs_model.histories.draft import Name
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.evaluate.postgres import in_postgres
 from protocols.read_committed.on_postgres.connection import Answer, Asynchronous

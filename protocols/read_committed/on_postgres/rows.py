@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dvs_model.draft import Name
+from dvs_model.histories.draft import Name
 from protocols.read_committed.recording import TableView
 from protocols.read_committed.rows import Evaluator
 

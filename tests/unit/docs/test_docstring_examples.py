@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 
-MODULES = ("dvs_model.notation", "dvs_model.check", "generators.histories")
+MODULES = ("dvs_model.notation", "dvs_model.checking.check", "generators.histories")
 """Modules whose public functions have examples."""
 
 

@@ -13,11 +13,11 @@ from sqlglot import exp, parse_one
 from dynamic_tables.differentiate.differentiation import CONTENTS, At, leaf_name
 from dynamic_tables.differentiate.registry import OPERATORS, PAGES, RULES, change_plan, initial_plan
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ACTION, ROW_ID
-from dynamic_tables.plan.relations import Relations, StoredRelation
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.relations import Relations, StoredRelation
 
 FOLDER = Path(__file__).parents[3] / "docs" / "operators"
 NAMES = sorted(path.name for path in FOLDER.glob("*.md"))

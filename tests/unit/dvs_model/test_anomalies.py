@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dvs_model.anomalies import anomalies, sentence
+from dvs_model.checking.anomalies import anomalies, sentence
 from dvs_model.notation import parse
 
 SHOWN = {

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from dvs_model.check import Holds, Undecided, Violated, check
-from dvs_model.definitions import CYCLES, DEFINITIONS, READS
-from dvs_model.graph import Kind
-from dvs_model.levels import BY_NAME, LEVELS
-from dvs_model.minimise import reductions
-from dvs_model.names import Level, Phenomenon
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import Holds, Undecided, Violated, check
+from dvs_model.checking.minimise import reductions
+from dvs_model.graph.graph import Kind
 from dvs_model.notation import parse, render
 from dvs_model.phenomena.registry import DETECTORS
-from dvs_model.verdict import Present
+from dvs_model.theory.definitions import CYCLES, DEFINITIONS, READS
+from dvs_model.theory.levels import BY_NAME, LEVELS
+from dvs_model.theory.names import Level, Phenomenon
 
 BOUNDARIES = """
 PL-1         none          w1(x1) w2(x2) w2(y2) w1(y1) c1 c2 [x1 << x2, y2 << y1]

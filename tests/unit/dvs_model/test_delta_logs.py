@@ -12,11 +12,11 @@ from click.testing import CliRunner
 from deltalake import DeltaTable, write_deltalake
 
 from campaign.cli import main
-from dvs_model.check import Holds, Undecided, Violated, check, with_unread
+from dvs_model.checking.check import Holds, Undecided, Violated, check, with_unread
 from dvs_model.formats import delta
 from dvs_model.formats.reader import Parsed, Refused
-from dvs_model.names import Level
 from dvs_model.notation import render
+from dvs_model.theory.names import Level
 
 Commit = tuple[Mapping[str, object], Sequence[str], Sequence[str]]
 

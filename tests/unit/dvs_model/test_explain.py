@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dvs_model.check import check
-from dvs_model.minimise import minimise
-from dvs_model.names import Phenomenon as Ph
+from dvs_model.analysis.verdict import Present
+from dvs_model.checking.check import check
+from dvs_model.checking.minimise import minimise
+from dvs_model.checking.sentences import Sentences
 from dvs_model.notation import parse, render
-from dvs_model.sentences import Sentences
-from dvs_model.verdict import Present
+from dvs_model.theory.names import Phenomenon as Ph
 from generators.histories import SMALL, history_at
 
 

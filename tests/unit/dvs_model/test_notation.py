@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dvs_model.errors import HistoryError
-from dvs_model.history import Version, unborn
+from dvs_model.histories.history import Version, unborn
 from dvs_model.notation import parse, render
 
 

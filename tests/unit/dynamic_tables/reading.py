@@ -5,9 +5,9 @@ from __future__ import annotations
 from dynamic_tables.differentiate.registry import RULES, ensure_supported
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import BoundQuery
-from dynamic_tables.plan.text import read_text
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.text import read_text
 
 WORLD = declare(
     [

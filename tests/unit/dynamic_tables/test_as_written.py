@@ -6,10 +6,10 @@ import pytest
 
 from dynamic_tables.definition import BaseTable, fingerprint
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import Aggregate, walk
-from dynamic_tables.plan.text import read_text
 from dynamic_tables.plan.types import BOOLEAN, DATE, INT, STRING, Type
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.text import read_text
 
 R = BaseTable("r", (("a", INT), ("b", STRING), ("d", DATE)))
 

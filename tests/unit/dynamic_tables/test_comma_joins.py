@@ -6,7 +6,7 @@ import pytest
 
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.nodes import Filter, Join, Plan, Scan, walk
-from dynamic_tables.plan.render_expression import render_expression
+from dynamic_tables.plan.written.render_expression import render_expression
 from tests.unit.dynamic_tables.reading import read
 
 

@@ -13,10 +13,10 @@ from dynamic_tables import explain as explanations
 from dynamic_tables.differentiate.registry import OPERATORS, RULES, change_plan
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.explain import declare, explain
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
-from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import BIGINT, INT, STRING, decimal
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.bind import bind_query
 from tests.unit.dynamic_tables.reading import WORLD
 
 TOTALS = "SELECT v.b, COUNT(*) AS n FROM v LEFT JOIN s ON v.a = s.a WHERE v.b <> 'x FROM y' GROUP BY v.b"

@@ -6,11 +6,11 @@ import pytest
 
 from dynamic_tables.differentiate.registry import RULES, ensure_supported
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nested_types import array_type, element_of, fields_of, pair_of, struct_type
 from dynamic_tables.plan.nodes import BoundQuery, Explode, Filter, Join, JoinKind, walk
-from dynamic_tables.plan.relations import Relations, StoredRelation
 from dynamic_tables.plan.types import INT, STRING, Kind, Type
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.relations import Relations, StoredRelation
 
 STRUCT = "STRUCT<p:INT,`q``,>:`:STRING>"
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyroaring import BitMap64
 
-from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.linked import linked
-from dynamic_tables.store.vectors import new_vector, read_vector
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.rows.vectors import new_vector, read_vector
+from dynamic_tables.store.tables.linked import linked
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.nodes import BoundQuery, Scan, columns, walk
-from dynamic_tables.plan.text import read_text
+from dynamic_tables.reading.text.text import read_text
 from tests.unit.dynamic_tables.reading import WORLD, read, schema
 
 WRONG = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynamic_tables.plan.output_names import own_name
-from dynamic_tables.plan.parse import parse_query
+from dynamic_tables.reading.blocks.output_names import own_name
+from dynamic_tables.reading.text.parse import parse_query
 
 
 @pytest.mark.parametrize(

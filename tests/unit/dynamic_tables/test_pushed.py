@@ -8,9 +8,9 @@ from dynamic_tables.differentiate.registry import RULES, change_plan
 from dynamic_tables.plan.dialects import SPARK
 from dynamic_tables.plan.expressions import Col, Fn, Lit
 from dynamic_tables.plan.nodes import Filter, Leaf, Plan, Project, Scan, UnionAll, children, walk
-from dynamic_tables.plan.pushed import pushed
-from dynamic_tables.plan.render_expression import render_expression
+from dynamic_tables.plan.rewrites.pushed import pushed
 from dynamic_tables.plan.types import BOOLEAN, INT
+from dynamic_tables.plan.written.render_expression import render_expression
 from dynamic_tables.refresh.plans import Plans
 from tests.unit.dynamic_tables.reading import read
 

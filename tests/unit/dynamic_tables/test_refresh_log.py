@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from dynamic_tables.errors import CorruptTable
-from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.log import TableLog, TableMetadata
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.log.log import TableLog, TableMetadata
 from dynamic_tables.store.port import Action, RefreshRecord
-from dynamic_tables.store.refresh_log import last_number, refreshes, to_metadata, versions
+from dynamic_tables.store.tables.refresh_log import last_number, refreshes, to_metadata, versions
 from dynamic_tables.versions import Frontier, SourceVersion
 
 START = '{"metaData": {"id": "t", "configuration": {}, "schemaString": "{}"}}'

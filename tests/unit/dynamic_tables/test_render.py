@@ -13,8 +13,6 @@ from hypothesis import given, strategies as st
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.plan.expressions import Lit, Scalar
 from dynamic_tables.plan.nodes import Filter, Plan, Project, UnionAll, columns
-from dynamic_tables.plan.render import render
-from dynamic_tables.plan.render_expression import render_expression
 from dynamic_tables.plan.types import (
     BIGINT,
     BOOLEAN,
@@ -26,6 +24,8 @@ from dynamic_tables.plan.types import (
     Type,
     decimal,
 )
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.plan.written.render_expression import render_expression
 from tests.unit.dynamic_tables.reading import read
 
 MONEY = decimal(10, 2) or INT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.nodes import Scan, walk
+from dynamic_tables.reading.bind import bind_query
 from tests.unit.dynamic_tables.test_exploding import WORLD
 
 MAX = "(SELECT MAX(s.c) FROM s WHERE s.k = t.k)"

@@ -7,7 +7,7 @@ import pytest
 from dynamic_tables.definition import BaseTable
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.types import INT
-from dynamic_tables.store.statements import check_statement, column_type
+from dynamic_tables.store.names.statements import check_statement, column_type
 
 
 @pytest.mark.parametrize("name", ["$ROW_ID", "$anything", "_metadata", "_METADATA"])

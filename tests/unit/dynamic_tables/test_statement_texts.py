@@ -7,7 +7,7 @@ import pytest
 from dynamic_tables.definition import BaseTable, Definition, View
 from dynamic_tables.errors import DefinitionError
 from dynamic_tables.plan.types import INT, STRING
-from dynamic_tables.store.statements import check_statement
+from dynamic_tables.store.names.statements import check_statement
 
 COLUMNS = (("k", INT), ("name", STRING))
 TABLES = {"r": BaseTable("r", COLUMNS), "u": BaseTable("u", COLUMNS)}

@@ -6,7 +6,7 @@ import pytest
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
 from dynamic_tables.explain import declare
-from dynamic_tables.plan.bind import bind_query
+from dynamic_tables.reading.bind import bind_query
 
 WORLD = declare(
     ["t(k INT, s STRUCT<a: INT, b: STRUCT<c: STRING, d: INT>>)", "a(k INT, a STRUCT<x: INT>)"], []

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dynamic_tables.errors import DefinitionError
-from dynamic_tables.plan.parse import parse_query
-from dynamic_tables.plan.spark_text import SparkText
+from dynamic_tables.reading.text.parse import parse_query
+from dynamic_tables.reading.text.spark_text import SparkText
 
 PLACES = {
     "SELECT": "line 1, column 1: something is missing after 'SELECT'",

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dynamic_tables.store.active_files import ActiveFiles
-from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.log import TableLog, TableMetadata
-from dynamic_tables.store.touched import touched_files
+from dynamic_tables.store.log.active_files import ActiveFiles
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.log.log import TableLog, TableMetadata
+from dynamic_tables.store.log.touched import touched_files
 
 START = (
     '{"metaData": {"id": "t", "configuration": {}, "schemaString": "{}"}}',

@@ -10,13 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dynamic_tables.errors import DefinitionError, UnsupportedError
-from dynamic_tables.plan.aggregates import AGGREGATES
 from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.expressions import Fn, walk
 from dynamic_tables.plan.functions import CASE, CAST, FUNCTIONS, IN
-from dynamic_tables.plan.literals import nearest_float
 from dynamic_tables.plan.nodes import Aggregate, Project, walk as nodes
-from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import (
     BIGINT,
     BINARY,
@@ -36,6 +33,9 @@ from dynamic_tables.plan.types import (
     decimal,
     sum_type,
 )
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.values.aggregates import AGGREGATES
+from dynamic_tables.reading.values.literals import nearest_float
 from tests.unit.dynamic_tables.reading import read, schema
 
 TYPES = {

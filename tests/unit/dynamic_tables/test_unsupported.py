@@ -7,7 +7,7 @@ import pytest
 from dynamic_tables.differentiate.registry import NOT_YET, OPERATORS, RULES, change_plan
 from dynamic_tables.errors import UnsupportedError
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.render import render
+from dynamic_tables.plan.written.render import render
 from tests.unit.dynamic_tables.reading import read
 
 NO_RULE = "no differentiation rule yet"

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 from pyroaring import BitMap64
 
 from dynamic_tables.errors import CorruptTable
-from dynamic_tables.store.files import LocalFiles
-from dynamic_tables.store.vectors import MAGIC, new_vector, read_vector, z85
+from dynamic_tables.store.log.files import LocalFiles
+from dynamic_tables.store.rows.vectors import MAGIC, new_vector, read_vector, z85
 
 
 def in_the_log(positions: BitMap64) -> dict[str, object]:

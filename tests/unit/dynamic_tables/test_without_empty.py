@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dynamic_tables.plan.empty import without_empty
 from dynamic_tables.plan.expressions import Agg, Col, boolean
 from dynamic_tables.plan.nodes import (
     Aggregate,
@@ -17,6 +16,7 @@ from dynamic_tables.plan.nodes import (
     columns,
     walk,
 )
+from dynamic_tables.plan.rewrites.empty import without_empty
 from dynamic_tables.plan.types import BIGINT, INT
 
 A, B = Col("a", INT), Col("b", INT)

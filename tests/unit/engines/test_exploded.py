@@ -20,9 +20,9 @@ from workload.query import Call, Exploded, Literal, Select
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.scope import output_columns
-from workload.sql import written_query
 from workload.trace import Action
 from workload.types import BOOLEAN, INT, Value, array_of
+from workload.writing import written_query
 
 NUMBERS = array_of(INT)
 R = table("r", k=INT, x=NUMBERS)

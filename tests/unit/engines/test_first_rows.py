@@ -10,11 +10,11 @@ from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from dynamic_tables.differentiate.registry import RULES, state_plan
 from dynamic_tables.explain import declare, explain
-from dynamic_tables.plan.bind import bind_query
 from dynamic_tables.plan.dialects import SPARK
-from dynamic_tables.plan.relations import StoredRelation
-from dynamic_tables.plan.render import render
 from dynamic_tables.plan.types import INT as NUMBER
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.reading.bind import bind_query
+from dynamic_tables.reading.text.relations import StoredRelation
 from tests.in_memory import in_memory
 from tests.ir import call, columns, named, select, table
 from workload.dml import Delete, Insert
@@ -24,9 +24,9 @@ from workload.query import Limited, SortKey
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.scope import output_columns
-from workload.sql import written_query
 from workload.trace import Action
 from workload.types import INT
+from workload.writing import written_query
 
 R = table("r", k=INT, a=INT)
 BLOCK = select(dict(columns(R)), named("r"))

@@ -15,9 +15,9 @@ from workload.dml import Delete, Insert
 from workload.query import Query
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
-from workload.sql import written_query
 from workload.trace import Action
 from workload.types import INT
+from workload.writing import written_query
 
 R, S = table("r", k=INT), table("s", k=INT)
 LEFT, RIGHT = select(dict(columns(R)), named("r")), select(dict(columns(S)), named("s"))

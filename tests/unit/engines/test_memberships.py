@@ -16,9 +16,9 @@ from workload.query import JoinKind, Query
 from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column
-from workload.sql import written_query
 from workload.trace import Action
 from workload.types import INT
+from workload.writing import written_query
 
 R, S = table("r", k=INT, a=INT), table("s", k=INT, b=INT)
 r, s = columns(R), columns(S)

@@ -14,9 +14,9 @@ from dynamic_tables.errors import DefinitionError, MissingPrivilege, StoreError
 from dynamic_tables.journal.events import Event, Moved, Moving, Renamed, from_json, to_json
 from dynamic_tables.journal.state import Operations
 from dynamic_tables.schedule.lag import SECOND
-from dynamic_tables.store.journal import Journal
-from dynamic_tables.store.owner import dead_process
+from dynamic_tables.store.log.journal import Journal
 from dynamic_tables.store.port import Action
+from dynamic_tables.store.transactions.owner import dead_process
 from tests.dying import Died, Make, dies_after
 from tests.shop import TOTALS, World, shop
 from workload.dml import Insert

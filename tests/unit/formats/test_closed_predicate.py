@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from dvs_model.check import (
+from dvs_model.analysis.verdict import Present, Unknown
+from dvs_model.checking.check import (
     Checked,
     Holds,
     Undecided,
@@ -19,11 +20,10 @@ from dvs_model.check import (
 )
 from dvs_model.formats.elle import read_edn, read_json
 from dvs_model.formats.reader import Parsed, Refused
-from dvs_model.history import PredicateRead
-from dvs_model.names import Level, Phenomenon
+from dvs_model.graph.reading import Predicates, Reading
+from dvs_model.histories.history import PredicateRead
 from dvs_model.notation import render
-from dvs_model.reading import Predicates, Reading
-from dvs_model.verdict import Present, Unknown
+from dvs_model.theory.names import Level, Phenomenon
 
 CYCLES = (Phenomenon.G0, Phenomenon.G1C, Phenomenon.G_SINGLE, Phenomenon.G2_ITEM, Phenomenon.G2)
 

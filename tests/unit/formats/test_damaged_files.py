@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import yaml
 
-from dvs_model.check import check
+from dvs_model.checking.check import check
 from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import cobra

@@ -7,13 +7,13 @@ import json
 
 import pytest
 
-from dvs_model.check import Checked, Holds, Undecided, Violated
+from dvs_model.analysis.verdict import Present, Unknown
+from dvs_model.checking.check import Checked, Holds, Undecided, Violated
 from dvs_model.clients.judge import judge
 from dvs_model.formats.elle import read_edn, read_json
 from dvs_model.formats.reader import Refused, Viewed
-from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import Kind, Observed, Status
-from dvs_model.verdict import Present, Unknown
+from dvs_model.theory.names import Level, Phenomenon
 
 
 def read(text: str, workload: str | None = None) -> Observed:

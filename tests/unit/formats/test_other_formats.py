@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dvs_model.check import Checked, Holds, Undecided, Violated
+from dvs_model.analysis.verdict import Present, Unknown
+from dvs_model.checking.check import Checked, Holds, Undecided, Violated
 from dvs_model.clients.judge import judge
 from dvs_model.errors import HistoryError
 from dvs_model.formats import awdit, cobra, dbcop, plume, timekiller
 from dvs_model.formats.reader import Item, Refused, Viewed
 from dvs_model.formats.registry import FORMATS, recognised
 from dvs_model.formats.written.timekiller import timekiller as as_timekiller
-from dvs_model.names import Level, Phenomenon
 from dvs_model.observed.seen import Observed, Status
-from dvs_model.verdict import Present, Unknown
+from dvs_model.theory.names import Level, Phenomenon
 
 
 def viewed(items: list[Item]) -> Observed:

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from dvs_model.check import Violated
+from dvs_model.checking.check import Violated
 from dvs_model.clients.judge import judge
 from dvs_model.columns.table import Rows
 from dvs_model.errors import HistoryError
 from dvs_model.formats.plume import LARGE, observed_in
 from dvs_model.formats.plume_columns import quick
-from dvs_model.names import Level
+from dvs_model.theory.names import Level
 
 COUNT = 400
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dvs_model.check import Checked, Holds, Violated
+from dvs_model.checking.check import Checked, Holds, Violated
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Rows
@@ -19,8 +19,8 @@ from dvs_model.formats import table
 from dvs_model.formats.elle import read_edn
 from dvs_model.formats.plume import observed_in
 from dvs_model.formats.reader import Item, Refused, Viewed
-from dvs_model.names import Level
 from dvs_model.observed.seen import Kind, Observed, Status, Window
+from dvs_model.theory.names import Level
 
 LOST_UPDATE: Mapping[str, Sequence[object]] = {
     "transaction": [5, 5, 7, 7],

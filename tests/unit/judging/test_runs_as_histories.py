@@ -11,9 +11,9 @@ from campaign.faults.fault import Subject
 from campaign.judging.expectations import SourceHistory
 from campaign.judging.run_history import Observed, observe
 from campaign.lanes.spec import LaneSpec
-from dvs_model.check import Violated, check
-from dvs_model.names import Level
+from dvs_model.checking.check import Violated, check
 from dvs_model.notation import render
+from dvs_model.theory.names import Level
 from tests.in_memory import in_memory
 from tests.ir import columns, named, select, table, union_all
 from workload.dml import Assignment, Insert, Update

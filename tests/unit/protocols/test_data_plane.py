@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.faults.intents import INTENT_FAULTS
 from campaign.protocols.intents import search_intents
-from dvs_model.check import Holds, check
-from dvs_model.names import Level
+from dvs_model.checking.check import Holds, check
+from dvs_model.theory.names import Level
 from protocols.data_plane.histories import history_of
 from protocols.data_plane.intents import IntentRow, IntentsError, intents_of, rows_of
 from protocols.data_plane.resolve import resolve

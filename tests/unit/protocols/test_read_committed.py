@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from campaign.cli import main
 from campaign.faults.read_committed import READ_COMMITTED_FAULTS
 from campaign.protocols.read_committed import explore, explore_ddl, random_script, search_scripts
-from dvs_model.check import Holds, Violated, check
-from dvs_model.names import Level
+from dvs_model.checking.check import Holds, Violated, check
 from dvs_model.notation import parse, render
+from dvs_model.theory.names import Level
 from protocols.read_committed.evaluate.duck import DuckEvaluator
 from protocols.read_committed.machine import RULES, Machine
 from protocols.read_committed.run import Run, interleavings, run

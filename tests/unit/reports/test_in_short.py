@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dvs_model.check import check
-from dvs_model.explain import explanations
-from dvs_model.names import Level
+from dvs_model.checking.check import check
+from dvs_model.checking.explain import explanations
 from dvs_model.notation import parse
+from dvs_model.theory.names import Level
 from reports.history.drawing import MOST_NODES, draw
 from reports.history.summary import in_short
 

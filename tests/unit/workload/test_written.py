@@ -23,8 +23,8 @@ from workload.query import (
     UnionAll,
 )
 from workload.schema import Column
-from workload.sql import written_query
 from workload.types import BIGINT, DATE, INT, TINYINT, array_of
+from workload.writing import written_query
 
 NAMES = {"r": ["k", "a"], "s": ["k", "b"]}
 r, s = columns(table("r", k=INT, a=INT)), columns(table("s", k=INT, b=INT))

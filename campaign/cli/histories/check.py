@@ -1,0 +1,408 @@
+"""`dvs check`: the isolation levels that histories keep, and why they violate others."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+import click
+
+from campaign.cli.histories.history_files import histories, on_cluster
+from campaign.cli.histories.smallest import require_suffix, write_smallest
+from campaign.cli.histories.wanted import Wanted, wanted_of
+from campaign.cli.progress import waiting
+from campaign.errors import CampaignError
+from campaign.exit_codes import ExitCode
+from campaign.files import write_text
+from dvs_model.analysis.analysis import STEPS
+from dvs_model.checking.check import Checked
+from dvs_model.checking.explain import Status, explanations, overall, requested_with, worst
+from dvs_model.clients.answers import SEARCH_STEPS
+from dvs_model.clients.variants import VARIANTS
+from dvs_model.errors import HistoryError
+from dvs_model.formats.elle import WORKLOADS
+from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
+from dvs_model.formats.registry import FORMATS
+from dvs_model.formats.written.registry import SUFFIXES
+from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
+from dvs_model.observed.seen import Assumption, RealTime
+from dvs_model.theory.levels import BY_NAME
+from dvs_model.theory.names import Level, Phenomenon
+from reports.history.json_object import as_object
+from reports.history.page import DRAWN, history_page
+from reports.history.sarif import results_of, sarif
+from reports.history.text import history_text, short_text, summary_line
+from reports.junit import Case, CaseVerdict, Suite, junit_xml
+from reports.sarif import SarifResult
+
+IN_FULL = 20
+"""Histories explained at length in the terminal; each further one gets a line with its verdict."""
+
+COLLECTED = 1000
+"""Histories between two searches for memory that nothing refers to any more."""
+
+MANY = 200_000
+"""Objects of a history so large that the process ends with it."""
+
+KEPT: list[object] = []
+"""What was judged last, so that a process that ends need not free it."""
+
+CODES = {Status.HOLDS: ExitCode.OK, Status.VIOLATED: ExitCode.FAILED, Status.UNKNOWN: ExitCode.UNKNOWN}
+
+
+@dataclass(slots=True)
+class Reports:
+    """What the report files need of the histories judged so far. A file that is not wanted is None.
+
+    `drawn`: the first histories, which the page shows at length; `others`: name and status of the rest.
+    """
+
+    requested: Sequence[Level]
+    clients: Sequence[str]
+    html: Path | None
+    sarif: Path | None
+    junit: Path | None
+    counts: dict[Status, int] = field(default_factory=lambda: dict.fromkeys(Status, 0))
+    refused: list[str] = field(default_factory=list)
+    drawn: list[Checked] = field(default_factory=list)
+    others: list[tuple[str, Status]] = field(default_factory=list)
+    results: list[SarifResult] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+
+    def add(self, file: str, line: int, checked: Checked, seconds: float) -> None:
+        """Adds a history that begins at a line of a file, and how long it took."""
+        verdict = overall(checked, self.requested)
+        self.counts[verdict] += 1
+        if self.html is not None and len(self.drawn) < DRAWN:
+            self.drawn.append(checked)
+        elif self.html is not None:
+            self.others.append((checked.original.name, verdict))
+        if self.sarif is not None:
+            self.results.extend(results_of(_relative(file), line, checked, self.requested))
+        if self.junit is not None:
+            self.cases.append(case(checked, self.requested, seconds))
+
+    def write(self) -> None:
+        """Writes the wanted files."""
+        if self.html is not None:
+            page = history_page(self.drawn, self.others, self.counts, self.requested, self.refused)
+            write_text(self.html, page)
+        if self.sarif is not None:
+            write_text(self.sarif, sarif(self.results, self.requested, self.clients))
+        if self.junit is not None:
+            unread = [Case("input", 0.0, CaseVerdict.ERROR, line) for line in self.refused]
+            write_text(self.junit, junit_xml([Suite("dvs check", (*self.cases, *unread))]))
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit status. Input that could not be read comes first, because it was not judged."""
+        if self.refused or not sum(self.counts.values()):
+            return ExitCode.MISUSE
+        return CODES[worst([verdict for verdict in Status if self.counts[verdict]])]
+
+
+def reading_option(name: str, choices: type[Enum]) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Returns a click option over the values of an enum; the first value is the default."""
+    values = [choice.value for choice in choices]
+    return click.option(name, type=click.Choice(values), default=values[0], show_default=True)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice([*FORMATS, "cobra", "delta", "auto"]),
+    default="auto",
+    show_default=True,
+)
+@click.option(
+    "--workload",
+    type=click.Choice(WORKLOADS),
+    help="What a file of Jepsen holds, where its operations leave it open.",
+)
+@click.option("--initial-value", "initial", type=int, help="What clients read of a key that nobody wrote.")
+@click.option(
+    "--initial",
+    "initial_state",
+    type=click.Path(path_type=Path),
+    help="TimeKiller's second file: the transaction whose writes were there before.",
+)
+@click.option(
+    "--complete",
+    is_flag=True,
+    help="Every committed write is in the file: other values were never committed.",
+)
+@click.option(
+    "--converted",
+    is_flag=True,
+    help="Another program has made the file from one of another format, and the order of operations inside a "
+    "transaction is lost.",
+)
+@click.option(
+    "--assume",
+    "assumed",
+    multiple=True,
+    type=click.Choice([each.value for each in Assumption]),
+    help="For registers, whose order of versions is not recorded: who reads a key and then writes it has "
+    "written a later version; the writes of a session are in its order; or those in real time. May be "
+    "repeated.",
+)
+@click.option(
+    "--order",
+    type=click.Choice([order.value for order in RealTime]),
+    default=RealTime.BOTH.value,
+    show_default=True,
+    help="Real time by the order of the file, by :time, or where both agree; for files of Jepsen.",
+)
+@click.option(
+    "--level",
+    "names",
+    multiple=True,
+    type=click.Choice([*BY_NAME], case_sensitive=False),
+    metavar="LEVEL",
+    help="Judge this level; may be repeated.  [PL-3]",
+)
+@click.option(
+    "--client-level",
+    "clients",
+    multiple=True,
+    type=click.Choice([*VARIANTS], case_sensitive=False),
+    metavar="LEVEL",
+    help="Judge this client-side level, such as 'causal' or 'strict serializable'; may be repeated.",
+)
+@click.option(
+    "--forbid",
+    "forbidden",
+    multiple=True,
+    type=click.Choice([phenomenon.value for phenomenon in Phenomenon], case_sensitive=False),
+    metavar="PHENOMENON",
+    help="Forbid this phenomenon too, such as G1-predA; may be repeated.",
+)
+@click.option(
+    "--transaction-level",
+    "mixed",
+    multiple=True,
+    metavar="LEVEL:T,...",
+    help="Transactions that run at a level of their own, such as PL-2:3,4; the others run at PL-3, or at the "
+    "--level. May be repeated.",
+)
+@click.option(
+    "--executing",
+    is_flag=True,
+    help="Judge the reads of aborted transactions as well, by the executing variants EPL of the levels.",
+)
+@reading_option("--derivations", Derivations)
+@reading_option("--predicates", Predicates)
+@reading_option("--derived-writes", DerivedWrites)
+@click.option(
+    "--least",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Committed transactions without which a history is unknown: of nothing, everything holds.",
+)
+@click.option(
+    "--smallest",
+    "smallest_out",
+    type=click.Path(path_type=Path),
+    help="Write the smallest part of the first violated history of clients, in the format of the suffix: "
+    f"{', '.join(SUFFIXES)}; without one, as a folder of Cobra's logs.",
+)
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="GB",
+    help="Memory for a history in Parquet; one that needs more is judged one share of its keys after the "
+    "other.  [half of the machine's]",
+)
+@click.option(
+    "--master",
+    default="",
+    show_default=False,
+    metavar="ADDRESS",
+    help="Judge a history in Parquet on a Spark cluster, given as spark://host:7077. The file has one name "
+    "on all machines.",
+)
+@click.option("--explain", is_flag=True, help="Show every phenomenon and level with its reason.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page with pictures.")
+@click.option("--sarif", "sarif_out", type=click.Path(path_type=Path), help="Write SARIF.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per history, a line each.")
+@click.option(
+    "--steps", type=click.IntRange(1), default=STEPS, show_default=True, help="Budget of one history."
+)
+@click.option(
+    "--search-steps",
+    type=click.IntRange(1),
+    default=SEARCH_STEPS,
+    show_default=True,
+    help="Budget of each search for an order of transactions, where a file does not record that of versions.",
+)
+def command(
+    files: tuple[Path, ...],
+    format_: str,
+    workload: str | None,
+    initial: int | None,
+    initial_state: Path | None,
+    complete: bool,
+    converted: bool,
+    assumed: tuple[str, ...],
+    order: str,
+    names: tuple[str, ...],
+    clients: tuple[str, ...],
+    forbidden: tuple[str, ...],
+    mixed: tuple[str, ...],
+    executing: bool,
+    derivations: str,
+    predicates: str,
+    derived_writes: str,
+    least: int,
+    smallest_out: Path | None,
+    memory: float | None,
+    master: str,
+    explain: bool,
+    html: Path | None,
+    sarif_out: Path | None,
+    junit: Path | None,
+    as_json: bool,
+    steps: int,
+    search_steps: int,
+) -> ExitCode:
+    """Judge which isolation levels transaction histories keep, derivations included.
+
+    Exit status 0: all requested levels hold; 1: one is violated; 3: one is unknown; 2: something could not be
+    read. A file of - is standard input. Folders of Delta tables are read as one history: their commits. Files
+    of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
+    """
+    wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
+    wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
+    wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
+    wanted.search_steps = search_steps
+    wanted.converted, wanted.assumed = converted, assumed
+    wanted.initial_state, wanted.order, wanted.least = initial_state, RealTime(order), least
+    requested = wanted.requested
+    _require_different(html, sarif_out, junit, smallest_out)
+    require_suffix(smallest_out)
+    reports = Reports(requested, clients, html, sarif_out, junit)
+    began = time.perf_counter()
+    items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
+    for source, item in uncollected(read_on(items)):
+        with waiting(f"judging {source}"):
+            judged = _judged(wanted, reports, source, item)
+        if judged is None:
+            continue
+        item, checked = judged
+        KEPT[:] = judged
+        if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
+            smallest_out = None
+        printed = sum(reports.counts.values())
+        done = time.perf_counter()
+        reports.add(source, item.line, checked, done - began)
+        began = done
+        if as_json:
+            click.echo(json.dumps(as_object(checked)))
+        elif printed < IN_FULL or explain:
+            click.echo(("\n" if printed else "") + history_text(checked, requested, explain=explain))
+        else:
+            click.echo(short_text(checked, requested))
+    if not as_json and sum(reports.counts.values()) + len(reports.refused) > 1:
+        click.echo("\n" + summary_line(reports.counts, len(reports.refused)))
+    if smallest_out is not None:
+        fact = "no history of clients is violated"
+        click.echo(f"note: {smallest_out} is not written: {fact}", err=True)
+    reports.write()
+    return reports.code
+
+
+def _judged(
+    wanted: Wanted, reports: Reports, source: str, item: Item
+) -> tuple[Parsed | Viewed, Checked] | None:
+    """Returns a history, completed by the options, and its verdicts; prints why there are none, then None."""
+    where = ""
+    if isinstance(item, Refused):
+        error = item.error
+        where = "" if error.line is None else f":{error.line}:{error.column}"
+    else:
+        try:
+            begun = wanted.begun(item)
+            return begun, wanted.judged(begun)
+        except HistoryError as raised:
+            error = raised
+    message = f"{source}{where}: {error.fact}"
+    reports.refused.append(message)
+    click.echo(f"error: {message}", err=True)
+    return None
+
+
+def memory_of(gigabytes: float | None) -> int:
+    """Returns how many bytes a history may take: as asked for, else half of what the machine has."""
+    if gigabytes is not None:
+        return int(gigabytes * 2**30)
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def read_on(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
+    """Yields items, and shows on a terminal that the next one is read."""
+    while True:
+        with waiting("reading"):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
+def uncollected(items: Iterator[tuple[str, Item]]) -> Iterator[tuple[str, Item]]:
+    """Yields items and keeps Python from searching for unreachable cycles while one is read and judged.
+
+    The search would walk millions of operations and edges again and again. It runs between large histories.
+    """
+    gc.disable()
+    try:
+        for number, item in enumerate(items):
+            if number % COLLECTED == COLLECTED - 1:
+                gc.collect()
+            yield item
+    finally:
+        if gc.get_count()[0] > MANY:
+            # What is left is freed with the process; to search it for cycles first takes seconds.
+            gc.freeze()
+        gc.enable()
+
+
+def _require_different(*reports: Path | None) -> None:
+    """Raises CampaignError where two reports would be written to one file."""
+    paths = [path.resolve() for path in reports if path is not None]
+    for path in paths:
+        if paths.count(path) > 1 and (path.is_file() or not path.exists()):
+            raise CampaignError(f"two reports would be written to {path}; give each its own file")
+
+
+def _relative(file: str) -> str:
+    """Returns a path from the working folder on, as code hosts want it; others stay as they are."""
+    try:
+        return Path(file).resolve().relative_to(Path.cwd()).as_posix() if Path(file).exists() else file
+    except ValueError:
+        return file
+
+
+def case(checked: Checked, requested: Sequence[Level], seconds: float) -> Case:
+    """Returns a history as a test case: a violated level fails it, an unknown one is an error."""
+    verdict = overall(checked, requested)
+    name = checked.original.name or "history"
+    if verdict is Status.HOLDS:
+        return Case(name, seconds, CaseVerdict.PASSED)
+    reasons = [f"{name}: {reason}" for name, reason in requested_with(checked, requested, verdict)]
+    details = "\n".join(
+        "\n".join([explanation.title, *(line.text for line in explanation.lines)])
+        for explanation in explanations(checked, minimised=False)
+    )
+    kind = CaseVerdict.FAILED if verdict is Status.VIOLATED else CaseVerdict.ERROR
+    return Case(name, seconds, kind, "; ".join(reasons), details)

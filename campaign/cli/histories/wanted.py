@@ -1,0 +1,329 @@
+"""What a user of `dvs check` wants to know of a history, and its verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaign.cli.histories.history_files import opened
+from campaign.errors import CampaignError
+from dvs_model.analysis.analysis import STEPS
+from dvs_model.analysis.verdict import Cycle, Present, Unknown
+from dvs_model.checking.check import Checked, check, with_least, with_unread, with_unselected, with_windows
+from dvs_model.checking.executing import executing
+from dvs_model.checking.explain import Status, explanations, requested_with
+from dvs_model.checking.mixing import MIXED, mixing
+from dvs_model.clients.answers import SEARCH_STEPS
+from dvs_model.clients.basis import UNRECORDED
+from dvs_model.clients.judge import judge
+from dvs_model.columns.shares import Listed
+from dvs_model.errors import HistoryError
+from dvs_model.formats.reader import Parsed, Pieces, Viewed
+from dvs_model.formats.timekiller import with_initial
+from dvs_model.graph.reading import DEFAULT, Reading
+from dvs_model.observed.seen import Assumption, Observed, RealTime
+from dvs_model.observed.smallest import CALLS, fewer, smallest
+from dvs_model.theory.levels import BY_NAME
+from dvs_model.theory.names import Level, Phenomenon
+
+FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
+TRIED_OF = 1_000
+"""Transactions up to which it is tried what an option would decide."""
+
+KNOWN = ", ".join(level.value for level in MIXED)
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What is wanted of histories.
+
+    `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels
+    by transaction, if they have their own; `others`: that of all others. `executing`: levels by which reads
+    of aborted transactions are judged. `initial`: one more value that clients read where nobody wrote.
+    `complete`: every committed write is in the file. `converted`: the order inside a transaction is lost.
+    `assumed`: what is assumed of versions. `initial_state`: a file with what there was before. `order`:
+    what tells who was over before whom began. `least`: committed transactions below which nothing holds.
+    `search_steps`: of the search for an order of transactions.
+    """
+
+    requested: tuple[Level, ...]
+    clients: tuple[str, ...] = ()
+    forbidden: tuple[Phenomenon, ...] = ()
+    mixed: Mapping[int, Level] | None = None
+    others: Level = Level.PL_3
+    executing: tuple[Level, ...] = ()
+    reading: Reading = DEFAULT
+    steps: int = STEPS
+    initial: int | None = None
+    complete: bool = False
+    converted: bool = False
+    assumed: tuple[str, ...] = ()
+    initial_state: Path | None = None
+    order: RealTime = RealTime.BOTH
+    least: int = 1
+    search_steps: int = SEARCH_STEPS
+
+    def judged(self, item: Parsed | Viewed) -> Checked:
+        """Returns the verdicts on a history, as far as enough of it committed.
+
+        Raises HistoryError: values are not unique. Raises CampaignError: it is wanted what such a history
+        cannot tell, such as client-side levels of a history that no clients recorded.
+        """
+        return with_least(self._judged(item), self.least)
+
+    def _judged(self, item: Parsed | Viewed) -> Checked:
+        checked = self._observed(item) if isinstance(item, Viewed) else self._stated(item)
+        checked = replace(checked, forbidden=self.forbidden)
+        if self.executing and checked.seen is None:
+            assert isinstance(item, Parsed)
+            asked = executing(checked, self.executing, lambda plain: _as_recorded(plain, item))
+            checked = replace(checked, executing=asked)
+        if self.mixed is None:
+            return checked
+        left_open = item.left_open if isinstance(item, Parsed) else ""
+        return _with_mixed(checked, self.mixed, self.others, left_open)
+
+    def begun(self, item: Parsed | Viewed) -> Parsed | Viewed:
+        """Returns a history with what the options say of it, and what there was before, where a file says it.
+
+        Raises HistoryError: the file is no such state. Raises CampaignError: it cannot be read.
+        """
+        if not isinstance(item, Viewed):
+            # The verdicts of the default reading on all phenomena depend on a part; other ones may not.
+            other = self.reading != DEFAULT or self.mixed is not None or self.executing
+            return replace(item, history=item.whole.read(), whole=None) if item.whole and other else item
+        observed = item.observed
+        if self.initial_state is not None:
+            with opened(self.initial_state) as file:
+                observed = with_initial(observed, file.read(), str(self.initial_state))
+        if self.assumed and isinstance(observed.transactions, Listed):
+            raise CampaignError(
+                f"--assume: {observed.name} is larger than --memory, or on a cluster; assumptions need the "
+                "whole history in the memory of one machine"
+            )
+        observed = observed.in_real_time(self.order)
+        more = frozenset() if self.initial is None else frozenset({self.initial})
+        initial = observed.records.initial | more
+        records = replace(
+            observed.records,
+            initial=initial,
+            loaded=more,
+            complete=self.complete,
+            converted=self.converted,
+            assumed=self.assumed,
+        )
+        return replace(item, observed=replace(observed, records=records))
+
+    def smallest(self, observed: Observed, checked: Checked) -> Observed:
+        """Returns the smallest part found that violates the first level that a history violates."""
+        name = requested_with(checked, self.requested, Status.VIOLATED)[0][0]
+
+        def judged(part: Observed) -> Checked:
+            return self._judge(part)
+
+        def wrong(part: Observed) -> bool:
+            try:
+                found = requested_with(judged(part), self.requested, Status.VIOLATED)
+            except HistoryError:
+                return False
+            return name in [each for each, _ in found]
+
+        # Where a value without its writer is an aborted read, whatever is left out would be wrong.
+        plain = replace(observed, records=replace(observed.records, complete=False))
+        return smallest(plain if wrong(plain) else observed, _shown(checked), wrong)
+
+    def fewest(self, pieces: Pieces, checked: Checked) -> list[int]:
+        """Returns the places of the fewest operations found that show what first violates a level.
+
+        Others are left out while the same transactions depend on each other in the same way.
+        """
+        name, cycle, calls = (
+            requested_with(checked, self.requested, Status.VIOLATED)[0][0],
+            _first(checked),
+            0,
+        )
+
+        def same(places: list[int]) -> bool:
+            nonlocal calls
+            calls += 1
+            try:
+                judged = self.judged(pieces.read(sorted([*pieces.fixed, *places])))
+            except HistoryError:
+                return False
+            found = requested_with(judged, self.requested, Status.VIOLATED)
+            return name in [each for each, _ in found] and _first(judged) == cycle
+
+        others = [place for place in range(pieces.count) if place not in pieces.fixed]
+        return sorted([*pieces.fixed, *fewer(others, same, lambda: calls < CALLS)])
+
+    def _observed(self, item: Viewed) -> Checked:
+        """Returns the verdicts on a history that clients recorded, and which option would decide more."""
+        checked = self._judge(item.observed)
+        hints = tuple(self._hints(item.observed, checked))
+        if not hints or checked.seen is None:
+            return checked
+        return replace(checked, seen=replace(checked.seen, notes=(*checked.seen.notes, *hints)))
+
+    def _judge(self, observed: Observed) -> Checked:
+        return judge(
+            observed,
+            self.reading,
+            steps=self.steps,
+            wanted=self.clients,
+            search_steps=self.search_steps,
+        )
+
+    def _hints(self, observed: Observed, checked: Checked) -> Iterator[str]:
+        """Yields the options that say more of a file, each with the levels that it would decide."""
+        unknown = dict(requested_with(checked, self.requested, Status.UNKNOWN))
+        records = observed.records
+        follows = Assumption.WRITES_FOLLOW_READS.value
+        options = {
+            f"--assume {follows}": replace(records, assumed=(*records.assumed, follows)),
+            "--complete": replace(records, complete=True),
+        }
+        for option, told in options.items():
+            if not unknown or told == records or not _may_decide(option, checked):
+                continue
+            if len(observed.transactions) > TRIED_OF:
+                yield f"{option} may decide it; that is not tried on more than {TRIED_OF:,} transactions"
+                continue
+            with suppress(HistoryError):
+                other = self._judge(replace(observed, records=told))
+                for verdict in (Status.VIOLATED, Status.HOLDS):
+                    decided = [
+                        name for name, _ in requested_with(other, self.requested, verdict) if name in unknown
+                    ]
+                    if decided:
+                        yield f"with {option}, {', '.join(decided)} {verdict.value}"
+
+    def _stated(self, item: Parsed) -> Checked:
+        """Returns the verdicts on a history in the notation, or of a log."""
+        if self.clients:
+            raise CampaignError(
+                f"{item.history.name} has version orders of its own: the notation, a log, or reads by "
+                "predicates; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
+            )
+        checked = check(item.history, self.reading, steps=self.steps)
+        size = None if item.whole is None else item.whole.size
+        return _as_recorded(replace(checked, places=item.places, size=size), item)
+
+
+def _may_decide(option: str, checked: Checked) -> bool:
+    """Tells whether an option says something of what a history leaves open."""
+    found = () if checked.seen is None else checked.seen.anomalies
+    if option == "--complete":
+        return any(name == "unwritten value read" for name, _, _ in found)
+    return any(
+        isinstance(verdict, Unknown) and UNRECORDED in verdict.reason
+        for verdict in checked.phenomena.values()
+    )
+
+
+def _as_recorded(checked: Checked, item: Parsed) -> Checked:
+    """Returns the verdicts on a history as far as what the file leaves open allows them."""
+    if item.windows:
+        checked = with_windows(checked)
+    if item.unselected is not None:
+        checked = with_unselected(checked, item.unselected)
+    if item.unexplained:
+        checked = with_unread(checked, item.unexplained, frozenset())
+    return with_unread(checked, item.unread) if item.unread else checked
+
+
+def _first(checked: Checked) -> list[tuple[object, ...]]:
+    """Returns the steps of the first explanation: who depends on whom, and in what way."""
+    explained = explanations(checked, minimised=False)
+    lines = explained[0].lines if explained else ()
+    return [
+        (line.text,) if line.edge is None else (line.edge.kind, line.edge.source, line.edge.target)
+        for line in lines
+    ]
+
+
+def _shown(checked: Checked) -> list[int]:
+    """Returns the transactions of the evidence."""
+    found = [v.evidence for v in checked.phenomena.values() if isinstance(v, Present)]
+    edges = [edge for each in found for item in each if isinstance(item, Cycle) for edge in item.edges]
+    of_anomalies = (
+        [] if checked.seen is None else [txn for _, txns, _ in checked.seen.anomalies for txn in txns]
+    )
+    return [*(txn for edge in edges for txn in (edge.source, edge.target)), *of_anomalies]
+
+
+def wanted_of(
+    levels: Sequence[str],
+    clients: tuple[str, ...],
+    forbidden: Sequence[str],
+    mixed: Sequence[str],
+    *,
+    executing: bool,
+) -> Wanted:
+    """Returns what the options want: without any, PL-3. Raises CampaignError: they do not go together."""
+    named = tuple(BY_NAME[name] for name in levels)
+    if not (named or clients or forbidden or mixed):
+        named = (Level.PL_3,)
+    wanted = Wanted(named, clients, tuple(map(Phenomenon, forbidden)))
+    if executing:
+        wanted.executing = named or (Level.PL_3,)
+    if mixed:
+        wanted.mixed, wanted.others, wanted.requested = transaction_levels(mixed), others_level(named), ()
+    return wanted
+
+
+def transaction_levels(texts: Sequence[str]) -> Mapping[int, Level]:
+    """Returns by transaction its level. Raises CampaignError: another form, or a transaction twice."""
+    levels: dict[int, Level] = {}
+    for text in texts:
+        match = FORM.fullmatch(text)
+        level = None if match is None else _level(match["level"].strip())
+        if match is None or level is None:
+            raise CampaignError(
+                f"--transaction-level {text}: write LEVEL:T,..., such as PL-2:3,4; the levels: {KNOWN}"
+            )
+        for number in map(int, re.findall(r"\d+", match["txns"])):
+            if number in levels:
+                raise CampaignError(f"--transaction-level names T{number} twice; give it one level")
+            levels[number] = level
+    return levels
+
+
+def others_level(requested: Sequence[Level]) -> Level:
+    """Returns the level of the transactions that are not named. Raises CampaignError: it cannot be mixed."""
+    if not requested:
+        return Level.PL_3
+    if len(requested) > 1 or requested[0] not in MIXED:
+        raise CampaignError(
+            f"beside --transaction-level there is one --level for all others; take one of {KNOWN}"
+        )
+    return requested[0]
+
+
+def _with_mixed(checked: Checked, levels: Mapping[int, Level], others: Level, left_open: str) -> Checked:
+    """Returns the verdicts with the one on a history of several levels, unknown where something is left open.
+
+    Raises CampaignError: the history was recorded by clients, or has no such transaction.
+    """
+    name = checked.original.name or "the history"
+    if checked.seen is not None:
+        raise CampaignError(
+            f"{name} was recorded by clients; --transaction-level is for the notation and Delta logs"
+        )
+    committed = checked.analysis.facts.commits
+    missing = [txn for txn in levels if txn not in committed]
+    if missing:
+        raise CampaignError(
+            f"{name} has no committed transaction T{missing[0]}; --transaction-level names it"
+        )
+    found = mixing(checked.analysis, levels, others)
+    if left_open and not isinstance(found.verdict, Present):
+        found = replace(found, verdict=Unknown(left_open))
+    return replace(checked, mixed=found)
+
+
+def _level(name: str) -> Level | None:
+    level = {known.lower(): level for known, level in BY_NAME.items()}.get(name.lower())
+    return level if level in MIXED else None

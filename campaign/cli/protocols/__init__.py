@@ -1,0 +1,1 @@
+"""`dvs protocol`: runs of transaction protocols, judged as histories."""

@@ -1,0 +1,211 @@
+"""Cycles in a graph of explicit edges: reachability for many pairs at once, and shortest ways back.
+
+The vertices are transactions and, where time counts, a chain of moments that stands for all pairs "commits
+before the start of". Simple cycles are never enumerated.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+
+from dvs_model.graph.edges import Budget, Edge
+from dvs_model.graph.graph import Kind, strong_labels, topological
+from dvs_model.histories.clock import Clock, moments
+
+BLOCK = 2048
+"""Sources whose reachability is computed in one pass, with one bit for each."""
+
+CHEAP = 2_000
+"""Candidates times vertices up to which a search from each candidate beats `reaches` for all (measured)."""
+
+TRIES = 10
+"""Edges through which a shortest cycle is searched in a large web; the smallest of these cycles is shown."""
+
+SMALL = 500_000
+"""Edges times vertices up to which a shortest cycle is searched through every edge."""
+
+
+NOTHING: Mapping[int, Edge] = {}
+
+
+@dataclass(slots=True)
+class Web:
+    """Transactions and moments, and the ways between them.
+
+    `ways[v]`: the heads of arcs out of vertex v with their edges (None: an arc along the chain of moments).
+    `number`: the vertex of a transaction. `owner`: the transaction of a vertex. `moments`: whether it has
+    moments.
+    """
+
+    ways: list[list[tuple[int, Edge | None]]] = field(default_factory=list)
+    number: dict[int, int] = field(default_factory=dict)
+    owner: dict[int, int] = field(default_factory=dict)
+    moments: bool = False
+
+    def vertex(self) -> int:
+        """Adds a vertex and returns its number."""
+        self.ways.append([])
+        return len(self.ways) - 1
+
+    def node(self, txn: int) -> int:
+        """Returns the vertex of a transaction, which is added if it is new."""
+        vertex = self.number.get(txn)
+        if vertex is None:
+            vertex = self.number[txn] = self.vertex()
+            self.owner[vertex] = txn
+        return vertex
+
+
+def web(edges: Iterable[Edge], clock: Clock | None = None, also: Iterable[int] = ()) -> Web:
+    """Returns the web of some edges, with their ends and the transactions in `also` as vertices.
+
+    With a clock, "commits before the start of" between these transactions is a way too, along a chain of
+    the moments at which they start.
+    """
+    made = Web()
+    for edge in edges:
+        made.ways[made.node(edge.source)].append((made.node(edge.target), edge))
+    for txn in also:
+        made.node(txn)
+    if clock is not None:
+        made.moments = True
+        txns = list(made.number)
+        starts, following = moments(clock, txns)
+        slots = [made.vertex() for _ in starts]
+        place = dict(zip(starts, slots, strict=True))
+        for early, late in pairwise(slots):
+            made.ways[early].append((late, None))
+        for txn in txns:
+            made.ways[place[clock.starts[txn]]].append((made.number[txn], None))
+        for txn, after in following.items():
+            made.ways[made.number[txn]].append((slots[after], None))
+    return made
+
+
+def reaches(made: Web, pairs: Sequence[tuple[int, int]], budget: Budget) -> list[bool]:
+    """Returns for every pair of vertices whether the first reaches the second (or is it).
+
+    Costs one pass over the condensed web for every BLOCK different sources. Raises BudgetSpent.
+    """
+    if not pairs:
+        return []
+    tails = (vertex for vertex, ways in enumerate(made.ways) for _ in ways)
+    heads = (head for ways in made.ways for head, _ in ways)
+    labels = strong_labels(tails, heads, len(made.ways))
+    answers = [labels[a] == labels[b] for a, b in pairs]
+    open_pairs = [number for number, answer in enumerate(answers) if not answer]
+    if not open_pairs:
+        return answers
+    below: list[set[int]] = [set() for _ in range(max(labels) + 1)]
+    for vertex, ways in enumerate(made.ways):
+        below[labels[vertex]].update(labels[head] for head, _ in ways if labels[head] != labels[vertex])
+    order = topological(range(len(below)), below)
+    sources = list(dict.fromkeys(labels[pairs[n][0]] for n in open_pairs))
+    for begin in range(0, len(sources), BLOCK):
+        bits = {label: 1 << n for n, label in enumerate(sources[begin : begin + BLOCK])}
+        reached_by = [bits.get(label, 0) for label in range(len(below))]
+        budget.spend(len(order))
+        for label in order:
+            if mine := reached_by[label]:
+                for head in below[label]:
+                    reached_by[head] |= mine
+        for n in open_pairs:
+            if reached_by[labels[pairs[n][1]]] & bits.get(labels[pairs[n][0]], 0):
+                answers[n] = True
+    return answers
+
+
+def promising(back: Web, candidates: Sequence[Edge], budget: Budget) -> Sequence[Edge]:
+    """Returns the candidates that a way back along a web may close to a cycle. Raises BudgetSpent.
+
+    These are the ones that it does close, or all where there are so few that trying each is cheaper.
+    """
+    if len(candidates) * len(back.ways) <= CHEAP:
+        return candidates
+    pairs = [(back.number[edge.target], back.number[edge.source]) for edge in candidates]
+    answers = reaches(back, pairs, budget)
+    return [edge for edge, closes in zip(candidates, answers, strict=True) if closes]
+
+
+def shortest(
+    made: Web, start: int, goal: int, budget: Budget, closing: Mapping[int, Edge] = NOTHING
+) -> tuple[Edge, ...] | None:
+    """Returns the edges of a shortest way; None: there is none. Raises BudgetSpent.
+
+    Moments on the way become edges of time: an edge of time counts once, however many moments it passes.
+    `closing`: in a web without moments the vertices with an edge to the goal, if the caller knows all: then
+    the search ends as soon as it sees one of them, and most of the web is never visited.
+    """
+    if start in closing:
+        return (closing[start],)
+    parent: dict[int, tuple[int, Edge | None]] = {start: (start, None)}
+    cost = {start: 0}
+    done: set[int] = set()
+    queue = deque([start])
+    while queue:
+        vertex = queue.popleft()
+        if vertex in done:
+            continue
+        if vertex == goal:
+            break
+        done.add(vertex)
+        budget.spend()
+        leaves = vertex in made.owner
+        for head, edge in made.ways[vertex]:
+            hop = edge is not None or leaves
+            if cost[vertex] + hop < cost.get(head, cost[vertex] + 2):
+                cost[head] = cost[vertex] + hop
+                parent[head] = vertex, edge
+                if head in closing and goal not in parent:
+                    parent[goal] = head, closing[head]
+                if not made.moments and goal in parent:
+                    # Without moments nothing that is seen later is nearer.
+                    queue.clear()
+                    break
+                # The queue is ordered by cost: what costs nothing more comes first.
+                if hop:
+                    queue.append(head)
+                else:
+                    queue.appendleft(head)
+    if goal not in parent:
+        return None
+    steps: list[tuple[int, Edge | None]] = []
+    vertex = goal
+    while vertex != start:
+        before, edge = parent[vertex]
+        steps.append((vertex, edge))
+        vertex = before
+    return tuple(_folded(made, start, reversed(steps)))
+
+
+def _folded(made: Web, start: int, steps: Iterable[tuple[int, Edge | None]]) -> Iterator[Edge]:
+    since = made.owner.get(start)
+    for vertex, edge in steps:
+        txn = made.owner.get(vertex)
+        if edge is not None:
+            yield edge
+        elif txn is not None and since is not None:
+            yield Edge(Kind.TIME, since, txn)
+        if txn is not None:
+            since = txn
+
+
+def smallest_cycle(through: Iterable[Edge], made: Web, budget: Budget) -> tuple[Edge, ...] | None:
+    """Returns the shortest of the cycles that begin with one of some edges and go back along a web.
+
+    Tries TRIES edges, and more in a small web. None: none of them closes a cycle. Raises BudgetSpent.
+    """
+    best: tuple[Edge, ...] | None = None
+    for edge in islice(through, max(TRIES, SMALL // max(1, len(made.ways)))):
+        if best is not None and len(best) == 2:
+            break
+        start, goal = made.number.get(edge.target), made.number.get(edge.source)
+        if start is None or goal is None:
+            continue
+        back = shortest(made, start, goal, budget)
+        if back is not None and (best is None or len(back) + 1 < len(best)):
+            best = (edge, *back)
+    return best

@@ -1,0 +1,1 @@
+"""What is said of a history: levels, explanations, smallest histories, names of anomalies."""

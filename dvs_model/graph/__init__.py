@@ -1,0 +1,1 @@
+"""The direct serialization graph (DSG): which transaction depends on which, and why."""

@@ -1,0 +1,269 @@
+"""The Direct Serialization Graph (Adya 1999, section 3.1.4), through derivations (DVS paper, section 4.1).
+
+Auxiliary vertices, one kind per direction:
+
+- `behind[v]` ("forward"): arcs from the installers of the base versions behind a derived version v, and to
+  the readers of v. These are read dependencies.
+- `missed[v]` ("backward"): arcs from the readers of v, and to the installers of the versions that follow the
+  base versions behind v. These are anti-dependencies.
+- `makers[v]`: arcs to the installers of the base versions behind v. The reading `letter` joins the forward
+  vertex of one version to this vertex of the next.
+- one for each pair of consecutive derived versions that differ in much: from the installers of what only the
+  first has behind it to those of what only the second has. These are write dependencies of the reading
+  `changed`. Where commits come between the writes, a chain of such vertices in the order of the commits.
+  Where two versions differ in little, each pair of installers gets one arc, through whatever derived object
+  first.
+- for each predicate and object two chains along the version order, for predicate dependencies.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+from dvs_model.graph.facts import Facts
+from dvs_model.graph.graph import PLAIN, Graph, Kind, Note
+from dvs_model.graph.predicates import PredicateChains
+from dvs_model.graph.reading import DerivedWrites, Reading
+from dvs_model.histories.history import Abort, Commit, Derive, PredicateRead, Read, Version
+
+FEW = 16
+"""How many arcs may stand for one of an auxiliary vertex: for derived versions that differ in little."""
+
+
+def dsg(facts: Facts, reading: Reading) -> Graph:
+    """Returns the graph of all dependencies between committed transactions, linear in the history."""
+    return Construction(facts, reading).graph()
+
+
+@dataclass(slots=True)
+class Construction:
+    """A graph under construction.
+
+    `carried`: for each transaction the versions that derive from what it wrote, as far as they were made
+    before it ended. `connected`: for a base version those that an arc through a derived object leads to.
+    """
+
+    facts: Facts
+    reading: Reading
+    result: Graph = field(init=False)
+    behind: dict[Version, int] = field(default_factory=dict)
+    missed: dict[Version, int] = field(default_factory=dict)
+    makers: dict[Version, int] = field(default_factory=dict)
+    carried: Mapping[int, set[Version]] = field(init=False)
+    connected: dict[Version, set[Version]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.result = Graph(self.facts.committed)
+        self.carried = derived_from_own(self.facts) if self.facts.sources else {}
+
+    def graph(self) -> Graph:
+        """Adds all arcs and returns the graph."""
+        self.writes()
+        chains = PredicateChains(self.facts, self.reading.predicates, self.result)
+        for number, event in enumerate(self.facts.history.events):
+            if event.txn not in self.facts.commits:
+                continue
+            if isinstance(event, Read):
+                self.read(number, event.txn, event.version, None)
+            elif isinstance(event, PredicateRead):
+                for version in self.facts.version_set(event):
+                    if version.obj in self.facts.derived:
+                        self.read(number, event.txn, version, event.predicate)
+                    elif version.txn != event.txn:
+                        chains.read(number, event, version)
+        return self.result
+
+    def node(self, version: Version) -> int | None:
+        """Returns the vertex of the transaction that installed a base version; None: nobody did."""
+        return None if version not in self.facts.rank else self.result.number[version.txn]
+
+    def writes(self) -> None:
+        """Adds write dependencies between consecutive versions of base objects and through derived ones."""
+        for obj, order in self.facts.history.orders.items():
+            for before, after in itertools.pairwise(order):
+                if obj not in self.facts.derived:
+                    tail, head = self.result.number[before.txn], self.result.number[after.txn]
+                    if tail != head:
+                        self.result.arc(tail, head, Kind.WW, Note(None, (before, after)))
+                elif self.reading.derived_writes is DerivedWrites.CHANGED:
+                    self.changed(before, after)
+                else:
+                    tail, head = self.chain(self.behind, before), self.chain(self.makers, after)
+                    self.result.arc(tail, head, Kind.WW, Note(None, (before, after)))
+
+    def changed(self, before: Version, after: Version) -> None:
+        """Adds arcs from the writers that only `before` has behind it to those that only `after` has.
+
+        No edge goes to a transaction that had committed before the other one wrote: so a serial run has no G0
+        (docs/notation.md, rule 7). For this, the later ones are entered along a chain, in the order of their
+        commits.
+        """
+        left, entered = self.difference(before, after)
+        commits, created = self.facts.commits, self.facts.created
+        tails = [(node, v) for v in left if (node := self.node(v)) is not None]
+        heads = [(commits[v.txn], v, node) for v in entered if (node := self.node(v)) is not None]
+        if not tails or not heads:
+            return
+        if len(tails) * len(heads) <= FEW * (len(tails) + len(heads)):
+            self.connect(tails, heads, before, after)
+            return
+        heads.sort()
+        doors: dict[int, int] = {}
+        for tail, version in tails:
+            place = bisect_right(heads, created[version], key=itemgetter(0))
+            if place < len(heads):
+                door = doors.get(place)
+                if door is None:
+                    door = doors[place] = self.result.vertex()
+                self.result.arc(tail, door, Kind.PART, Note(None, (version, before)))
+        places = sorted(doors)
+        for place, end in itertools.pairwise([*places, len(heads)]):
+            for _, version, head in heads[place:end]:
+                self.result.arc(doors[place], head, Kind.WW, Note(None, (after, version)))
+            if end in doors:
+                self.result.arc(doors[place], doors[end], Kind.PART)
+
+    def connect(
+        self,
+        tails: Sequence[tuple[int, Version]],
+        heads: Sequence[tuple[int, Version, int]],
+        before: Version,
+        after: Version,
+    ) -> None:
+        """Adds an arc for each pair of versions that no arc connects yet, by the rule of `changed`."""
+        created = self.facts.created
+        for tail, version in tails:
+            known = self.connected.setdefault(version, set())
+            for commit, entered, head in heads:
+                if entered not in known and commit > created[version] and head != tail:
+                    known.add(entered)
+                    note = Note(None, (version, before, after, entered))
+                    self.result.arc(tail, head, Kind.WW, note)
+
+    def difference(self, first: Version, second: Version) -> tuple[list[Version], list[Version]]:
+        """Returns the base versions behind only the first of two derived versions, and only the second.
+
+        Walks from new versions to old ones, and stops when all pending ones are behind both, because the rest
+        is common. So it costs the difference, not the transitive closure, where the two share their past.
+        """
+        created, sources = self.facts.created, self.facts.sources
+        flags = {first: 1, second: 2}
+        heap = [(-created[version], version) for version in flags]
+        heapq.heapify(heap)
+        single = 2
+        sides: tuple[list[Version], list[Version]] = ([], [])
+        while single:
+            _, version = heapq.heappop(heap)
+            flag = flags[version]
+            single -= flag != 3
+            if version not in sources:
+                if flag != 3 and not version.unborn:
+                    sides[flag - 1].append(version)
+                continue
+            for source in sources[version]:
+                old = flags.get(source, 0)
+                new = old | flag
+                if old == 0:
+                    heapq.heappush(heap, (-created.get(source, -1), source))
+                    single += new != 3
+                elif old != 3 and new == 3:
+                    single -= 1
+                flags[source] = new
+        return sides
+
+    def read(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
+        """Adds the dependencies of a read of a base version or a derived one."""
+        if version in self.facts.sources:
+            self.read_derived(number, txn, version, predicate)
+        elif version.txn != txn and version.obj not in self.facts.derived:
+            reader = self.result.number[txn]
+            writer = self.node(version)
+            if writer is not None:
+                self.result.arc(writer, reader, Kind.WR, Note(number, (version,), predicate))
+            self.overwritten(number, reader, version, predicate)
+
+    def overwritten(
+        self,
+        number: int,
+        reader: int,
+        version: Version,
+        predicate: str | None,
+        member: Version | None = None,
+    ) -> None:
+        """Adds the anti-dependency on the transaction that installed the next version."""
+        following = self.facts.next(version)
+        if following is not None:
+            writer = self.result.number[following.txn]
+            if writer != reader:
+                self.result.arc(reader, writer, Kind.RW, Note(number, (version,), predicate, True, member))
+
+    def read_derived(self, number: int, txn: int, version: Version, predicate: str | None) -> None:
+        """Adds the dependencies of a read of a derived version."""
+        reader = self.result.number[txn]
+        self.result.arc(
+            self.chain(self.behind, version), reader, Kind.WR, Note(number, (), predicate, True, version)
+        )
+        if version in self.carried.get(txn, ()):
+            # What the reader itself wrote gives it no edge, but the other versions behind this one do. Few
+            # versions derive from a transaction that has not ended, so this walk is rare.
+            for base in self.facts.behind(version):
+                if base.txn != txn and base.obj not in self.facts.derived:
+                    self.overwritten(number, reader, base, predicate, version)
+        else:
+            self.result.arc(
+                reader, self.chain(self.missed, version), Kind.RW, Note(number, (), predicate, True, version)
+            )
+
+    def chain(self, known: dict[Version, int], version: Version) -> int:
+        """Returns the vertex of a derived version in one direction; makes those of all versions behind it."""
+        sources = self.facts.sources
+        stack = [version]
+        while stack:
+            top = stack[-1]
+            if top in known:
+                stack.pop()
+            elif missing := [s for s in sources[top] if s in sources and s not in known]:
+                stack.extend(missing)
+            else:
+                known[top] = self.result.vertex()
+                for source in sources[top]:
+                    self.link(known, known[top], source)
+        return known[version]
+
+    def link(self, known: dict[Version, int], vertex: int, source: Version) -> None:
+        """Adds the arc of one direction between the vertex of a derived version and one of its sources."""
+        other, note = known.get(source), PLAIN
+        if other is None:
+            if source.obj in self.facts.derived:
+                return
+            target = self.facts.next(source) if known is self.missed else source
+            other, note = None if target is None else self.node(target), Note(None, (source,))
+        if other is not None:
+            tail, head = (other, vertex) if known is self.behind else (vertex, other)
+            self.result.arc(tail, head, Kind.PART, note)
+
+
+def derived_from_own(facts: Facts) -> dict[int, set[Version]]:
+    """Maps each transaction to the versions that derive from what it wrote and were made before it ended."""
+    derived: dict[int, set[Version]] = {}
+    carried: dict[Version, set[int]] = {}
+    ended: set[int] = set()
+    for event in facts.history.events:
+        match event:
+            case Derive(_, version, sources):
+                owners = {source.txn for source in sources if source.obj not in facts.derived}
+                owners = owners.union(*(carried.get(source, ()) for source in sources)) - ended
+                if owners:
+                    carried[version] = owners
+                    for owner in owners:
+                        derived.setdefault(owner, set()).add(version)
+            case Commit(txn) | Abort(txn):
+                ended.add(txn)
+            case _:
+                pass
+    return derived

@@ -1,0 +1,1 @@
+"""Histories as events, and how they are made: drafts, inventories, clauses, clocks."""

@@ -1,0 +1,195 @@
+"""Conditions are evaluated as near to the sources as they can be.
+
+A database does that itself within one query. But the changes of a query are computed from parts of it, and a
+part that is kept for several readers would hold, without its conditions, all rows of all years.
+
+Row ids stay what they are: of a filter the id is that of its input, and no operator below which a condition
+goes makes ids from rows that the condition removes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dynamic_tables.plan.branches import Branch, Met, unrecorded
+from dynamic_tables.plan.expressions import (
+    FALSE,
+    Col,
+    Expr,
+    Fn,
+    Lit,
+    conjunction,
+    conjuncts,
+    replace_columns,
+    walk,
+)
+from dynamic_tables.plan.functions import FAIL, IN
+from dynamic_tables.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Explode,
+    Filter,
+    Join,
+    JoinKind,
+    Mark,
+    Plan,
+    Project,
+    SemiJoin,
+    UnionAll,
+    Window,
+    added,
+    children,
+    children_first,
+    columns,
+    rebuilt,
+    walk as nodes_of,
+)
+from dynamic_tables.plan.types import NUMERIC, Kind, Type
+from dynamic_tables.reading.values.typed import COMPARISONS
+
+LOGIC = frozenset({"and", "or", "not", "is null", "is true", "is false"})
+"""Functions beside the comparisons that fail on no value: they may meet rows that a join would drop."""
+
+PUSHED_BELOW: Mapping[type[Plan], Branch] = {
+    **dict.fromkeys((Join, SemiJoin, Mark), Branch.PUSHED_BELOW_JOIN),
+    Aggregate: Branch.PUSHED_BELOW_GROUPING,
+    Window: Branch.PUSHED_BELOW_WINDOW,
+    UnionAll: Branch.PUSHED_BELOW_UNION,
+    Distinct: Branch.PUSHED_BELOW_DISTINCT,
+    Explode: Branch.PUSHED_BELOW_EXPLODE,
+}
+"""The operators below which conditions go; below a projection each does, so that says nothing."""
+
+WIDEST = 18
+"""Digits of a DECIMAL that can be compared with any other number; with more the common type may overflow."""
+
+
+def pushed(plan: Plan, met: Met = unrecorded) -> Plan:
+    """Returns a plan with the same rows and row ids, whose conditions stand as low as they can.
+
+    Nodes with several readers stay shared; a condition of one reader stays above such a node.
+    """
+    uses: Counter[int] = Counter()
+    for node in nodes_of(plan):
+        uses.update(id(child) for child in children(node))
+    done: dict[int, Plan] = {}
+    shared: set[int] = set()
+    for node in children_first(plan):
+        made = rebuilt(node, tuple(done[id(child)] for child in children(node)))
+        if isinstance(made, Filter):
+            made = _Pushing(shared, met).filtered(made.child, list(conjuncts(made.predicate)))
+        done[id(node)] = made
+        if uses[id(node)] > 1:
+            shared.add(id(made))
+    return done[id(plan)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushing:
+    """`shared`: the identities of nodes that have several readers. `met`: is told where conditions move."""
+
+    shared: set[int]
+    met: Met
+
+    def filtered(self, plan: Plan, conditions: Iterable[Expr]) -> Plan:
+        """Returns the rows of a plan that meet conditions."""
+        left: list[Expr] = []
+        if isinstance(plan, Filter) and id(plan) not in self.shared and not _is_check(plan.predicate):
+            left += conjuncts(plan.predicate)
+            plan = plan.child
+        for condition in conditions:
+            known = _constant(condition)
+            if known is not None:
+                left += [] if known else [FALSE]
+                continue
+            movable = _is_safe(condition) and id(plan) not in self.shared
+            below = self._below(plan, condition) if movable else None
+            if below is None:
+                left.append(condition)
+            else:
+                self._record(plan)
+                plan = below
+        if FALSE in left:
+            # It stands alone, for `without_empty` to find.
+            return Filter(plan, FALSE)
+        return Filter(plan, conjunction(left)) if left else plan
+
+    def _record(self, plan: Plan) -> None:
+        branch = PUSHED_BELOW.get(type(plan))
+        if branch is not None:
+            self.met(branch)
+
+    def _below(self, plan: Plan, condition: Expr) -> Plan | None:
+        """Returns a plan whose input is filtered by a condition; None if it must stand above."""
+        read = {part.name for part in walk(condition) if isinstance(part, Col)}
+        match plan:
+            case Project(child, items):
+                return self._below_items(plan, child, dict(items), condition)
+            case Aggregate(child, keys, _) if read <= {name for name, _ in keys}:
+                return self._below_items(plan, child, dict(keys), condition) if read else None
+            case Join() | SemiJoin() | Mark():
+                return self._below_sides(plan, read, condition)
+            case UnionAll(branches):
+                return replace(plan, branches=tuple(self.filtered(each, [condition]) for each in branches))
+            case Distinct(child):
+                return replace(plan, child=self.filtered(child, [condition]))
+            case Explode(child) if not read & {column.name for column in added(plan)}:
+                return replace(plan, child=self.filtered(child, [condition]))
+            case Window(child) if read and read <= {
+                key.name for key in plan.partition if isinstance(key, Col)
+            }:
+                return replace(plan, child=self.filtered(child, [condition]))
+            case _:
+                return None
+
+    def _below_items(
+        self, plan: Project | Aggregate, child: Plan, items: Mapping[str, Expr], condition: Expr
+    ) -> Plan | None:
+        over = replace_columns(condition, lambda column: items[column.name])
+        return replace(plan, child=self.filtered(child, [over])) if _is_safe(over) else None
+
+    def _below_sides(self, plan: Join | SemiJoin | Mark, read: set[str], condition: Expr) -> Plan | None:
+        left = read <= {column.name for column in columns(plan.left)}
+        right = read <= {column.name for column in columns(plan.right)}
+        kind = plan.kind if isinstance(plan, Join) else JoinKind.LEFT
+        if left and kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.LEFT):
+            return replace(plan, left=self.filtered(plan.left, [condition]))
+        if right and kind in (JoinKind.INNER, JoinKind.CROSS, JoinKind.RIGHT):
+            return replace(plan, right=self.filtered(plan.right, [condition]))
+        return None
+
+
+def _is_check(condition: Expr) -> bool:
+    """Tells whether a condition makes the query fail, which no other condition may prevent."""
+    return any(isinstance(part, Fn) and part.name == FAIL for part in walk(condition))
+
+
+def _constant(condition: Expr) -> bool | None:
+    """Returns the value of a condition that compares two texts or two integers; None for any other."""
+    match condition:
+        case Fn("=", (Lit(left, kind), Lit(right, other)), _) if kind == other:
+            return left == right if {type(left), type(right)} <= {int, str} else None
+        case _:
+            return None
+
+
+def _is_safe(condition: Expr) -> bool:
+    """Tells whether a condition compares columns and constants, so that it fails on no row."""
+    match condition:
+        case Col() | Lit():
+            return True
+        case Fn(name, args, _) if name in COMPARISONS or name == IN:
+            return _meet([arg.type for arg in args]) and all(map(_is_safe, args))
+        case Fn(name, args, _):
+            return name in LOGIC and all(map(_is_safe, args))
+        case _:
+            return False
+
+
+def _meet(types: Sequence[Type]) -> bool:
+    """Tells whether values can be compared without a cast that may fail, as that of a text to a number."""
+    kinds = {each.kind for each in types}
+    narrow = all(each.kind is not Kind.DECIMAL or each.precision <= WIDEST for each in types)
+    return narrow and (len(kinds) == 1 or kinds <= {*NUMERIC})

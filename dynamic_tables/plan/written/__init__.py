@@ -1,0 +1,1 @@
+"""Plans written as SQL, for Spark and for DuckDB."""

@@ -1,0 +1,1 @@
+"""From the text of a defining query to a plan."""

@@ -1,0 +1,1 @@
+"""The clauses of a SELECT block: groups, windows, LIMIT, PIVOT, LATERAL VIEW."""

@@ -1,0 +1,45 @@
+"""Outputs that later items of one select list name: `SELECT a * 2 AS b, b + 1 AS c`."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dynamic_tables.reading.blocks.exploding import exploding
+from dynamic_tables.reading.values.aggregate_forms import is_aggregated
+from dynamic_tables.reading.values.scope import Scope
+
+
+def with_lateral_aliases(node: exp.Select, scope: Scope) -> exp.Select:
+    """Returns a block in which no item names an output of an earlier item: its expression stands instead.
+
+    As in Spark a column of FROM comes first, and neither an aggregate nor a window reads an output. A name of
+    two outputs, and one of an output that is made by `explode`, is left as it is: then the name is unknown.
+    """
+    inputs = {name.lower() for name, _ in scope.visible}
+    aliases = [item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)]
+    if not any(_named(item, inputs, aliases) for item in node.expressions):
+        return node
+    node = node.copy()
+    meanings: dict[str, exp.Expr] = {}
+    for item in node.expressions:
+        for column in _named(item, inputs, list(meanings)):
+            column.replace(exp.paren(meanings[column.name.lower()].copy(), copy=False))
+        if isinstance(item, exp.Alias) and not exploding(item.this):
+            name = item.alias.lower()
+            if aliases.count(name) == 1:
+                meanings[name] = item.this
+    return node
+
+
+def _named(item: exp.Expr, inputs: set[str], aliases: list[str]) -> list[exp.Column]:
+    """Returns the columns of an item that can only be outputs."""
+    return [
+        column
+        for column in item.find_all(exp.Column)
+        if not column.table
+        and column.name.lower() not in inputs
+        and column.name.lower() in aliases
+        and column.find_ancestor(exp.Query) is item.find_ancestor(exp.Query)
+        and column.find_ancestor(exp.Window) is None
+        and not is_aggregated(column)
+    ]

@@ -1,0 +1,1 @@
+"""Subqueries become joins: EXISTS, IN, scalar subqueries and LATERAL."""

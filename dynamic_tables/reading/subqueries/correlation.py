@@ -1,0 +1,143 @@
+"""How the rows of a query inside another one are tied to the rows outside, for all of these at once.
+
+By keys: each condition equates a value inside with one outside, and the value inside becomes a column beside
+the rows. By values: the conditions are others, and the rows are joined with the different values outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dynamic_tables.errors import UnsupportedError
+from dynamic_tables.plan.branches import Branch
+from dynamic_tables.plan.expressions import Col, Expr, Fn, conjunction, replace_columns, walk
+from dynamic_tables.plan.nodes import Distinct, Join, JoinKind, Plan, Project, columns
+from dynamic_tables.plan.types import FLOATING, INTEGRAL, Kind, Type
+from dynamic_tables.reading.blocks.correlated import Block
+from dynamic_tables.reading.values.scope import Names
+from dynamic_tables.reading.values.typed import COMPARISONS, call
+
+EQUALITIES = ("=", "is not distinct from")
+
+
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """Rows for all rows outside at once.
+
+    `ties`: the conditions that tie a row to a row outside. `keys`: the columns of the plan that `ties` read.
+    """
+
+    plan: Plan
+    ties: tuple[Expr, ...] = ()
+    keys: tuple[Col, ...] = ()
+
+
+def tied_by_keys(names: Names, block: Block, what: str) -> Tied | None:
+    """Returns the rows of a block with a column for each equality that ties them; None for other ties."""
+    pairs = [_pair(tie, block) for tie in block.ties]
+    known = [pair for pair in pairs if pair is not None]
+    if len(known) < len(pairs):
+        return None
+    if known:
+        names.branches.add(Branch.TIED_BY_KEYS)
+    names.refuse_keys((inner for _, inner, _ in known), what)
+    keys = tuple(Col(names.fresh("$tie"), inner.type) for _, inner, _ in known)
+    ties = tuple(call(sign, outer, key) for (outer, _, sign), key in zip(known, keys, strict=True))
+    _refuse_floats(names, ties, what)
+    kept = tuple((column.name, column) for column in columns(block.plan))
+    added = tuple((key.name, inner) for (_, inner, _), key in zip(known, keys, strict=True))
+    return Tied(Project(block.plan, (*kept, *added)) if added else block.plan, ties, keys)
+
+
+def tied_by_values(
+    names: Names,
+    block: Block,
+    left: Plan,
+    read: Mapping[Col, Col],
+    what: str,
+    *,
+    computed: Collection[Col] = (),
+) -> Tied:
+    """Returns the rows of a block for the different values that columns of `left` have.
+
+    `read`: columns outside that are read beside those of the ties, each with the column that it becomes.
+    `computed`: those of them that are not only compared.
+    """
+    names.branches.add(Branch.TIED_BY_VALUES)
+    found = dict(read)
+    _refuse_zeros(computed, block.ties, what)
+    for column in columns_outside(block, block.ties):
+        found.setdefault(column, Col(names.fresh(f"$outer_{column.name}"), column.type))
+    names.refuse_keys(found, what)
+    values = Distinct(Project(left, tuple((key.name, column) for column, key in found.items())))
+    on = [replace_columns(tie, lambda col: found.get(col, col)) for tie in block.ties]
+    _refuse_floats(names, block.ties, what)
+    kind = JoinKind.INNER if on else JoinKind.CROSS
+    plan = Join(kind, values, block.plan, conjunction(on) if on else None)
+    ties = tuple(call("is not distinct from", column, key) for column, key in found.items())
+    return Tied(plan, ties, tuple(found.values()))
+
+
+def columns_outside(block: Block, exprs: Sequence[Expr]) -> list[Col]:
+    """Returns the columns that expressions read and the block does not have, each once."""
+    mine = {column.name for column in columns(block.plan)}
+    read = (part for expr in exprs for part in walk(expr) if isinstance(part, Col))
+    return list(dict.fromkeys(column for column in read if column.name not in mine))
+
+
+def _refuse_zeros(read: Iterable[Col], ties: Sequence[Expr], what: str) -> None:
+    """Raises UnsupportedError where 0.0 and -0.0 of a row outside, one value here, may make a difference."""
+    for column in (*read, *(part for tie in ties for part in _computed_with(tie))):
+        if column.type.kind in FLOATING:
+            raise UnsupportedError(
+                f"{what} that computes with a {column.type} from outside", "compare it only"
+            )
+
+
+def _computed_with(tie: Expr) -> Iterator[Col]:
+    """Yields the columns of a condition, but for those that are compared as they are."""
+    match tie:
+        case Col():
+            yield tie
+        case Fn(name, args, _):
+            for arg in args:
+                if not (isinstance(arg, Col) and name in COMPARISONS):
+                    yield from _computed_with(arg)
+        case _:
+            pass
+
+
+def _refuse_floats(names: Names, ties: Sequence[Expr], what: str) -> None:
+    for tie in ties:
+        names.refuse_float_comparison(tie, what)
+
+
+def _pair(tie: Expr, block: Block) -> tuple[Expr, Expr, str] | None:
+    """Returns the sides of an equality, the one outside first, and its sign; None for another condition."""
+    match tie:
+        case Fn(sign, (left, right), _) if sign in EQUALITIES:
+            outside = [block.reads_outside(left), block.reads_outside(right)]
+            inside = [_reads_inside(left, block), _reads_inside(right, block)]
+            outer, inner = (left, right) if outside[0] else (right, left)
+            # Both sides may be outside, as in `r.a = r.a`.
+            if (
+                sum(outside) == 1
+                and outside == [not each for each in inside]
+                and _makes_one_group(outer.type, inner.type)
+            ):
+                return outer, inner, sign
+        case _:
+            pass
+    return None
+
+
+def _makes_one_group(outer: Type, inner: Type) -> bool:
+    """Tells whether at most one value equals a value outside; of decimals several may equal a double."""
+    kinds = {outer.kind, inner.kind}
+    return outer == inner or kinds <= {*INTEGRAL} or kinds == {Kind.DECIMAL}
+
+
+def _reads_inside(expr: Expr, block: Block) -> bool:
+    mine = {column.name for column in columns(block.plan)}
+    return any(isinstance(part, Col) and part.name in mine for part in walk(expr))

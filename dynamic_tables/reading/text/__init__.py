@@ -1,0 +1,1 @@
+"""The text itself: parsing, what only Spark reads, parts that mean nothing."""

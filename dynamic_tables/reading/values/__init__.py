@@ -1,0 +1,1 @@
+"""Expressions and their types: columns in scope, aggregates, windows, literals."""

@@ -1,0 +1,1 @@
+"""The log of Delta tables and the account's journal: commits read and written as files."""

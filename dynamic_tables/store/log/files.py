@@ -1,0 +1,197 @@
+"""The file operations that a store needs beside Delta's: local folders directly, others through Hadoop."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dynamic_tables.store.spark.log_store import create_once
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Files(Protocol):
+    """Folders and small text files, by their full path."""
+
+    def folders(self, folder: str) -> Sequence[str]:
+        """Returns the names of the folders in a folder; none if it does not exist."""
+
+    def files(self, folder: str) -> Sequence[str]:
+        """Returns the names of the files in a folder; none if it does not exist."""
+
+    def read(self, file: str) -> str | None:
+        """Returns a UTF-8 text file, None if it does not exist. Raises OSError, UnicodeDecodeError."""
+
+    def read_bytes(self, file: str) -> bytes:
+        """Returns the content of a file. Raises OSError."""
+
+    def exists(self, path: str) -> bool:
+        """Tells whether there is a file or folder of this path."""
+
+    def put(self, file: str, text: str) -> bool:
+        """Creates a text file as a whole, with its folder; False if the file exists already. Raises OSError.
+
+        However many processes call it at once, one of them gets True, and no reader sees a part of the text.
+        """
+
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
+        """Gives a folder another path, at once. Raises OSError.
+
+        `over`: a folder that has the path is removed before; otherwise it is an error.
+        """
+
+    def remove(self, folder: str) -> None:
+        """Removes a folder with its contents. Raises OSError."""
+
+
+class LocalFiles(Files):
+    """Files of this machine; a call takes microseconds."""
+
+    def folders(self, folder: str) -> Sequence[str]:
+        path = Path(folder)
+        return [entry.name for entry in path.iterdir() if entry.is_dir()] if path.is_dir() else []
+
+    def files(self, folder: str) -> Sequence[str]:
+        path = Path(folder)
+        return [entry.name for entry in path.iterdir() if entry.is_file()] if path.is_dir() else []
+
+    def read(self, file: str) -> str | None:
+        try:
+            return Path(file).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def read_bytes(self, file: str) -> bytes:
+        return Path(file).read_bytes()
+
+    def exists(self, path: str) -> bool:
+        return Path(path).exists()
+
+    def put(self, file: str, text: str) -> bool:
+        path = Path(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        written = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            written.write_text(text, encoding="utf-8")
+            # A link is made only if its name is free; a rename would replace the file.
+            os.link(written, path)
+        except FileExistsError:
+            return False
+        finally:
+            written.unlink(missing_ok=True)
+        return True
+
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
+        target = Path(other)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if over:
+            shutil.rmtree(target, ignore_errors=True)
+        elif target.exists():
+            # One with files that comes just now is not replaced either: the system refuses that.
+            raise FileExistsError(f"{other} is there already")
+        Path(folder).rename(target)
+
+    def remove(self, folder: str) -> None:
+        shutil.rmtree(folder)
+
+
+class HadoopFiles(Files):
+    """Files of any file system that Spark can reach; every operation calls the JVM."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        # pyspark has no public interface to Hadoop's file systems.
+        self.jvm: Any = spark.sparkContext._jvm  # noqa: SLF001
+        # With the session's own credentials, if it has any.
+        self.conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+        self.spark = spark
+
+    def folders(self, folder: str) -> Sequence[str]:
+        return [name for name, is_folder in self._entries(folder) if is_folder]
+
+    def files(self, folder: str) -> Sequence[str]:
+        return [name for name, is_folder in self._entries(folder) if not is_folder]
+
+    def read(self, file: str) -> str | None:
+        with java_errors(file):
+            path = self._path(file)
+            system = path.getFileSystem(self.conf)
+            if not system.exists(path):
+                return None
+            stream = system.open(path)
+            try:
+                return str(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            finally:
+                stream.close()
+
+    def read_bytes(self, file: str) -> bytes:
+        with java_errors(file):
+            path = self._path(file)
+            stream = path.getFileSystem(self.conf).open(path)
+            try:
+                return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+            finally:
+                stream.close()
+
+    def exists(self, path: str) -> bool:
+        with java_errors(path):
+            place = self._path(path)
+            return bool(place.getFileSystem(self.conf).exists(place))
+
+    def put(self, file: str, text: str) -> bool:
+        path = self._path(file)
+        folder = path.getParent()
+        folder.getFileSystem(self.conf).mkdirs(folder)
+        return create_once(self.spark, folder.toString(), file, text)
+
+    def rename(self, folder: str, other: str, *, over: bool = False) -> None:
+        with java_errors(folder):
+            path, target = self._path(folder), self._path(other)
+            system = path.getFileSystem(self.conf)
+            system.mkdirs(target.getParent())
+            if over:
+                system.delete(target, True)
+            elif system.exists(target):
+                # Hadoop would move the folder into the other one.
+                raise FileExistsError(f"{other} is there already")
+            if not system.rename(path, target):
+                raise OSError(f"{folder} could not be renamed to {other}")
+
+    def remove(self, folder: str) -> None:
+        with java_errors(folder):
+            path = self._path(folder)
+            path.getFileSystem(self.conf).delete(path, True)
+
+    def _entries(self, folder: str) -> list[tuple[str, bool]]:
+        with java_errors(folder):
+            path = self._path(folder)
+            system = path.getFileSystem(self.conf)
+            if not system.exists(path):
+                return []
+            statuses = system.listStatus(path)
+            return [(str(status.getPath().getName()), bool(status.isDirectory())) for status in statuses]
+
+    def _path(self, text: str) -> Any:
+        return self.jvm.org.apache.hadoop.fs.Path(text)
+
+
+@contextmanager
+def java_errors(path: str) -> Iterator[None]:
+    """Turns errors of Hadoop's file systems into OSError, as for files of this machine."""
+    try:
+        yield
+    except Exception as error:
+        # The exception classes of py4j are no import of this package: the name of the module decides.
+        if type(error).__module__.split(".")[0] != "py4j":
+            raise
+        raise OSError(f"{path}: {str(error).splitlines()[0]}") from error
+
+
+def files_of(path: str, spark: SparkSession) -> Files:
+    """Returns the file operations for a path; a path with a scheme goes through Hadoop."""
+    return HadoopFiles(spark) if "://" in path or path.startswith("file:") else LocalFiles()

@@ -1,0 +1,1 @@
+"""What names stand for: the catalog, texts of statements, relations that a query reads."""

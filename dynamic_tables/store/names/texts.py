@@ -1,0 +1,164 @@
+"""Queries that have no plan, run as text: their names bound to data frames, their views expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dynamic_tables.definition import Columns, Definition, View
+from dynamic_tables.errors import DefinitionError, StoreError
+from dynamic_tables.plan.dialects import SPARK
+from dynamic_tables.plan.types import Type
+from dynamic_tables.reading.blocks.grouping import UNNAMED
+from dynamic_tables.reading.text.text import read_text
+from dynamic_tables.store.names.catalog import parse_type
+from dynamic_tables.store.spark.spark_errors import store_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
+
+
+NOT_IN_NAMES = frozenset(" ,;{}()\n\t=")
+"""Characters that Delta has in no name of a column, unless columns are mapped."""
+
+
+def text_frame(
+    session: SparkSession, text: str, frames: Mapping[str, DataFrame], definitions: Mapping[str, Definition]
+) -> DataFrame:
+    """Returns the text as a data frame, not run yet. `frames`: the rows of every stored relation below it.
+
+    Raises DefinitionError: for a text that `plan.text.read_text` refuses; Spark's own errors pass through.
+    """
+    bound = dict(frames)
+
+    def bind(name: str) -> None:
+        definition = definitions[name]
+        if name not in bound and isinstance(definition, View):
+            bound[name] = analysed(definition.text)
+
+    def analysed(current: str) -> DataFrame:
+        names = read_text(current, definitions).names
+        for name in names:
+            bind(name)
+        with _views(session, {name: bound[name] for name in names}):
+            return session.sql(current)
+
+    return analysed(text)
+
+
+@contextmanager
+def _views(session: SparkSession, frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    # The names are users' names, so the views exist only while the text is analysed.
+    try:
+        for name, frame in frames.items():
+            frame.createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in frames:
+            session.catalog.dropTempView(name)
+
+
+def columns_of_text(session: SparkSession, text: str, definitions: Mapping[str, Definition]) -> Columns:
+    """Returns names and types of a text's result by Spark's analysis; nothing runs.
+
+    Raises DefinitionError: for a text that Spark refuses, or a column of a type that no table may hold.
+    """
+    try:
+        with store_errors():
+            empty = {}
+            for name in read_text(text, definitions).sources:
+                definition = definitions[name]
+                assert not isinstance(definition, View)
+                empty[name] = no_rows(session, definition.columns)
+            frame = text_frame(session, text, empty, definitions)
+            ensure_determined(frame)
+            found = schema_of(with_names(frame))
+    except StoreError as error:
+        raise DefinitionError(f"Spark refuses the query: {error}") from error
+    columns = []
+    for name, type_name in found:
+        type_ = parse_type(type_name)
+        if type_ is None:
+            raise DefinitionError(
+                f"column {name} is of type {type_name}, which dynamic tables do not hold; cast it"
+            )
+        columns.append((name, type_))
+    return tuple(columns)
+
+
+ONE_ROW = frozenset({"Project", "SubqueryAlias", "OneRowRelation"})
+"""The operators in Spark's plan of an expression over the columns of one row."""
+
+
+def type_of(session: SparkSession, expression: str, columns: Columns) -> Type | None:
+    """Returns the type of an expression over some columns by Spark's analysis; nothing runs.
+
+    None for an expression that Spark refuses, that is no expression over one row (an aggregate, a window, a
+    function that yields rows), that is not deterministic, or of a type that no table may hold.
+    """
+    items = ", ".join(f"CAST(NULL AS {type_}) AS {SPARK.identifier(name)}" for name, type_ in columns)
+    below = f" FROM (SELECT {items})" if columns else ""
+    try:
+        with store_errors():
+            frame = session.sql(f"SELECT {expression} AS value{below}")
+            ensure_determined(frame)
+            plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+            if not _operators(plan) <= ONE_ROW or len(frame.columns) != 1:
+                return None
+            ((_, name),) = schema_of(frame)
+    except (DefinitionError, StoreError):
+        return None
+    return parse_type(name)
+
+
+def _operators(plan: Any) -> frozenset[str]:
+    children = plan.children()
+    below = (_operators(children.apply(place)) for place in range(children.size()))
+    return frozenset({str(plan.nodeName())}).union(*below)
+
+
+def with_names(frame: DataFrame) -> DataFrame:
+    """Returns a data frame whose columns have names that Delta stores; `_c0` is one without a name."""
+    names = [f"{UNNAMED}{i}" if set(name) & NOT_IN_NAMES else name for i, name in enumerate(frame.columns)]
+    return frame if names == frame.columns else frame.toDF(*names)
+
+
+def schema_of(frame: DataFrame) -> tuple[tuple[str, str], ...]:
+    """Returns names and types of the columns of a data frame."""
+    return tuple((field.name, type_text(field.dataType)) for field in frame.schema.fields)
+
+
+def ensure_determined(frame: DataFrame) -> None:
+    """Raises DefinitionError for a query whose expressions are not deterministic, to Spark's knowledge."""
+    plan: Any = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
+    # Spark's own rule knows every text that it reads as a time that moves, such as CAST('today' AS DATE).
+    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
+    rules = jvm.org.apache.spark.sql.catalyst.optimizer
+    spelt_out = rules.ReplaceExpressions.apply(plan)
+    moves = not rules.SpecialDatetimeValues.apply(spelt_out).fastEquals(spelt_out)
+    if not plan.deterministic() or moves:
+        raise DefinitionError("the query is refused: its value does not depend on the data alone")
+
+
+def type_text(type_: DataType) -> str:
+    """Returns the name of a type in SQL, with the names of fields in quotes, whatever they are."""
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    match type_:
+        case ArrayType():
+            return f"array<{type_text(type_.elementType)}>"
+        case MapType():
+            return f"map<{type_text(type_.keyType)},{type_text(type_.valueType)}>"
+        case StructType():
+            fields = (f"{SPARK.identifier(each.name)}:{type_text(each.dataType)}" for each in type_.fields)
+            return f"struct<{','.join(fields)}>"
+        case _:
+            return type_.simpleString()
+
+
+def no_rows(session: SparkSession, columns: Columns) -> DataFrame:
+    """Returns a data frame with these columns and no row."""
+    nulls = (f"CAST(NULL AS {type_}) AS {SPARK.identifier(name)}" for name, type_ in columns)
+    return session.sql(f"SELECT {', '.join(nulls)} WHERE FALSE")

@@ -1,0 +1,1 @@
+"""Rows in files: Parquet, deletion vectors, Arrow, and where a row lies."""

@@ -1,0 +1,1 @@
+"""Tables on Delta: their folders, versions, and the commits of refreshes."""

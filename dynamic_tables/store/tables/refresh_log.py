@@ -1,0 +1,151 @@
+"""The refreshes of a dynamic table, written to and read from its Delta log."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dynamic_tables.errors import CorruptTable
+from dynamic_tables.store.log.log import LoggedCommit, TableLog, decoding
+from dynamic_tables.store.port import Action, RefreshRecord
+from dynamic_tables.versions import Frontier, SourceVersion
+
+WRITTEN_ANEW = (Action.INITIALIZE, Action.FULL, Action.REINITIALIZE)
+"""The actions after which nothing of earlier contents is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRefresh:
+    """A refresh, and the Delta version and the table id of the commit that holds it; see `to_metadata`."""
+
+    version: int
+    record: RefreshRecord
+    table_id: str
+    number: int
+
+
+def to_metadata(record: RefreshRecord, number: int) -> dict[str, object]:
+    """Returns the metadata of a refresh's commit; the random `nonce` identifies this commit.
+
+    `number`: the version in the commit's txn action, greater than in any refresh before.
+    """
+    refresh = {
+        "action": record.action.value,
+        "reason": record.reason,
+        "changed": record.changed,
+        "inserted": record.inserted,
+        "deleted": record.deleted,
+        "seconds": dict(record.seconds),
+        "frontier": record.frontier.to_json(),
+    }
+    return {
+        "dvs": 1,
+        "nonce": uuid.uuid4().hex,
+        "timestamp": record.frontier.timestamp,
+        "number": number,
+        "refresh": refresh,
+    }
+
+
+@dataclass(slots=True)
+class Refreshed:
+    """The refreshes in a log, as versions of a source too, and the last change of rows by another writer.
+
+    `numbers`: by table id the greatest number of a refresh in any txn, also where the rest of a refresh is
+    missing: Delta skips, without an error, a write with a number that is not greater.
+    A log grows by one commit a refresh, for years: what was decoded once is kept.
+    """
+
+    refreshes: list[LoggedRefresh] = field(default_factory=list)
+    versions: list[SourceVersion] = field(default_factory=list)
+    foreign: LoggedCommit | None = None
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def add(self, log: TableLog, commit: LoggedCommit) -> None:
+        """Takes in the next commit. Raises CorruptTable: its refresh cannot be read."""
+        logged = _logged(log.name, commit)
+        fence = commit.transactions.get(commit.table.id)
+        if fence is not None:
+            self.numbers[commit.table.id] = max(fence, self.numbers.get(commit.table.id, fence))
+        if logged is not None:
+            unchanged = self.versions and not logged.record.changed
+            content = self.versions[-1].content if unchanged else logged.version
+            timestamp = logged.record.frontier.timestamp
+            self.refreshes.append(logged)
+            self.versions.append(SourceVersion(logged.version, timestamp, content, logged.table_id))
+            if logged.record.action in WRITTEN_ANEW:
+                self.foreign = None
+        # A commit that changes no row, such as OPTIMIZE, may follow a refresh.
+        elif commit.changes_rows:
+            self.foreign = commit
+
+
+def refreshes(log: TableLog, *, edited: bool = False) -> Sequence[LoggedRefresh]:
+    """Returns the refreshes, oldest first.
+
+    Raises CorruptTable: where a refresh cannot be read, or, unless `edited`, where another writer changed
+    rows and no refresh has written the contents anew since.
+    """
+    return tuple(_refreshed(log, edited=edited).refreshes)
+
+
+def versions(log: TableLog) -> Sequence[SourceVersion]:
+    """Returns refreshes as versions of a source; `timestamp` is the data timestamp of each refresh.
+
+    Raises CorruptTable as `refreshes` does.
+    """
+    return tuple(_refreshed(log, edited=False).versions)
+
+
+def _refreshed(log: TableLog, *, edited: bool) -> Refreshed:
+    refreshed = log.folded(Refreshed)
+    if refreshed.foreign is not None and not edited:
+        raise CorruptTable(
+            f"{log.name}: version {refreshed.foreign.version} ({refreshed.foreign.operation}) is no refresh "
+            f'but changed rows; `account.reinitialize("{log.name}")` writes the contents anew'
+        )
+    return refreshed
+
+
+def last_number(log: TableLog) -> int | None:
+    """Returns the greatest number that a commit of the table has in its txn; None if there is none."""
+    numbers = log.folded(Refreshed).numbers
+    return numbers.get(log.newest.table.id) if log.commits else None
+
+
+def _logged(name: str, commit: LoggedCommit) -> LoggedRefresh | None:
+    """Returns the refresh that a commit is; None for one without the metadata or the txn of a refresh.
+
+    Delta's automatic compaction, which a session or the properties of a table switch on, follows a refresh
+    and writes the metadata of the refresh into a commit of its own. So metadata alone is no refresh.
+    """
+    refresh = commit.metadata.get("refresh") if commit.metadata is not None else None
+    # The txn action of a refresh is (table id, number); Delta lets each pair commit only once.
+    fence = commit.transactions.get(commit.table.id)
+    if not isinstance(refresh, Mapping) or fence is None:
+        return None
+    with decoding(f"{name}: the refresh in version {commit.version}"):
+        record = _record(refresh)
+        # Older versions of this engine numbered refreshes by their data timestamps.
+        number = int(str((commit.metadata or {}).get("number", record.frontier.timestamp)))
+    return LoggedRefresh(commit.version, record, commit.table.id, number) if fence == number else None
+
+
+def _record(refresh: Mapping[str, object]) -> RefreshRecord:
+    frontier, seconds = refresh["frontier"], refresh["seconds"]
+    if not isinstance(frontier, Mapping) or not isinstance(seconds, Mapping):
+        raise TypeError("frontier and seconds are objects")
+    return RefreshRecord(
+        action=Action(refresh["action"]),
+        reason=str(refresh["reason"]),
+        frontier=Frontier.from_json(frontier),
+        changed=bool(refresh["changed"]),
+        inserted=_count(refresh["inserted"]),
+        deleted=_count(refresh["deleted"]),
+        seconds={str(phase): float(str(value)) for phase, value in seconds.items()},
+    )
+
+
+def _count(value: object) -> int | None:
+    return None if value is None else int(str(value))

@@ -1,0 +1,182 @@
+"""A small change set as files and deletion vectors: the actions of one Delta commit, made without Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from dynamic_tables.differentiate.apply import OPERATION, UPDATE
+from dynamic_tables.errors import ChangeDoesNotFit, StoreError
+from dynamic_tables.plan.nodes import DELETE, INSERT, ROW_ID
+from dynamic_tables.store.log.active_files import ActiveFiles
+from dynamic_tables.store.log.files import Files
+from dynamic_tables.store.log.own_commit import Actions
+from dynamic_tables.store.log.places import absolute
+from dynamic_tables.store.log.touched import AddAction, records, removed
+from dynamic_tables.store.rows.arrow_rows import has_old_values
+from dynamic_tables.store.rows.row_places import Places, candidates, places
+from dynamic_tables.store.rows.vectors import new_vector, read_vector
+from dynamic_tables.store.sizes import SIZES, Sizes
+from dynamic_tables.store.tables.merge_text import REFUSED
+
+SPARK_VERSION = version("pyspark")
+
+Locate = Callable[[Sequence[AddAction], Sequence[str]], Places]
+"""(files, row ids) -> where the row ids are stored in these files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallMerge:
+    """Merges folded changes into the files of a table in `folder`.
+
+    `folded`: the columns of the table, `$ROW_ID`, `$OPERATION`. `strict`: changes that do not fit are
+    refused. `locate`: finds the rows in a table that is too large to be read here. `sizes`: what that is, and
+    which files are rewritten as one.
+    """
+
+    folder: str
+    files: Files
+    active: ActiveFiles
+    folded: pa.Table
+    strict: bool
+    locate: Locate
+    sizes: Sizes
+
+    def actions(self) -> Actions:
+        """Returns the actions of the commit, after writing the new data file. Raises ChangeDoesNotFit."""
+        operations = dict(
+            zip(self.folded[ROW_ID].to_pylist(), self.folded[OPERATION.name].to_pylist(), strict=True)
+        )
+        if len(operations) < self.folded.num_rows:
+            raise StoreError(f"{REFUSED}: a row id occurs twice among the changes")
+        stored = self._stored(list(operations))
+        if self.strict:
+            _ensure_fits(operations, {row_id for places in stored.values() for row_id, _ in places})
+        actions: list[Mapping[str, Mapping[str, Any]]] = []
+        deleted = {path: BitMap64(at for _, at in places) for path, places in stored.items()}
+        written = [self.folded.filter(pc.not_equal(self.folded[OPERATION.name], DELETE))]
+        written[0] = written[0].drop_columns([OPERATION.name])
+        small = [file for file in self.active.files.values() if records(file) < self.sizes.small_file]
+        if len(small) > self.sizes.small_files:
+            for file in small:
+                live = self._live_rows(file, deleted.get(file["path"], BitMap64()))
+                if has_old_values(live):
+                    continue
+                deleted.pop(file["path"], None)
+                written.append(live)
+                actions.append({"remove": removed(file)})
+        for path, positions in deleted.items():
+            actions.extend(self._without(self.active.files[path], positions))
+        rows = pa.concat_tables(map(with_nulls, written))
+        if rows.num_rows:
+            actions.append({"add": new_file(self.folder, rows, self.sizes)})
+        return actions
+
+    def _stored(self, row_ids: Sequence[str]) -> Places:
+        among = candidates(self.active.files.values(), row_ids)
+        stored = places(self.folder, self.files, among, row_ids, self.sizes.ids_read_here)
+        return self.locate(among, row_ids) if stored is None else stored
+
+    def _live_rows(self, file: AddAction, deleted: BitMap64) -> pa.Table:
+        path = absolute(self.folder, file["path"])
+        # Spark writes a TIMESTAMP in a form that Arrow would read as nanoseconds, which not all years have.
+        rows = pq.read_table(path, columns=self._columns, coerce_int96_timestamp_unit="us")
+        live = BitMap64(range(rows.num_rows)) - self._vector(file) - deleted
+        return rows.take(pa.array(live, pa.int64()))
+
+    @property
+    def _columns(self) -> list[str]:
+        return [name for name in self.folded.column_names if name != OPERATION.name]
+
+    def _vector(self, file: AddAction) -> BitMap64:
+        return read_vector(self.folder, file.get("deletionVector"), self.files)
+
+    def _without(self, file: AddAction, positions: BitMap64) -> Actions:
+        """Returns the actions that take rows out of a file; a file without rows leaves the table."""
+        deleted = self._vector(file) | positions
+        if len(deleted) >= records(file):
+            return [{"remove": removed(file)}]
+        # Bounds of the statistics hold for the rows that were there at first: they are no longer tight.
+        statistics = {**json.loads(file["stats"]), "tightBounds": False}
+        kept = {**file, "dataChange": True, "stats": json.dumps(statistics)}
+        return [
+            {"remove": removed(file)},
+            {"add": {**kept, "deletionVector": new_vector(self.folder, deleted)}},
+        ]
+
+
+def new_file(folder: str, rows: pa.Table, sizes: Sizes) -> AddAction:
+    """Writes rows as a data file of the table in a folder; returns the action that adds it."""
+    name = f"part-00000-{uuid.uuid4()}-c000.snappy.parquet"
+    path = f"{folder}/{name}"
+    # Bounds that Arrow gives for a column with NaN leave the NaN out, and Spark would skip its row.
+    bounded = [field.name for field in rows.schema if not pa.types.is_floating(field.type)]
+    # Spark reads old dates as they are written only from files that name a recent Spark.
+    named = rows.replace_schema_metadata({"org.apache.spark.version": SPARK_VERSION})
+    with Path(path).open("wb") as stream:
+        pq.write_table(named, stream, write_statistics=bounded)
+        stream.flush()
+        os.fsync(stream.fileno())
+    return {
+        "path": name,
+        "partitionValues": {},
+        "size": Path(path).stat().st_size,
+        "modificationTime": time.time_ns() // 1_000_000,
+        "dataChange": True,
+        "stats": json.dumps(statistics_of(rows, sizes.statistics)),
+    }
+
+
+def with_nulls(rows: pa.Table) -> pa.Table:
+    """Returns rows whose columns may hold NULLs, as all columns of a table may."""
+    return rows.cast(pa.schema([field.with_nullable(True) for field in rows.schema]))
+
+
+def statistics_of(rows: pa.Table, most: int = SIZES.statistics) -> Mapping[str, object]:
+    """Returns Delta's statistics of a file: number of rows; bounds of integers and texts; NULLs.
+
+    `most`: of so many columns, and of texts that are no longer.
+    """
+    names = rows.column_names[:most]
+    if ROW_ID not in names:
+        names = [*names, ROW_ID]
+    least: dict[str, object] = {}
+    greatest: dict[str, object] = {}
+    for name in names:
+        kind = rows.schema.field(name).type
+        if pa.types.is_integer(kind) or (pa.types.is_string(kind) and _short(rows[name], most)):
+            bounds = pc.min_max(rows[name]).as_py()
+            if bounds["min"] is not None:
+                least[name], greatest[name] = bounds["min"], bounds["max"]
+    return {
+        "numRecords": rows.num_rows,
+        "minValues": least,
+        "maxValues": greatest,
+        "nullCount": {name: rows[name].null_count for name in names},
+        "tightBounds": True,
+    }
+
+
+def _short(texts: pa.ChunkedArray, most: int) -> bool:
+    longest = pc.max(pc.utf8_length(texts)).as_py()
+    return longest is not None and longest <= most
+
+
+def _ensure_fits(operations: Mapping[str, str], stored: set[str]) -> None:
+    for row_id, operation in operations.items():
+        if operation == INSERT and row_id in stored:
+            raise ChangeDoesNotFit(f"{REFUSED}: {INSERT} of a row that is there: {row_id}")
+        if operation in (UPDATE, DELETE) and row_id not in stored:
+            raise ChangeDoesNotFit(f"{REFUSED}: a change of a row that is not there: {row_id}")

@@ -1,0 +1,1 @@
+"""Transactions over several tables: their owners, and how one that failed is undone."""
