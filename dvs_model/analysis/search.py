@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 
+from dvs_model.graph.cycles import strong_labels, topological
 from dvs_model.graph.edges import Budget, Edge
-from dvs_model.graph.graph import Kind, strong_labels, topological
+from dvs_model.graph.graph import Kind
 from dvs_model.histories.clock import Clock, moments
 
 BLOCK = 2048

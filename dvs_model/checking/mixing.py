@@ -16,8 +16,9 @@ from dvs_model.analysis.analysis import Analysis
 from dvs_model.analysis.search import smallest_cycle, web
 from dvs_model.analysis.verdict import ABSENT, Cycle, DirtyRead, PhenomenonVerdict, Present, Unknown
 from dvs_model.checking.sentences import Sentences
+from dvs_model.graph.cycles import strong_labels
 from dvs_model.graph.edges import BudgetSpent, Edge, doubt
-from dvs_model.graph.graph import Kind, strong_labels
+from dvs_model.graph.graph import Kind
 from dvs_model.phenomena.cycles import SPENT
 from dvs_model.phenomena.registry import DETECTORS
 from dvs_model.theory.names import Level, Phenomenon

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from dvs_model.clients.lost import lost_updates, lost_updates_of
-from dvs_model.columns.cycles import labels_of, windows
+from dvs_model.columns.cycles import windows
 from dvs_model.columns.forced import RULES, Forced, forced
 from dvs_model.columns.match import Matched, match
 from dvs_model.columns.names import Named
@@ -22,6 +22,7 @@ from dvs_model.columns.serial import explained_in_order
 from dvs_model.columns.table import COMMITTED, UNKNOWN, Bools
 from dvs_model.columns.versions import NO_ARCS, Arcs, Edges, Versions, edges, unordered_keys, versions
 from dvs_model.columns.world import world_of
+from dvs_model.graph.cycles import labels_of
 from dvs_model.observed import graph
 from dvs_model.observed.client import TOO_MANY, Answer, Client, Reason, decide, in_words, problem
 from dvs_model.observed.graph import Pair

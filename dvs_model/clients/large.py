@@ -11,15 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order
 
 from dvs_model.analysis.verdict import ABSENT, Cycle, Present
 from dvs_model.checking.check import check
 from dvs_model.clients.basis import Basis
-from dvs_model.columns.cycles import labels_of
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import NO_ARCS, Arcs
+from dvs_model.graph.cycles import labels_of, short_cycle
 from dvs_model.graph.reading import Reading
 from dvs_model.observed.history import Part
 from dvs_model.theory.names import Phenomenon
@@ -115,26 +113,5 @@ def _by_arrays(basis: Basis, members: Bools, phenomena: Sequence[Phenomenon], ma
         P.G2_SESSION: ((ww, wr, rw, so), rw),
     }
     for arcs, needed in kinds.values():
-        made.members[_cycle(arcs, needed, len(members))] = True
+        made.members[short_cycle(np.concatenate(arcs), TRIES, needed)] = True
     made.open |= {each for each in phenomena if each not in kinds and each is not P.G2}
-
-
-def _cycle(arcs: Sequence[Arcs], needed: Arcs, count: int) -> list[int]:
-    """Returns the transactions of a short cycle with one of some arcs; none: there is no such cycle."""
-    labels = labels_of(arcs, count)
-    inside = needed[labels[needed[:, 0]] == labels[needed[:, 1]]]
-    if not len(inside):
-        return []
-    every = np.concatenate([NO_ARCS, *arcs])
-    every = every[labels[every[:, 0]] == labels[every[:, 1]]]
-    graph = csr_matrix((np.ones(len(every), np.int8), (every[:, 0], every[:, 1])), shape=(count, count))
-    best: list[int] = []
-    for tail, head in inside[:: max(1, len(inside) // TRIES)][:TRIES].tolist():
-        _, before = breadth_first_order(graph, head, return_predecessors=True)
-        way, at = [tail], tail
-        while at != head:
-            at = int(before[at])
-            way.append(at)
-        if not best or len(way) < len(best):
-            best = way
-    return best

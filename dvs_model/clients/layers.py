@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import networkx as nx
 import numpy as np
 
-from dvs_model.columns.cycles import labels_of
-from dvs_model.columns.versions import Arcs, Edges
+from dvs_model.columns.versions import NO_ARCS, Arcs, Edges
+from dvs_model.graph.cycles import labels_of, short_cycle
 from dvs_model.observed.client import WORK, Client, shortened
-from dvs_model.observed.graph import Pair
 from dvs_model.observed.seen import Observed
 
 
@@ -26,21 +24,15 @@ def layered_cycle(observed: Observed, edges: Edges, level: Client, order: Mappin
     count = len(observed.transactions)
     named = list(_arcs(edges, level, count, order))
     labels = labels_of([arcs for _, arcs in named], 2 * count)
-    graph, inside = nx.DiGraph(), list[Pair]()
-    for kind, arcs in named:
-        for tail, head in arcs[labels[arcs[:, 0]] == labels[arcs[:, 1]]].tolist():
-            graph.add_edge(tail, head, kind=kind)
-            inside.append((tail, head))
-    if not inside:
+    inside = [(kind, arcs[labels[arcs[:, 0]] == labels[arcs[:, 1]]]) for kind, arcs in named]
+    every = np.concatenate([NO_ARCS, *(arcs for _, arcs in inside)])
+    if not len(every):
         return None
-    best: list[int] = []
-    for tail, head in inside[: max(5, WORK // len(inside))]:
-        way: list[int] = nx.shortest_path(graph, head, tail)
-        if not best or len(way) < len(best):
-            best = way
+    best = short_cycle(every, max(5, WORK // len(every)))
+    kinds = {(tail, head): kind for kind, arcs in inside for tail, head in arcs.tolist()}
     steps = list(zip(best, [*best[1:], best[0]], strict=True))
     numbers = {at: observed.number(at % count) for at in best}
-    return shortened([f"T{numbers[a]} {graph.edges[a, b]['kind']} T{numbers[b]}" for a, b in steps])
+    return shortened([f"T{numbers[a]} {kinds[a, b]} T{numbers[b]}" for a, b in steps])
 
 
 def _arcs(edges: Edges, level: Client, count: int, order: Mapping[str, Arcs]) -> Iterator[tuple[str, Arcs]]:

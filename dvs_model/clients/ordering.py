@@ -12,17 +12,16 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order
 
 from dvs_model.clients.polygraph import Polygraph, Sides, Why, together
-from dvs_model.columns.cycles import labels_of
 from dvs_model.columns.lookup import below
 from dvs_model.columns.reachable import order_of, reachable
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import Arcs
+from dvs_model.graph.cycles import Ways, labels_of
 from dvs_model.observed.client import shortened
 from dvs_model.observed.seen import Observed
 
@@ -221,14 +220,11 @@ class _Deciding:
     def way(self, start: int, goal: int, last: int) -> list[int]:
         """Returns the arcs of a shortest way among those that were found up to a round."""
         known = np.flatnonzero(self.round <= last)
-        arcs, count = self.kept.arcs[known], self.graph.vertices
-        graph = csr_matrix((np.arange(1, len(known) + 1), (arcs[:, 0], arcs[:, 1])), shape=(count, count))
-        _, before = breadth_first_order(graph, start, return_predecessors=True)
-        way, at = list[int](), goal
-        while at != start:
-            way.append(int(known[int(graph[int(before[at]), at]) - 1]))
-            at = int(before[at])
-        return way[::-1]
+        arcs = self.kept.arcs[known]
+        steps = list(pairwise(Ways(arcs).shortest(start, goal)))
+        among = np.isin(arcs[:, 0], [tail for tail, _ in steps])
+        number = dict(zip(map(tuple, arcs[among].tolist()), known[among].tolist(), strict=True))
+        return [number[step] for step in steps]
 
     def refutation(self, circle: Sequence[int], excluded: Sequence[int]) -> Found:
         """Returns why no order is left: arcs of a cycle, or both alternatives of a pair that are excluded."""

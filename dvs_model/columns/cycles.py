@@ -9,7 +9,7 @@ import numpy as np
 from dvs_model.columns.shares import Listed
 from dvs_model.columns.table import Bools, Ints, Rows
 from dvs_model.columns.versions import Arcs
-from dvs_model.graph.graph import component_labels
+from dvs_model.graph.cycles import labels_of
 from dvs_model.observed.seen import Transaction
 from dvs_model.observed.time import Windows
 
@@ -47,15 +47,6 @@ def knots(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Ints
         more, vertices = _moments(count, time)
         all_arcs.append(more)
     return labels_of(all_arcs, vertices)[:count]
-
-
-def labels_of(arcs: Sequence[Arcs], vertices: int) -> Ints:
-    """Returns for each vertex the number of its strongly connected component."""
-    # In the numbers that the search takes, because there may be hundreds of millions.
-    nothing = np.empty(0, np.int32)
-    tails = np.concatenate([nothing, *(each[:, 0].astype(np.int32, copy=False) for each in arcs)])
-    heads = np.concatenate([nothing, *(each[:, 1].astype(np.int32, copy=False) for each in arcs)])
-    return component_labels(tails, heads, vertices)
 
 
 def _moments(count: int, time: Windows) -> tuple[Arcs, int]:

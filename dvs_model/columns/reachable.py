@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import Arcs
-from dvs_model.graph.graph import topological
+from dvs_model.graph.cycles import topological
 
 MOST_BYTES = 2**27
 """Memory of the rows that are held at a time; of a larger graph some columns are computed after others."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dvs_model.columns.match import Matched
 from dvs_model.columns.table import Bools, Ints
 from dvs_model.columns.versions import Arcs
-from dvs_model.graph.graph import topological
+from dvs_model.graph.cycles import topological
 from dvs_model.observed.recover import INITIAL
 
 

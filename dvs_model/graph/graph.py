@@ -9,16 +9,13 @@ history.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from dvs_model.graph.cycles import strong_labels
 from dvs_model.histories.history import Version
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class Kind(Enum):
@@ -108,50 +105,6 @@ class Graph:
         )
         sizes = Counter(labels[: len(self.transactions)])
         return Components(labels, frozenset(label for label, size in sizes.items() if size > 1))
-
-
-def strong_labels(tails: Iterable[int], heads: Iterable[int], vertices: int) -> list[int]:
-    """Returns for each vertex the number, from 0, of its strongly connected component."""
-    import numpy as np
-
-    numbers: list[int] = component_labels(
-        np.fromiter(tails, np.int32), np.fromiter(heads, np.int32), vertices
-    ).tolist()
-    return numbers
-
-
-def component_labels(
-    tails: NDArray[np.integer], heads: NDArray[np.integer], vertices: int
-) -> NDArray[np.int64]:
-    """Returns for each vertex the number, from 0, of its strongly connected component, of arcs in arrays."""
-    # Imported here: to load scipy takes as long as to judge many histories, and the process that starts a
-    # campaign judges none.
-    import numpy as np
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
-
-    arcs = tails.astype(np.int32, copy=False), heads.astype(np.int32, copy=False)
-    matrix = csr_matrix((np.ones(len(arcs[0]), np.int8), arcs), shape=(vertices, vertices))
-    _, labels = connected_components(matrix, directed=True, connection="strong")
-    return np.asarray(labels, np.int64)
-
-
-def topological(vertices: Iterable[int], below: Sequence[Collection[int]]) -> list[int]:
-    """Returns some vertices of a graph without cycles so that every arc leads forward.
-
-    `below`: the heads of arcs by tail, all among the vertices. (graphlib does this at three times the cost.)
-    """
-    entering = dict.fromkeys(vertices, 0)
-    for vertex in entering:
-        for head in below[vertex]:
-            entering[head] += 1
-    order = [vertex for vertex, arcs in entering.items() if arcs == 0]
-    for vertex in order:
-        for head in below[vertex]:
-            entering[head] -= 1
-            if entering[head] == 0:
-                order.append(head)
-    return order
 
 
 @dataclass(frozen=True, slots=True)

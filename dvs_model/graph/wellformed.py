@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from dvs_model.errors import HistoryError
-from dvs_model.graph.graph import strong_labels
+from dvs_model.graph.cycles import strong_labels
 from dvs_model.histories.clauses import Clauses
 from dvs_model.histories.draft import Draft, DraftEvent, Name, Special
 from dvs_model.histories.history import (

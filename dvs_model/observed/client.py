@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import pairwise
 
-import networkx as nx
+import numpy as np
 
-from dvs_model.graph.graph import strong_labels, topological
+from dvs_model.graph.cycles import short_cycle, strong_labels, topological
 from dvs_model.observed.graph import Orders, Pair
 from dvs_model.observed.recover import INITIAL, Observation, Recovered
 from dvs_model.observed.seen import Observed
@@ -250,14 +250,7 @@ def settled(made: Problem, edges: Mapping[Pair, Reason] | None, order: Mapping[P
 
 def in_words(observed: Observed, inside: Sequence[Pair], reasons: Mapping[Pair, Reason]) -> str:
     """Returns a short cycle of some edges in words."""
-    graph = nx.DiGraph(inside)
-    best: list[int] = []
-    for tail, head in inside[: max(5, WORK // len(inside))]:
-        way = nx.shortest_path(graph, head, tail)
-        if not best or len(way) < len(best):
-            best = way
-        if len(best) == 2:
-            break
+    best = short_cycle(np.array(inside, np.int64), max(5, WORK // len(inside)))
     words = []
     for tail, head in zip(best, [*best[1:], best[0]], strict=True):
         rule, key = reasons[tail, head]

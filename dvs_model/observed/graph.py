@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import networkx as nx
 import numpy as np
 
+from dvs_model.graph.cycles import short_cycle
 from dvs_model.observed.recover import INITIAL, Finding, Recovered
 from dvs_model.observed.seen import Assumption
 from dvs_model.observed.time import time_pairs
@@ -164,14 +164,21 @@ def _in_time(found: Recovered, key: str) -> Iterator[Pair]:
         yield writers[before], writers[after]
 
 
+TRIES = 10
+"""Pairs of versions through which a shortest circle is searched, to be shown."""
+
+
 def _refuse_circles(found: Recovered, key: str, pairs: Mapping[Pair, str]) -> None:
-    try:
-        circle = nx.find_cycle(nx.DiGraph(list(pairs)))
-    except nx.NetworkXNoCycle:
+    arcs = np.array([*pairs], np.int64).reshape(-1, 2)
+    circle = short_cycle(arcs, TRIES)
+    if not circle:
         return
     number = found.observed.number
-    steps = (f"T{number(a)}'s version before T{number(b)}'s ({pairs[a, b]})" for a, b in circle)
-    txns = tuple(number(a) for a, _ in circle)
+    steps = (
+        f"T{number(a)}'s version before T{number(b)}'s ({pairs[a, b]})"
+        for a, b in zip(circle, [*circle[1:], circle[0]], strict=True)
+    )
+    txns = tuple(map(number, circle))
     finding = Finding("cyclic versions", txns, f"key {key}: {'; '.join(steps)}")
     if finding not in found.findings:
         found.findings.append(finding)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from itertools import chain
 
-import networkx as nx
-
+from dvs_model.graph.cycles import strong_labels
 from dvs_model.histories.history import Abort, Commit, Event, History, Read, Version, Write
 from dvs_model.histories.inventory import T0
 from dvs_model.observed.graph import Orders, Pair, edges, orders
@@ -165,10 +166,25 @@ class _Whole:
 
 def ranks(count: int, pairs: Iterable[Pair]) -> list[tuple[int, int]]:
     """Returns by index a place and the index: pairs lead to later places, those on cycles to the same one."""
-    graph = nx.DiGraph(pairs)
-    graph.add_nodes_from(range(count))
-    knots = nx.condensation(graph)
-    first = {knot: min(members) for knot, members in knots.nodes(data="members")}
-    place = {knot: at for at, knot in enumerate(nx.lexicographical_topological_sort(knots, first.get))}
-    knot_of = knots.graph["mapping"]
+    arcs = list(pairs)
+    knot_of = strong_labels((a for a, _ in arcs), (b for _, b in arcs), count)
+    first = dict[int, int]()
+    for index, knot in enumerate(knot_of):
+        first.setdefault(knot, index)
+    below: list[set[int]] = [set() for _ in first]
+    for a, b in arcs:
+        if knot_of[a] != knot_of[b]:
+            below[knot_of[a]].add(knot_of[b])
+    entering = Counter(head for heads in below for head in heads)
+    # Of those before which nothing is left, the one with the first transaction comes next.
+    ready = [(first[knot], knot) for knot in first if not entering[knot]]
+    heapify(ready)
+    place: dict[int, int] = {}
+    while ready:
+        _, knot = heappop(ready)
+        place[knot] = len(place)
+        for head in below[knot]:
+            entering[head] -= 1
+            if not entering[head]:
+                heappush(ready, (first[head], head))
     return [(place[knot_of[index]], index) for index in range(count)]

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from dvs_model.analysis.analysis import Analysis
 from dvs_model.analysis.verdict import ABSENT, Overlap, PhenomenonVerdict, Present, Unknown
+from dvs_model.graph.cycles import topological
 from dvs_model.graph.edges import Edge, doubt, edge
-from dvs_model.graph.graph import Graph, Kind, Note, topological
+from dvs_model.graph.graph import Graph, Kind, Note
 from dvs_model.histories.clock import Clock
 from dvs_model.theory.definitions import Order
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dvs_model.columns.table import Bools, Ints
-from dvs_model.graph.graph import component_labels
+from dvs_model.graph.cycles import component_labels
 from dvs_model.stated.made import NOBODY, Made
 from dvs_model.stated.rows import Rows
 

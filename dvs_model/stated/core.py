@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dvs_model.columns.table import Ints
-from dvs_model.graph.graph import component_labels
+from dvs_model.graph.cycles import component_labels
 from dvs_model.stated.arcs import Dependencies, Pairs, Reads
 from dvs_model.stated.made import NOBODY, Made
 from dvs_model.theory.names import Phenomenon
