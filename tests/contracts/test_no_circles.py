@@ -1,4 +1,4 @@
-"""The rooms of each package import one another without a circle.
+"""The rooms of each package import one another without a circle, and so do all files.
 
 A room is a folder, or a file that lies directly in the package. A folder and the folders inside it are
 exempt from one another. An import under `if TYPE_CHECKING` counts like any other.
@@ -52,6 +52,38 @@ def circles(imports: Mapping[str, set[str]]) -> list[set[str]]:
             if not one_in_the_other:
                 graph.add_edge(room, target)
     return [component for component in nx.strongly_connected_components(graph) if len(component) > 1]
+
+
+def files() -> Mapping[str, set[str]]:
+    """The imports of every file: dotted file -> dotted names that it imports; a folder is its `__init__`."""
+    result: dict[str, set[str]] = {}
+    for package in PACKAGES:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            parts = file.with_suffix("").relative_to(ROOT).parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            result[name] = set(imported_names(ast.parse(file.read_text())))
+    return result
+
+
+def circles_of_files(imports: Mapping[str, set[str]]) -> list[set[str]]:
+    """The groups of files that import one another in a circle."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for file, names in imports.items():
+        for name in names:
+            # `from file import name`, or `from folder import file`.
+            target = name if name in imports else name.rpartition(".")[0]
+            if target in imports and target != file:
+                graph.add_edge(file, target)
+    return [component for component in nx.strongly_connected_components(graph) if len(component) > 1]
+
+
+def test_the_files_form_no_circle() -> None:
+    assert circles_of_files(files()) == []
+
+
+def test_a_circle_of_files_in_one_folder_is_seen() -> None:
+    planted = {"p": set[str](), "p.a": {"p.b.name"}, "p.b": {"p.c"}, "p.c": {"p.a.other"}, "p.d": {"p.a.x"}}
+    assert circles_of_files(planted) == [{"p.a", "p.b", "p.c"}]
 
 
 @pytest.mark.parametrize("package", PACKAGES)

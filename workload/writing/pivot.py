@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from workload import query as ir
 from workload.sql.functions import CASE
-
-if TYPE_CHECKING:
-    from workload.writing.writer import Writer
+from workload.writing.subqueries import WritesQueries
 
 FUNCTIONS = frozenset(
     {
@@ -68,7 +65,7 @@ def pivot_of(select: ir.Select) -> Pivot | None:
     return None if {pivot, arg} & {*select.group_by} else Pivot(of, pivot, arg, values)
 
 
-def written_pivot(writer: Writer, select: ir.Select, pivot: Pivot) -> str:
+def written_pivot(writer: WritesQueries, select: ir.Select, pivot: Pivot) -> str:
     """Returns the text of a block as PIVOT over a sub-select with its keys and the two columns."""
     style, keys = writer.style, {key: f"g{place}" for place, key in enumerate(select.group_by or ())}
     columns: list[tuple[ir.Expr, str]] = [*keys.items(), (pivot.column, "p"), (pivot.value, "v")]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from workload import query as ir
 from workload.types import BOOLEAN
-
-if TYPE_CHECKING:
-    from workload.writing.writer import Writer
+from workload.writing.subqueries import WritesQueries
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ def _common(unpivot: Unpivot) -> tuple[object, ...]:
     return unpivot.source, unpivot.kept, unpivot.name, unpivot.value, unpivot.nulls
 
 
-def written_unpivot(writer: Writer, unpivot: Unpivot) -> str:
+def written_unpivot(writer: WritesQueries, unpivot: Unpivot) -> str:
     """Returns the text of a union as UNPIVOT over a sub-select with its columns."""
     style, words = writer.style, writer.style.words
     kept: dict[ir.Expr, str] = {item.expr: f"g{place}" for place, item in enumerate(unpivot.kept)}

@@ -52,7 +52,7 @@ def on_postgres(script: Script, level: str, most: int | None, as_json: bool) -> 
 
 
 def _document(found: Beside) -> dict[str, object]:
-    from campaign.cli.protocols.read_committed import document_of
+    from campaign.cli.protocols.shown import document_of
 
     return {
         "orders": found.orders,
@@ -76,7 +76,7 @@ def _document(found: Beside) -> dict[str, object]:
 
 
 def _print(found: Beside, level: str, *, one: bool) -> None:
-    from campaign.cli.protocols.read_committed import show, transactions_of
+    from campaign.cli.protocols.shown import show, transactions_of
     from dvs_model.notation import render
 
     if one:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from campaign.cli import options
+from campaign.cli.protocols.shown import document_of, levels_of, show, transactions_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 
@@ -103,49 +104,6 @@ def _code_of(done: Run, checked: Checked) -> ExitCode:
     if done.broken:
         return ExitCode.FAILED
     return _code(levels_of(checked)) if commits(done) else ExitCode.UNKNOWN
-
-
-def show(done: Run) -> None:
-    width = max((len(line.session) for line in done.lines), default=0)
-    for line in done.lines:
-        waits = f" for {', '.join(line.waits_for)}" if line.waits_for else ""
-        click.echo(f"{line.session:{width}}  {line.statement}\n{'':{width}}    {line.outcome}{waits}")
-    for table, rows in done.contents.items():
-        click.echo(f"{table}: {', '.join(map(str, rows)) or 'no row'}")
-
-
-def transactions_of(txns: tuple[int, ...]) -> str:
-    return ", ".join(f"T{txn}" for txn in txns)
-
-
-def levels_of(checked: Checked) -> Mapping[str, str]:
-    from dvs_model.checking.check import Holds, Violated
-
-    words = {Holds: "holds", Violated: "violated"}
-    return {level.value: words.get(type(verdict), "unknown") for level, verdict in checked.levels.items()}
-
-
-def document_of(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]]) -> dict[str, object]:
-    from dvs_model.notation import render
-
-    return {
-        "order": done.order,
-        "trace": [
-            {
-                "time": line.time,
-                "session": line.session,
-                "statement": line.statement,
-                "outcome": line.outcome,
-                "waits_for": line.waits_for,
-            }
-            for line in done.lines
-        ],
-        "contents": {table: [list(map(str, row)) for row in rows] for table, rows in done.contents.items()},
-        "history": render(done.history),
-        "levels": levels_of(checked),
-        "broken": list(done.broken),
-        "anomalies": {name: list(txns) for name, txns in named.items()},
-    }
 
 
 def _code(levels: Mapping[str, str]) -> ExitCode:
