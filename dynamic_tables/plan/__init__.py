@@ -1,1 +1,1 @@
-"""Defining queries as plans: parsed from SQL text, bound, typed, and rendered back to text."""
+"""Plans of defining queries and of their changes: nodes, types, functions."""
