@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import IntEnum
 
-from workload.run_verdict import Decision
+from workload.decision import Decision
 
 
 class ExitCode(IntEnum):
@@ -24,4 +24,4 @@ EXIT_CODES: Mapping[Decision, ExitCode] = {
     Decision.FAILED: ExitCode.FAILED,
     Decision.UNDECIDED: ExitCode.UNKNOWN,
 }
-"""The exit status of a run or gate, by its decision (`workload.run_verdict`)."""
+"""The exit status of a run or gate, by its decision."""

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+from workload.decision import Decision
 from workload.results import OutcomeClass, RunSummary
-
-
-class Decision(Enum):
-    """Whether a run, or a stage of a gate, is a pass."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    UNDECIDED = "undecided"
 
 
 class RunVerdict(Enum):

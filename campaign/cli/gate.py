@@ -28,7 +28,8 @@ from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
 from reports.gate_page import gate_page
 from reports.junit import Suite, junit_xml
-from workload.run_verdict import Decision, worst
+from workload.decision import Decision
+from workload.run_verdict import worst
 
 PAGE_FILE = "gate.html"
 

@@ -7,33 +7,36 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
-from campaign.runs.tally import Tally
-from workload.run_verdict import spoiled
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from campaign.runs.tally import Tally
+
+# rich, and what counts a campaign, are imported where they are used: commands that show no bar start sooner.
 
 FIRST_LINE_S, LINE_EVERY_S = 2.0, 10.0
 """Seconds until progress is shown, and between lines, where stderr is no terminal."""
 
-COLUMNS = (
-    TextColumn("{task.description}"),
-    BarColumn(),
-    TextColumn("{task.fields[figures]}"),
-    TimeElapsedColumn(),
-    TextColumn("left"),
-    TimeRemainingColumn(),
-)
+
+def _bar() -> Progress:
+    """Returns a bar with the time that has passed and that is left, to be removed in the end."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[figures]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
 
 
 @contextmanager
@@ -51,6 +54,8 @@ def progress_of(
     before: int | None = None
 
     def figures(tally: Tally) -> str:
+        from workload.run_verdict import spoiled
+
         nonlocal before
         before = tally.definitions if before is None else before
         seconds = time.monotonic() - start
@@ -72,7 +77,7 @@ def progress_of(
     elif not sys.stderr.isatty():
         yield line
     else:
-        with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bar:
+        with _bar() as bar:
             task = bar.add_task("fuzzing", total=scenarios or budget, figures="starting")
 
             def update(tally: Tally) -> None:
@@ -89,8 +94,7 @@ def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
 
     A terminal gets a bar with the time left, other outputs a line for each step, `quiet` nothing.
     """
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if quiet or not sys.stderr.isatty():
 
         def line(name: str, left: int) -> None:
             if not quiet:
@@ -98,7 +102,7 @@ def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
 
         yield line
         return
-    with Progress(*COLUMNS, console=console, transient=True) as bar:
+    with _bar() as bar:
         task = bar.add_task(what, total=None, figures="")
         done = 0
 
@@ -116,12 +120,15 @@ def waiting(what: str) -> Iterator[None]:
 
     Other outputs get nothing: what they hold must not depend on how long something took.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield
         return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    bar = Progress(*columns, console=console, transient=True, refresh_per_second=2)
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
     bar.add_task(escape(what), total=None)
     timer = Timer(FIRST_LINE_S, bar.start)
     timer.start()

@@ -31,9 +31,6 @@ from reports.history.lattice import MARKS, lattice
 from reports.history.summary import in_short
 from reports.history.text import part_text, strongest_text
 
-DRAWN = 40
-"""Histories drawn on one page; the others are in its table only."""
-
 LONGEST = 4000
 """Characters of a history's text that are shown."""
 

@@ -47,7 +47,7 @@ OURS: Mapping[str, set[str]] = {
     "dvs": {"campaign", "dvs_model", "engines", "generators", "workload"},
 }
 LIBRARIES: Mapping[str, set[str]] = {
-    "dvs_model": {"numpy", "scipy", "networkx", "pyarrow", "orjson", "yaml", "pysat"},
+    "dvs_model": {"numpy", "scipy", "pyarrow", "orjson", "yaml", "pysat"},
     "workload": set(),
     "generators": {"hypothesis"},
     "oracle": {"duckdb", "pyarrow", "deltalake"},

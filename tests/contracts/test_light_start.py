@@ -56,7 +56,14 @@ def test_the_pytest_plugin_loads_nothing_but_pytest() -> None:
 
 def test_judging_histories_needs_neither_spark_nor_duckdb() -> None:
     loaded = loaded_by("import dvs; dvs.check(dvs.parse('w1(x1) c1'))")
-    assert loaded & set(HEAVY) <= {"numpy", "scipy", "networkx"}
+    assert loaded & set(HEAVY) <= {"numpy", "scipy"}
+
+
+def test_checking_a_small_file_loads_what_judges_it_alone() -> None:
+    file = "examples/histories/refresh-hides-read-skew.adya"
+    loaded = loaded_by(f"from campaign.cli import main; main(['check', {file!r}], standalone_mode=False)")
+    assert loaded & set(HEAVY) <= {"numpy", "scipy"}
+    assert loaded.isdisjoint({"rich", "generators", "engines", "oracle", "dynamic_tables"})
 
 
 def test_importing_the_session_loads_no_spark() -> None:

@@ -35,7 +35,6 @@ from dvs_model.observed.seen import Assumption, RealTime
 from dvs_model.theory.levels import BY_NAME
 from dvs_model.theory.names import Level, Phenomenon
 from reports.history.json_object import as_object
-from reports.history.page import DRAWN, history_page
 from reports.history.sarif import results_of, sarif
 from reports.history.text import history_text, short_text, summary_line
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
@@ -49,6 +48,9 @@ COLLECTED = 1000
 
 MANY = 200_000
 """Objects of a history so large that the process ends with it."""
+
+DRAWN = 40
+"""Histories drawn on one page; the others are in its table only."""
 
 KEPT: list[object] = []
 """What was judged last, so that a process that ends need not free it."""
@@ -91,6 +93,9 @@ class Reports:
     def write(self) -> None:
         """Writes the wanted files."""
         if self.html is not None:
+            # To load jinja2 takes as long as to judge a small history.
+            from reports.history.page import history_page
+
             page = history_page(self.drawn, self.others, self.counts, self.requested, self.refused)
             write_text(self.html, page)
         if self.sarif is not None:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from campaign.cli.histories import parquet_files
 from campaign.errors import CampaignError
 from dvs_model.errors import HistoryError
 from dvs_model.formats import delta
@@ -55,7 +54,9 @@ def _items(path: Path, name: str, format_: str, workload: str | None, memory: in
         if known is None:
             raise CampaignError(f"{path} is no folder; {format_} reads folders")
         if known is FORMATS["parquet"] and memory is not None and path.is_file():
-            yield from parquet_files.within(file, name, memory)
+            from campaign.cli.histories.parquet_files import within
+
+            yield from within(file, name, memory)
         else:
             yield from known.read(file, "stdin" if str(path) == "-" else bare(str(path)), workload)
 

@@ -36,10 +36,11 @@ from engines.registry import TIERS
 from generators.profiles import SMOKE
 from shrink import Size, size
 from tests.in_memory import in_memory
+from workload.decision import Decision
 from workload.dml import Delete, Insert
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
 from workload.results import Check, Finding, Outcome, OutcomeClass, RunSummary
-from workload.run_verdict import Decision, run_verdict
+from workload.run_verdict import run_verdict
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.trace import Refreshed, Trace
