@@ -1,7 +1,8 @@
 """The public face of dvs-harness: what a user imports, and nothing else.
 
 To test an engine: `Adapter`, `Capabilities`, `AdapterConformance`, `assert_delayed_view_semantics`.
-To judge transaction histories: `parse`, `check`, `Level`, `Phenomenon`. docs/python.md shows both.
+To judge transaction histories: `read_history`, `history`, `judge`, `CheckOptions`; and `dvs.testing`.
+docs/python.md shows both.
 
 A name is loaded when it is first used, so `import dvs` alone loads no library.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from dvs.packages import require_packages
+from dvs.packages import PACKAGES, require_packages
 
 if TYPE_CHECKING:
     from campaign.failures.regression import assert_passes
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from campaign.pytest_plugin.conformance import AdapterConformance
     from dvs_model.analysis.verdict import Absent, Present, Unknown
     from dvs_model.checking.check import Checked, Holds, Undecided, Violated, check
-    from dvs_model.errors import HistoryError
+    from dvs_model.errors import HistoryError, RequestError
     from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
     from dvs_model.histories.history import History
+    from dvs_model.judging.options import CheckOptions
+    from dvs_model.judging.recorded import history, judge, read_histories, read_history
     from dvs_model.notation import parse
     from dvs_model.theory.names import Level, Phenomenon
     from engines.adapter import Adapter, Capabilities, Notes, RefreshFailed, Transaction, Unsupported
@@ -38,9 +41,11 @@ MODULES = {
     "campaign.pytest_plugin.assertion": ("DelayedViewViolated", "assert_delayed_view_semantics"),
     "campaign.pytest_plugin.conformance": ("AdapterConformance",),
     "dvs_model.checking.check": ("Checked", "Holds", "Undecided", "Violated", "check"),
-    "dvs_model.errors": ("HistoryError",),
+    "dvs_model.errors": ("HistoryError", "RequestError"),
     "dvs_model.histories.history": ("History",),
     "dvs_model.theory.names": ("Level", "Phenomenon"),
+    "dvs_model.judging.options": ("CheckOptions",),
+    "dvs_model.judging.recorded": ("history", "judge", "read_histories", "read_history"),
     "dvs_model.notation": ("parse",),
     "dvs_model.graph.reading": ("Derivations", "DerivedWrites", "Predicates", "Reading"),
     "dvs_model.analysis.verdict": ("Absent", "Present", "Unknown"),
@@ -62,6 +67,7 @@ __all__ = [
     "AdapterConformance",
     "Capabilities",
     "ChangeRow",
+    "CheckOptions",
     "Checked",
     "Column",
     "DelayedViewViolated",
@@ -81,6 +87,7 @@ __all__ = [
     "Present",
     "Reading",
     "RefreshFailed",
+    "RequestError",
     "Scenario",
     "Shown",
     "StoredRow",
@@ -94,7 +101,11 @@ __all__ = [
     "assert_delayed_view_semantics",
     "assert_passes",
     "check",
+    "history",
+    "judge",
     "parse",
+    "read_histories",
+    "read_history",
     "scenarios",
 ]
 
@@ -109,7 +120,9 @@ if not TYPE_CHECKING:
         """
         for module, names in MODULES.items():
             if name in names:
-                require_packages()
+                package = module.partition(".")[0]
+                # What judges histories imports no other package, so that no other one matters.
+                require_packages([package] if package == "dvs_model" else PACKAGES)
                 return getattr(importlib.import_module(module), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 PACKAGES = (
@@ -28,9 +29,12 @@ HOME = Path(__file__).resolve().parent.parent
 """The folder that holds `dvs` and therefore the other packages too, installed or in a checkout."""
 
 
-def require_packages() -> None:
-    """Raises ImportError, in one line with the remedy, unless every package is the one beside `dvs`."""
-    places = {name: place_of(name) for name in PACKAGES}
+def require_packages(packages: Iterable[str] = PACKAGES) -> None:
+    """Raises ImportError, in one line with the remedy, unless every package is the one beside `dvs`.
+
+    `packages`: those that are about to be imported. Histories need `dvs_model` alone.
+    """
+    places = {name: place_of(name) for name in packages}
     if missing := [name for name, place in places.items() if place is None]:
         raise ImportError(
             f"dvs-harness is incomplete: {HOME} has no {' and no '.join(missing)}. Install dvs-harness again."

@@ -1,4 +1,4 @@
-"""The error of histories that are not well-formed."""
+"""The errors of histories: one that is not well-formed, and one that cannot be judged as it is asked."""
 
 from __future__ import annotations
 
@@ -13,3 +13,10 @@ class HistoryError(ValueError):
         where = "" if line is None else f"line {line}, column {column}: "
         super().__init__(f"{where}{fact}")
         self.fact, self.line, self.column = fact, line, column
+
+
+class RequestError(ValueError):
+    """A history cannot be read or judged as it is asked: the file, or what is asked, does not fit.
+
+    The message has the fact and the remedy.
+    """

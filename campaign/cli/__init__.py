@@ -38,6 +38,7 @@ DOMAIN_ERRORS = frozenset(
     {
         "campaign.errors.CampaignError",
         "dvs_model.errors.HistoryError",
+        "dvs_model.errors.RequestError",
         "dynamic_tables.errors.DynamicTablesError",
         "engines.errors.EngineError",
         "workload.errors.WorkloadError",

@@ -509,13 +509,13 @@ def test_a_gate_can_forbid_a_phenomenon(forbidden: str, text: str, code: int) ->
 
 
 def test_a_fifo_without_a_writer_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("campaign.cli.histories.history_files.FIFO_WAIT_S", 0.1)
+    monkeypatch.setattr("dvs_model.judging.files.FIFO_WAIT_S", 0.1)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     result = dvs(str(fifo))
     assert result.exit_code == 2
     assert "a FIFO to which nobody has written" in result.stderr
-    monkeypatch.setattr("campaign.cli.histories.history_files.FIFO_WAIT_S", 60.0)
+    monkeypatch.setattr("dvs_model.judging.files.FIFO_WAIT_S", 60.0)
     writer = subprocess.Popen(["sh", "-c", f"sleep 0.05; echo 'w1(x1) c1' > {fifo}"])
     assert dvs(str(fifo)).exit_code == 0
     assert writer.wait() == 0

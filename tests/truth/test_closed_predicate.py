@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from campaign.cli.histories.wanted import Wanted
 from dvs_model.analysis.verdict import Absent, Present, Unknown
 from dvs_model.checking.check import Violated, check, with_unselected
 from dvs_model.formats.elle import read_edn
 from dvs_model.formats.reader import Parsed
 from dvs_model.graph.reading import Predicates, Reading
+from dvs_model.judging.options import CheckOptions
 from dvs_model.notation import parse
 from dvs_model.theory.names import Level, Phenomenon
 
@@ -182,18 +182,18 @@ def test_what_is_found_in_a_file_is_so_in_the_execution(part: int) -> None:
 
 def test_the_smallest_part_of_a_file_shows_the_same() -> None:
     """What is written is read again, and violates the level by the same transactions."""
-    wanted, met, smaller = Wanted((Level.PL_3,)), 0, 0
+    options, met, smaller = CheckOptions((Level.PL_3,)), 0, 0
     for seed in range(150):
         execution = Execution(random.Random(seed))
         execution.run(3 + seed % 4)
         [item] = read_edn(io.BytesIO("\n".join(execution.file).encode()), "h.edn")
         assert isinstance(item, Parsed)
         assert item.pieces is not None
-        checked = wanted.judged(item)
+        checked = options.judge(item)
         if not isinstance(checked.levels[Level.PL_3], Violated):
             continue
         met += 1
-        places = wanted.fewest(item.pieces, checked)
+        places = options.fewest(item.pieces, checked)
         smaller += len(places) < item.pieces.count
         data = item.pieces.written(places)
         # Commas are blanks.
@@ -201,6 +201,6 @@ def test_the_smallest_part_of_a_file_shows_the_same() -> None:
         assert data.decode().replace(",", "").splitlines() == kept
         [again] = read_edn(io.BytesIO(data), "h.edn")
         assert isinstance(again, Parsed)
-        assert isinstance(wanted.judged(again).levels[Level.PL_3], Violated), data.decode()
+        assert isinstance(options.judge(again).levels[Level.PL_3], Violated), data.decode()
     assert met > 15
     assert smaller > 5

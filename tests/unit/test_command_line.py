@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from campaign.cli import COMMANDS, DOMAIN_ERRORS, LazyGroup, is_domain_error, main
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
-from dvs_model.errors import HistoryError
+from dvs_model.errors import HistoryError, RequestError
 from dynamic_tables.errors import DynamicTablesError, SessionError
 from engines.errors import EngineError
 from workload.errors import WorkloadError
@@ -50,7 +50,7 @@ def test_any_other_error_is_a_bug_and_keeps_its_traceback() -> None:
 
 
 def test_domain_errors_are_named_as_they_are() -> None:
-    bases = (CampaignError, DynamicTablesError, EngineError, HistoryError, WorkloadError)
+    bases = (CampaignError, DynamicTablesError, EngineError, HistoryError, RequestError, WorkloadError)
     assert {f"{base.__module__}.{base.__qualname__}" for base in bases} == DOMAIN_ERRORS
     assert all(is_domain_error(base("x")) for base in bases)
 

@@ -7,15 +7,15 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
 import click
 
-from campaign.cli.histories.history_files import histories, on_cluster
+from campaign.cli.histories.level_options import options_of
+from campaign.cli.histories.on_cluster import on_cluster
 from campaign.cli.histories.smallest import require_suffix, write_smallest
-from campaign.cli.histories.wanted import Wanted, wanted_of
 from campaign.cli.progress import waiting
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
@@ -31,6 +31,8 @@ from dvs_model.formats.reader import Item, Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.written.registry import SUFFIXES
 from dvs_model.graph.reading import Derivations, DerivedWrites, Predicates, Reading
+from dvs_model.judging.files import histories
+from dvs_model.judging.options import CheckOptions
 from dvs_model.observed.seen import Assumption, RealTime
 from dvs_model.theory.levels import BY_NAME
 from dvs_model.theory.names import Level, Phenomenon
@@ -287,13 +289,20 @@ def command(
     read. A file of - is standard input. Folders of Delta tables are read as one history: their commits. Files
     of Jepsen, Elle, Plume, dbcop, AWDIT and TimeKiller are recognised, and folders of Cobra's logs.
     """
-    wanted = wanted_of(names, clients, forbidden, mixed, executing=executing)
-    wanted.reading = Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes))
-    wanted.steps, wanted.initial, wanted.complete = steps, initial, complete
-    wanted.search_steps = search_steps
-    wanted.converted, wanted.assumed = converted, assumed
-    wanted.initial_state, wanted.order, wanted.least = initial_state, RealTime(order), least
-    requested = wanted.requested
+    options = replace(
+        options_of(names, clients, forbidden, mixed, executing=executing),
+        reading=Reading(Derivations(derivations), Predicates(predicates), DerivedWrites(derived_writes)),
+        steps=steps,
+        search_steps=search_steps,
+        initial=initial,
+        initial_state=initial_state,
+        complete=complete,
+        converted=converted,
+        assumed=assumed,
+        order=RealTime(order),
+        least=least,
+    )
+    requested = options.requested
     _require_different(html, sarif_out, junit, smallest_out)
     require_suffix(smallest_out)
     reports = Reports(requested, clients, html, sarif_out, junit)
@@ -301,12 +310,12 @@ def command(
     items = on_cluster(files, master) if master else histories(files, format_, workload, memory_of(memory))
     for source, item in uncollected(read_on(items)):
         with waiting(f"judging {source}"):
-            judged = _judged(wanted, reports, source, item)
+            judged = _judged(options, reports, source, item)
         if judged is None:
             continue
         item, checked = judged
         KEPT[:] = judged
-        if smallest_out is not None and write_smallest(smallest_out, wanted, item, checked):
+        if smallest_out is not None and write_smallest(smallest_out, options, item, checked):
             smallest_out = None
         printed = sum(reports.counts.values())
         done = time.perf_counter()
@@ -328,7 +337,7 @@ def command(
 
 
 def _judged(
-    wanted: Wanted, reports: Reports, source: str, item: Item
+    options: CheckOptions, reports: Reports, source: str, item: Item
 ) -> tuple[Parsed | Viewed, Checked] | None:
     """Returns a history, completed by the options, and its verdicts; prints why there are none, then None."""
     where = ""
@@ -337,8 +346,8 @@ def _judged(
         where = "" if error.line is None else f":{error.line}:{error.column}"
     else:
         try:
-            begun = wanted.begun(item)
-            return begun, wanted.judged(begun)
+            completed = options.apply_to(item)
+            return completed, options.judge(completed)
         except HistoryError as raised:
             error = raised
     message = f"{source}{where}: {error.fact}"

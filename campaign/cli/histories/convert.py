@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from campaign.cli.histories.history_files import histories
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
@@ -19,6 +18,7 @@ from dvs_model.formats.reader import Parsed, Refused, Viewed
 from dvs_model.formats.registry import FORMATS
 from dvs_model.formats.table import write_parquet
 from dvs_model.histories.history import History
+from dvs_model.judging.files import histories
 from dvs_model.notation import render
 from dvs_model.observed.whole import whole
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from campaign.cli.histories.wanted import Wanted
 from campaign.errors import CampaignError
 from campaign.files import write_bytes
 from dvs_model.checking.check import Checked
@@ -17,6 +16,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats.reader import Parsed, Pieces, Viewed
 from dvs_model.formats.written.plain import unmarked
 from dvs_model.formats.written.registry import SUFFIXES, Files, chosen
+from dvs_model.judging.options import CheckOptions
 
 
 def require_suffix(file: Path | None) -> None:
@@ -28,21 +28,21 @@ def require_suffix(file: Path | None) -> None:
         )
 
 
-def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: Checked) -> bool:
+def write_smallest(file: Path, options: CheckOptions, item: Parsed | Viewed, checked: Checked) -> bool:
     """Writes the smallest part of a history if it is one of clients and violated; returns whether it did.
 
     Raises CampaignError: the format cannot hold it.
     """
-    if overall(checked, wanted.requested) is not Status.VIOLATED:
+    if overall(checked, options.requested) is not Status.VIOLATED:
         return False
     if isinstance(item, Parsed):
-        return item.pieces is not None and _write_pieces(file, wanted, item.pieces, checked)
+        return item.pieces is not None and _write_pieces(file, options, item.pieces, checked)
     if isinstance(item.observed.transactions, Listed):
         raise CampaignError(
             f"--smallest {file}: {item.observed.name} is larger than --memory, so that its operations are "
             "not at hand; allow more memory"
         )
-    part = wanted.smallest(item.observed, checked)
+    part = options.smallest(item.observed, checked)
     writer = chosen(file, part, item.form)
     assert writer is not None
     try:
@@ -57,10 +57,10 @@ def write_smallest(file: Path, wanted: Wanted, item: Parsed | Viewed, checked: C
     return True
 
 
-def _write_pieces(file: Path, wanted: Wanted, pieces: Pieces, checked: Checked) -> bool:
+def _write_pieces(file: Path, options: CheckOptions, pieces: Pieces, checked: Checked) -> bool:
     if file.suffix != ".edn":
         raise CampaignError(f"--smallest {file}: reads by predicates are written as EDN; name a file .edn")
-    places = wanted.fewest(pieces, checked)
+    places = options.fewest(pieces, checked)
     write_bytes(file, pieces.written(places))
     click.echo(f"{file}: {len(places)} of {pieces.count} operations", err=True)
     return True

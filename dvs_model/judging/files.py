@@ -1,17 +1,17 @@
-"""The files that `dvs check` and `dvs convert` are given: opened, recognised and read."""
+"""Files of histories: opened, recognised by their names and contents, and read."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from campaign.errors import CampaignError
-from dvs_model.errors import HistoryError
+from dvs_model.errors import HistoryError, RequestError
 from dvs_model.formats import delta
 from dvs_model.formats.packed import bare, unpacked
 from dvs_model.formats.reader import Item, Refused
@@ -21,7 +21,7 @@ from dvs_model.formats.registry import FORMATS, HEAD, folder, recognised, runs
 def histories(
     files: Sequence[Path], format_: str, workload: str | None = None, memory: int | None = None
 ) -> Iterator[tuple[str, Item]]:
-    """Yields the histories of all files, each with its file. Raises CampaignError: one cannot be opened.
+    """Yields the histories of all files, each with its file. Raises RequestError: one cannot be opened.
 
     `memory`: bytes that a history may take; of Parquet that needs more, the operations are read from a
     temporary folder, one share of the keys after the other.
@@ -46,17 +46,19 @@ def histories(
 
 
 def _items(path: Path, name: str, format_: str, workload: str | None, memory: int | None) -> Iterator[Item]:
-    """Yields the histories of one file. Raises CampaignError or HistoryError: it cannot be read."""
+    """Yields the histories of one file. Raises RequestError or HistoryError: it cannot be read."""
     with opened(path) as file:
         known = (
             recognised(bare(path.name), file.peek(HEAD)[:HEAD]) if format_ == "auto" else FORMATS.get(format_)
         )
         if known is None:
-            raise CampaignError(f"{path} is no folder; {format_} reads folders")
+            raise RequestError(f"{path} is no folder; {format_} reads folders")
         if known is FORMATS["parquet"] and memory is not None and path.is_file():
-            from campaign.cli.histories.parquet_files import within
+            # What reads Parquet loads pyarrow, which takes longer than to judge a small history.
+            from dvs_model.formats import table
 
-            yield from within(file, name, memory)
+            with tempfile.TemporaryDirectory(prefix="dvs-history-") as shares:
+                yield from table.read(file, name, None, folder=Path(shares), memory=memory)
         else:
             yield from known.read(file, "stdin" if str(path) == "-" else bare(str(path)), workload)
 
@@ -65,18 +67,6 @@ def _runs(files: Sequence[Path]) -> Iterator[Path]:
     """Yields the files; instead of a folder above Jepsen's runs each run, by name."""
     for path in files:
         yield from runs(path) or [path]
-
-
-def on_cluster(files: Sequence[Path], master: str) -> Iterator[tuple[str, Item]]:
-    """Yields the histories of Parquet, read by a Spark cluster. Raises CampaignError: it cannot be."""
-    # Imported here, because they load pyspark.
-    from campaign.histories.on_cluster import LOST, on_cluster
-    from campaign.runs.cluster import Cluster
-    from dynamic_tables.session import Settings
-
-    cluster = Cluster.join(master, Settings.SIZED, LOST)
-    for path in files:
-        yield str(path), on_cluster(path, cluster)
 
 
 def _is_delta(path: Path, format_: str) -> bool:
@@ -88,7 +78,7 @@ FIFO_WAIT_S = 5.0
 
 
 def _fifo(path: Path) -> io.BufferedReader:
-    """Returns what is written to a FIFO. Raises CampaignError: nobody writes."""
+    """Returns what is written to a FIFO. Raises RequestError: nobody writes."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb", buffering=0) as raw:
         end = time.monotonic() + FIFO_WAIT_S
@@ -96,7 +86,7 @@ def _fifo(path: Path) -> io.BufferedReader:
         while (first := raw.read(1)) == b"" and time.monotonic() < end:
             time.sleep(0.02)
         if first == b"":
-            raise CampaignError(
+            raise RequestError(
                 f"cannot read {path}: a FIFO to which nobody has written for {FIFO_WAIT_S:.0f} s"
             )
         os.set_blocking(descriptor, True)
@@ -105,7 +95,7 @@ def _fifo(path: Path) -> io.BufferedReader:
 
 @contextmanager
 def opened(path: Path) -> Iterator[io.BufferedReader]:
-    """Opens a file, or standard input for -. Raises CampaignError: the file cannot be read."""
+    """Opens a file, or standard input for -. Raises RequestError: the file cannot be read."""
     if str(path) == "-":
         given = sys.stdin.buffer
         if not isinstance(given, io.BufferedReader):
@@ -116,4 +106,4 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
         with _fifo(path) if path.is_fifo() else path.open("rb") as file:
             yield unpacked(file, path.name)
     except OSError as error:
-        raise CampaignError(f"cannot read {path}: {error.strerror or error}") from error
+        raise RequestError(f"cannot read {path}: {error.strerror or error}") from error

@@ -1,44 +1,38 @@
-"""What a user of `dvs check` wants to know of a history, and its verdicts."""
+"""What is asked of a history, and the verdicts that answer it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign.cli.histories.history_files import opened
-from campaign.errors import CampaignError
 from dvs_model.analysis.analysis import STEPS
 from dvs_model.analysis.verdict import Cycle, Present, Unknown
 from dvs_model.checking.check import Checked, check, with_least, with_unread, with_unselected, with_windows
 from dvs_model.checking.executing import executing
 from dvs_model.checking.explain import Status, explanations, requested_with
-from dvs_model.checking.mixing import MIXED, mixing
+from dvs_model.checking.mixing import mixing
 from dvs_model.clients.answers import SEARCH_STEPS
 from dvs_model.clients.basis import UNRECORDED
 from dvs_model.clients.judge import judge
 from dvs_model.columns.shares import Listed
-from dvs_model.errors import HistoryError
+from dvs_model.errors import HistoryError, RequestError
 from dvs_model.formats.reader import Parsed, Pieces, Viewed
 from dvs_model.formats.timekiller import with_initial
 from dvs_model.graph.reading import DEFAULT, Reading
+from dvs_model.judging.files import opened
 from dvs_model.observed.seen import Assumption, Observed, RealTime
 from dvs_model.observed.smallest import CALLS, fewer, smallest
-from dvs_model.theory.levels import BY_NAME
 from dvs_model.theory.names import Level, Phenomenon
 
-FORM = re.compile(r"(?P<level>[^:]+):\s*(?P<txns>T?\d+(\s*,\s*T?\d+)*)\s*", re.IGNORECASE)
 TRIED_OF = 1_000
 """Transactions up to which it is tried what an option would decide."""
 
-KNOWN = ", ".join(level.value for level in MIXED)
 
-
-@dataclass(slots=True)
-class Wanted:
-    """What is wanted of histories.
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What is asked of histories, as `dvs check` has an option for each.
 
     `requested`: levels of Adya's. `clients`: client-side ones. `forbidden`: phenomena. `mixed`: the levels
     by transaction, if they have their own; `others`: that of all others. `executing`: levels by which reads
@@ -49,7 +43,7 @@ class Wanted:
     `search_steps`: of the search for an order of transactions.
     """
 
-    requested: tuple[Level, ...]
+    requested: tuple[Level, ...] = (Level.PL_3,)
     clients: tuple[str, ...] = ()
     forbidden: tuple[Phenomenon, ...] = ()
     mixed: Mapping[int, Level] | None = None
@@ -66,10 +60,10 @@ class Wanted:
     least: int = 1
     search_steps: int = SEARCH_STEPS
 
-    def judged(self, item: Parsed | Viewed) -> Checked:
+    def judge(self, item: Parsed | Viewed) -> Checked:
         """Returns the verdicts on a history, as far as enough of it committed.
 
-        Raises HistoryError: values are not unique. Raises CampaignError: it is wanted what such a history
+        Raises HistoryError: values are not unique. Raises RequestError: it is wanted what such a history
         cannot tell, such as client-side levels of a history that no clients recorded.
         """
         return with_least(self._judged(item), self.least)
@@ -86,10 +80,10 @@ class Wanted:
         left_open = item.left_open if isinstance(item, Parsed) else ""
         return _with_mixed(checked, self.mixed, self.others, left_open)
 
-    def begun(self, item: Parsed | Viewed) -> Parsed | Viewed:
+    def apply_to(self, item: Parsed | Viewed) -> Parsed | Viewed:
         """Returns a history with what the options say of it, and what there was before, where a file says it.
 
-        Raises HistoryError: the file is no such state. Raises CampaignError: it cannot be read.
+        Raises HistoryError: the file is no such state. Raises RequestError: it cannot be read.
         """
         if not isinstance(item, Viewed):
             # The verdicts of the default reading on all phenomena depend on a part; other ones may not.
@@ -100,7 +94,7 @@ class Wanted:
             with opened(self.initial_state) as file:
                 observed = with_initial(observed, file.read(), str(self.initial_state))
         if self.assumed and isinstance(observed.transactions, Listed):
-            raise CampaignError(
+            raise RequestError(
                 f"--assume: {observed.name} is larger than --memory, or on a cluster; assumptions need the "
                 "whole history in the memory of one machine"
             )
@@ -150,7 +144,7 @@ class Wanted:
             nonlocal calls
             calls += 1
             try:
-                judged = self.judged(pieces.read(sorted([*pieces.fixed, *places])))
+                judged = self.judge(pieces.read(sorted([*pieces.fixed, *places])))
             except HistoryError:
                 return False
             found = requested_with(judged, self.requested, Status.VIOLATED)
@@ -203,7 +197,7 @@ class Wanted:
     def _stated(self, item: Parsed) -> Checked:
         """Returns the verdicts on a history in the notation, or of a log."""
         if self.clients:
-            raise CampaignError(
+            raise RequestError(
                 f"{item.history.name} has version orders of its own: the notation, a log, or reads by "
                 "predicates; --client-level is for files of Jepsen, Plume, Cobra, dbcop, AWDIT and TimeKiller"
             )
@@ -254,76 +248,21 @@ def _shown(checked: Checked) -> list[int]:
     return [*(txn for edge in edges for txn in (edge.source, edge.target)), *of_anomalies]
 
 
-def wanted_of(
-    levels: Sequence[str],
-    clients: tuple[str, ...],
-    forbidden: Sequence[str],
-    mixed: Sequence[str],
-    *,
-    executing: bool,
-) -> Wanted:
-    """Returns what the options want: without any, PL-3. Raises CampaignError: they do not go together."""
-    named = tuple(BY_NAME[name] for name in levels)
-    if not (named or clients or forbidden or mixed):
-        named = (Level.PL_3,)
-    wanted = Wanted(named, clients, tuple(map(Phenomenon, forbidden)))
-    if executing:
-        wanted.executing = named or (Level.PL_3,)
-    if mixed:
-        wanted.mixed, wanted.others, wanted.requested = transaction_levels(mixed), others_level(named), ()
-    return wanted
-
-
-def transaction_levels(texts: Sequence[str]) -> Mapping[int, Level]:
-    """Returns by transaction its level. Raises CampaignError: another form, or a transaction twice."""
-    levels: dict[int, Level] = {}
-    for text in texts:
-        match = FORM.fullmatch(text)
-        level = None if match is None else _level(match["level"].strip())
-        if match is None or level is None:
-            raise CampaignError(
-                f"--transaction-level {text}: write LEVEL:T,..., such as PL-2:3,4; the levels: {KNOWN}"
-            )
-        for number in map(int, re.findall(r"\d+", match["txns"])):
-            if number in levels:
-                raise CampaignError(f"--transaction-level names T{number} twice; give it one level")
-            levels[number] = level
-    return levels
-
-
-def others_level(requested: Sequence[Level]) -> Level:
-    """Returns the level of the transactions that are not named. Raises CampaignError: it cannot be mixed."""
-    if not requested:
-        return Level.PL_3
-    if len(requested) > 1 or requested[0] not in MIXED:
-        raise CampaignError(
-            f"beside --transaction-level there is one --level for all others; take one of {KNOWN}"
-        )
-    return requested[0]
-
-
 def _with_mixed(checked: Checked, levels: Mapping[int, Level], others: Level, left_open: str) -> Checked:
     """Returns the verdicts with the one on a history of several levels, unknown where something is left open.
 
-    Raises CampaignError: the history was recorded by clients, or has no such transaction.
+    Raises RequestError: the history was recorded by clients, or has no such transaction.
     """
     name = checked.original.name or "the history"
     if checked.seen is not None:
-        raise CampaignError(
+        raise RequestError(
             f"{name} was recorded by clients; --transaction-level is for the notation and Delta logs"
         )
     committed = checked.analysis.facts.commits
     missing = [txn for txn in levels if txn not in committed]
     if missing:
-        raise CampaignError(
-            f"{name} has no committed transaction T{missing[0]}; --transaction-level names it"
-        )
+        raise RequestError(f"{name} has no committed transaction T{missing[0]}; --transaction-level names it")
     found = mixing(checked.analysis, levels, others)
     if left_open and not isinstance(found.verdict, Present):
         found = replace(found, verdict=Unknown(left_open))
     return replace(checked, mixed=found)
-
-
-def _level(name: str) -> Level | None:
-    level = {known.lower(): level for known, level in BY_NAME.items()}.get(name.lower())
-    return level if level in MIXED else None
