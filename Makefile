@@ -45,6 +45,7 @@ check: setup  ## what CI runs: format, lint, types, import contracts, all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python -m tests.contracts.house
 	@$(MAKE) --no-print-directory test TESTS="slow or not slow"
 
 format: setup  ## rewrite the sources into the house format
