@@ -57,14 +57,14 @@ class MixedVersions:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Observation:
     """Something that an observed history shows, in words. `subject`: the transaction that saw it."""
 
     text: str
     subject: str = ""
 
 
-Evidence: TypeAlias = Cycle | DirtyRead | Overlap | MixedVersions | Told
+Evidence: TypeAlias = Cycle | DirtyRead | Overlap | MixedVersions | Observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from dvs_model.analysis.verdict import (
     Cycle,
     DirtyRead,
     Evidence,
+    Observation,
     Overlap,
     PhenomenonVerdict,
     Present,
-    Told,
     Unknown,
 )
 from dvs_model.checking.check import Checked, Holds, LevelVerdict, Undecided, Violated
@@ -213,7 +213,7 @@ def _minimised(checked: Checked, phenomenon: Phenomenon) -> History | None:
     if isinstance(evidence, Cycle) and not evidence.edges:
         # The step budget did not suffice to show a cycle; it would not suffice for smaller histories either.
         return None
-    if isinstance(evidence, Told):
+    if isinstance(evidence, Observation):
         # It is one read, which stands in the words.
         return None
     least = minimise(checked, phenomenon, evidence)

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from dvs_model.analysis.analysis import Analysis
-from dvs_model.analysis.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap, Present, Told
+from dvs_model.analysis.verdict import (
+    Cycle,
+    DirtyRead,
+    Evidence,
+    MixedVersions,
+    Observation,
+    Overlap,
+    Present,
+)
 from dvs_model.checking.check import Checked
 from dvs_model.errors import HistoryError
 from dvs_model.graph.edges import Edge
@@ -124,7 +132,7 @@ def operations(checked: Checked, evidence: Evidence) -> set[int]:
             events.add(event)
             versions.update((new, old))
             versions.update(v for v in checked.history.orders.get(old.obj, ()) if v.txn == writer)
-        case Told():
+        case Observation():
             pass
         case _:
             assert_never(evidence)

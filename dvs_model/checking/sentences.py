@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from dvs_model.analysis.analysis import Analysis
-from dvs_model.analysis.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Overlap, Told
+from dvs_model.analysis.verdict import Cycle, DirtyRead, Evidence, MixedVersions, Observation, Overlap
 from dvs_model.graph.edges import Edge
 from dvs_model.graph.graph import Kind
 from dvs_model.graph.reading import Predicates
@@ -32,7 +32,7 @@ class Sentences:
                 return (f"{self.edge(edge)}; but {late}",)
             case MixedVersions():
                 return (self.mixed(item),)
-            case Told(text):
+            case Observation(text):
                 return (text,)
             case _:
                 assert_never(item)

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from dvs_model.analysis.analysis import STEPS, Analysis
-from dvs_model.analysis.verdict import ABSENT, Cycle, PhenomenonVerdict, Present, Told, Unknown
+from dvs_model.analysis.verdict import ABSENT, Cycle, Observation, PhenomenonVerdict, Present, Unknown
 from dvs_model.checking.anomalies import anomalies, sentence
 from dvs_model.checking.check import Checked, Holds, Seen, Undecided, Violated, check, level_verdict
 from dvs_model.checking.sentences import Sentences
 from dvs_model.clients.answers import BY_SEARCH, EVERY_LEVEL, FROM_PL_2, SEARCH_STEPS, SEARCHED_OF, Answers
-from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Basis, Defined, InColumns
 from dvs_model.clients.large import shown
 from dvs_model.clients.notes import notes_on, size_of
+from dvs_model.clients.on_disk import Apart
 from dvs_model.clients.stamps import interference, stamps
 from dvs_model.clients.unread import (
     BY_ORDER,
@@ -294,7 +294,7 @@ class _Judgement:
     def dirty(self) -> None:
         """Judges G1a and G1b, which need no version order."""
         for phenomenon, name in ((P.G1A, "aborted read"), (P.G1B, "intermediate read")):
-            told = [Told(f.text, f"T{f.txns[0]}") for f in self.basis.findings if f.name == name]
+            told = [Observation(f.text, f"T{f.txns[0]}") for f in self.basis.findings if f.name == name]
             if told:
                 self.phenomena[phenomenon] = Present(tuple(told))
             elif self.basis.missing:
@@ -454,7 +454,7 @@ def _settled(certain: Checked, unread: Decided, shown: Checked) -> dict[Phenomen
 
 
 @dataclass(frozen=True, slots=True)
-class _Timed(Told):
+class _Timed(Observation):
     """A cycle in words. `cycle`: of another history than the one that is shown."""
 
     cycle: object = None

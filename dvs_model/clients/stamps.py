@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dvs_model.analysis.verdict import ABSENT, PhenomenonVerdict, Present, Told
+from dvs_model.analysis.verdict import ABSENT, Observation, PhenomenonVerdict, Present
 from dvs_model.clients.basis import Basis
 from dvs_model.observed.time import Windows
 
@@ -18,7 +18,7 @@ def interference(basis: Basis) -> PhenomenonVerdict:
             a, b = transactions[tail], transactions[head]
             late = f"which committed at {commit}, after T{b.number} started at {start}"
             text = f"T{b.number} depends on T{a.number}, {late}"
-            return Present((Told(text),))
+            return Present((Observation(text),))
     return ABSENT
 
 

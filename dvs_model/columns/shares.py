@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dvs_model.columns.table import STATUSES, Ints, Rows
-from dvs_model.observed.seen import Held, Status, Transaction
+from dvs_model.observed.seen import LazyTransactions, Status, Transaction
 from dvs_model.observed.time import Windows, window_of
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Shares(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listed(Held):
+class Listed(LazyTransactions):
     """The transactions of a history whose operations lie in shares; each is made without them.
 
     `place`: where a transaction stands. `windows`, `timed`: begin and end by transaction; NaN: none.

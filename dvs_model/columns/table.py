@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from dvs_model.observed.seen import Held, Kind, Op, Status, Transaction
+from dvs_model.observed.seen import Kind, LazyTransactions, Op, Status, Transaction
 from dvs_model.observed.time import Windows, window_of
 
 Ints = NDArray[np.int64]
@@ -122,7 +122,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows(Held):
+class Rows(LazyTransactions):
     """The transactions of columns that name no writers, each made when it is asked for.
 
     `place`: where a transaction stands in the file. `windows`, `timed`: begin and end by transaction; NaN:

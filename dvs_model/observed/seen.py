@@ -98,8 +98,8 @@ class Records:
         return assumption.value in self.assumed
 
 
-class Held(Sequence[Transaction], ABC):
-    """Transactions that are made when they are asked for."""
+class LazyTransactions(Sequence[Transaction], ABC):
+    """A sequence that builds each transaction on access, so that a million fit in memory."""
 
     @abstractmethod
     def made(self, index: int) -> Transaction:
@@ -131,7 +131,7 @@ class Held(Sequence[Transaction], ABC):
         """Returns the session of one."""
 
     @abstractmethod
-    def in_real_time(self, *, by_time: bool) -> Held:
+    def in_real_time(self, *, by_time: bool) -> LazyTransactions:
         """Returns them with the real time of one order alone."""
 
 
@@ -179,7 +179,7 @@ class Observed:
         if order is RealTime.BOTH:
             return self
         by_time, transactions = order is RealTime.TIME, self.transactions
-        if isinstance(transactions, Held):
+        if isinstance(transactions, LazyTransactions):
             transactions = transactions.in_real_time(by_time=by_time)
         elif any(each.timed is not None for each in transactions):
             transactions = [
@@ -195,17 +195,17 @@ class Observed:
     def number(self, index: int) -> int:
         """Returns the number of a transaction."""
         held = self.transactions
-        return held.number_of(index) if isinstance(held, Held) else held[index].number
+        return held.number_of(index) if isinstance(held, LazyTransactions) else held[index].number
 
     def status(self, index: int) -> Status:
         """Returns how a transaction ended."""
         held = self.transactions
-        return held.status_of(index) if isinstance(held, Held) else held[index].status
+        return held.status_of(index) if isinstance(held, LazyTransactions) else held[index].status
 
     def session(self, index: int) -> str:
         """Returns the session of a transaction."""
         held = self.transactions
-        return held.session_of(index) if isinstance(held, Held) else held[index].session
+        return held.session_of(index) if isinstance(held, LazyTransactions) else held[index].session
 
     def by_session(self) -> Mapping[str, list[Transaction]]:
         """Returns the transactions of each session, in its order."""

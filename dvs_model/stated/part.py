@@ -22,9 +22,9 @@ from dvs_model.histories.draft import Chain, Draft, Session
 from dvs_model.histories.history import History
 from dvs_model.notation.scan import Scanner
 from dvs_model.stated.arcs import Arcs, Reads, dependencies, in_sessions, in_time, reads_of
-from dvs_model.stated.bad import dirty, freshest, late, points
 from dvs_model.stated.behind import Behind
 from dvs_model.stated.core import core
+from dvs_model.stated.dirty_reads import dirty, freshest, late, points
 from dvs_model.stated.made import Made, made
 from dvs_model.stated.rows import ABORT, COMMIT, READ, START, Rows
 

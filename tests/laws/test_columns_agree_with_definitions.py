@@ -18,9 +18,9 @@ import pytest
 
 from dvs_model.analysis.verdict import Present, Unknown
 from dvs_model.checking.check import Checked
-from dvs_model.clients.apart import Apart
 from dvs_model.clients.basis import Defined, InColumns
 from dvs_model.clients.judge import judged
+from dvs_model.clients.on_disk import Apart
 from dvs_model.columns.forced import forced as by_arrays
 from dvs_model.columns.lookup import pairs, spread
 from dvs_model.columns.match import match

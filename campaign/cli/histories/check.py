@@ -55,7 +55,7 @@ DRAWN = 40
 """Histories drawn on one page; the others are in its table only."""
 
 KEPT: list[object] = []
-"""What was judged last, so that a process that ends need not free it."""
+"""What was judged last. To free ten million objects at the end takes seconds: the system does it at once."""
 
 CODES = {Status.HOLDS: ExitCode.OK, Status.VIOLATED: ExitCode.FAILED, Status.UNKNOWN: ExitCode.UNKNOWN}
 

@@ -25,10 +25,10 @@ from dynamic_tables.reading.values.struct_fields import may_show_fields
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
-    """A key of ORDER BY that is no output: the how manieth of them, from 0."""
+class HiddenSortKey:
+    """A key of ORDER BY that is no output. `index`: its place among all such keys, from 0."""
 
-    number: int
+    index: int
 
 
 def is_cut(node: exp.Expr) -> bool:
@@ -44,7 +44,7 @@ class Cut:
     """
 
     query: exp.Expr
-    order: tuple[tuple[int | str | Hidden, exp.Expr], ...]
+    order: tuple[tuple[int | str | HiddenSortKey, exp.Expr], ...]
     hidden: int
     count: int | None
     offset: int
@@ -124,7 +124,7 @@ def _number(node: exp.Expr, clause: str) -> int | None:
 
 def _place(
     query: exp.Expr, ordered: exp.Expr, hidden: list[exp.Expr], outputs_only: bool
-) -> int | str | Hidden:
+) -> int | str | HiddenSortKey:
     """Returns the output that a key of ORDER BY stands for: its position, from 1, or its name.
 
     A key that is no output is added to `hidden`, the outputs that only ORDER BY reads; with `outputs_only` it
@@ -149,7 +149,7 @@ def _place(
         written, key = key, key if named else _over_inputs(query, key)
         _ensure_an_input(query, key, of_output=key != written)
     hidden.append(key)
-    return Hidden(len(hidden) - 1)
+    return HiddenSortKey(len(hidden) - 1)
 
 
 def _selected(query: exp.Select, key: exp.Expr) -> int | None:
@@ -274,10 +274,10 @@ def _is_output(query: exp.Select, name: str) -> bool:
     )
 
 
-def _column(outputs: Outputs, extra: Outputs, place: int | str | Hidden) -> Col:
+def _column(outputs: Outputs, extra: Outputs, place: int | str | HiddenSortKey) -> Col:
     match place:
-        case Hidden(number):
-            return extra[number][1]
+        case HiddenSortKey(index):
+            return extra[index][1]
         case int():
             if not 1 <= place <= len(outputs):
                 raise DefinitionError(f"ORDER BY {place}: there are {len(outputs)} columns")

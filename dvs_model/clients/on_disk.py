@@ -1,4 +1,4 @@
-"""What verdicts are made from where a history is larger than memory: one share of keys after the other."""
+"""Histories larger than memory: the passes over shares of the keys that verdicts are made from."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from dvs_model.observed.time import Windows
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the keys of one share tell.
+class PassResult:
+    """What a pass over one share of the keys finds.
 
     `arcs`: ww, wr and rw, by index among all transactions. `ww_key`: the key of each ww. `reads`: readers,
     writers, and the numbers of the operations. `doing`: the transactions with an operation.
@@ -49,8 +49,11 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
-    """The history that shares are of. `observed`: without its transactions. `taken`: of all of them."""
+class Pass:
+    """A look at each share of the keys of one history, one after the other, so that one share is in memory.
+
+    `observed`: the history without its transactions. `taken`: which of all of them count as committed.
+    """
 
     observed: Observed
     taken: Bools
@@ -66,25 +69,25 @@ class Looking:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBy(Looking):
-    """Tells which transactions count as committed because somebody read from them."""
+class FindCommitted(Pass):
+    """Finds the transactions that count as committed because somebody read from them."""
 
     def __call__(self, share: Share) -> Ints:
         return share.txns[self.matched(share).taken]
 
 
 @dataclass(frozen=True, slots=True)
-class Telling(Looking):
-    """Tells what the keys of a share tell."""
+class FindDependencies(Pass):
+    """Finds the dependencies that the keys of a share show, and what is wrong in them."""
 
-    def __call__(self, share: Share) -> Told:
+    def __call__(self, share: Share) -> PassResult:
         matched, known = self.versions(share)
         made = edges(matched, known)
         names = matched.columns.keys
         unordered = unordered_of(matched, known, made)
         reads = matched.reads
         written = reads.writer != INITIAL
-        return Told(
+        return PassResult(
             tuple(_small(share.txns[each]) for each in (made.ww, made.wr, made.rw)),  # type: ignore[arg-type]
             [names[key] for key in made.ww_key.tolist()],
             (
@@ -106,8 +109,8 @@ class Telling(Looking):
 
 
 @dataclass(frozen=True, slots=True)
-class Forcing(Looking):
-    """Tells what a level forces by the keys of a share, with the names of these keys."""
+class FindForcedOrders(Pass):
+    """Finds the orders of transactions that a level forces by the keys of a share, with their names."""
 
     world: World
     level: Client
@@ -122,8 +125,8 @@ class Forcing(Looking):
 
 
 @dataclass(frozen=True, slots=True)
-class Picking(Looking):
-    """Tells what some transactions read, and all versions of the keys of a share that they read or wrote."""
+class SelectTransactions(Pass):
+    """Selects what some transactions read, and all versions of the keys of a share that they touch."""
 
     members: Bools
 
@@ -165,9 +168,9 @@ class Apart(Basis):
         self.bare = replace(observed, transactions=())
         self.taken = self.listed.status == COMMITTED
         if (self.listed.status == UNKNOWN).any():
-            for more in self.listed.shares.each(TakenBy(self.bare, self.taken)):
+            for more in self.listed.shares.each(FindCommitted(self.bare, self.taken)):
                 self.taken[more] = True
-        told = list(self.listed.shares.each(Telling(self.bare, self.taken)))
+        told = list(self.listed.shares.each(FindDependencies(self.bare, self.taken)))
         self.findings = [finding for each in told for finding in each.findings]
         self.missing = sum(each.missing for each in told)
         self.tails = sum(each.tails for each in told)
@@ -207,7 +210,7 @@ class Apart(Basis):
         made, orders = Recovered(self.observed, findings=self.findings, missing=self.missing), Orders()
         if not members.any():
             return made, orders
-        for found, known in self.listed.shares.each(Picking(self.bare, self.taken, members)):
+        for found, known in self.listed.shares.each(SelectTransactions(self.bare, self.taken, members)):
             made.reads += found.reads
             made.taken |= found.taken
             for part_of in ("installed", "placed", "lists", "broken", "bad", "appended"):
@@ -230,7 +233,7 @@ class Apart(Basis):
         world = self.everything()
         _ = world.seen() if level is Client.CAUSAL else world.read_from()
         parts, names = list[Forced](), list[str]()
-        for found in self.listed.shares.each(Forcing(self.bare, self.taken, world, level)):
+        for found in self.listed.shares.each(FindForcedOrders(self.bare, self.taken, world, level)):
             if found is None:
                 return verdict(self.edges, None, Reasons(self.observed, self.ww_names, names))
             parts.append(replace(found[0], key=found[0].key + len(names)))
