@@ -30,15 +30,19 @@ SETTINGS: Mapping[str, str] = {
 }
 """The settings of every connection of the oracle.
 
-The time zone is not among them: both timestamp types are DuckDB's TIMESTAMP, which depends on none.
+The time zone is not among them: both types of timestamps in scenarios are DuckDB's TIMESTAMP, which depends
+on none.
 """
 
 NO_PROGRESS_BAR = "PRAGMA disable_progress_bar"
 """DuckDB would print one to stdout, where JSON may be expected, for each statement that takes two seconds."""
 
 
-def open_duckdb(memory_limit: str = "1GB") -> duckdb.DuckDBPyConnection:
+def open_duckdb(memory_limit: str = "1GB", time_zone: str = "") -> duckdb.DuckDBPyConnection:
     """A new in-memory database with `SETTINGS`, its configuration locked. Costs about 20 ms: reuse it.
+
+    `memory_limit`: as DuckDB writes it, such as "1GB" or "80%". `time_zone`: for values that depend on one,
+    which no value of a scenario does.
 
     The optimizer is off, since the oracle must be right: DuckDB 2.0.0 bounds the values of a SUM by an
     estimated row count and then groups by that SUM in a table too small for them, which gives wrong rows.
@@ -47,7 +51,8 @@ def open_duckdb(memory_limit: str = "1GB") -> duckdb.DuckDBPyConnection:
     """
     settings: dict[str, str | bool | int | float | list[str]] = {**SETTINGS, "memory_limit": memory_limit}
     connection = duckdb.connect(":memory:", config=settings)
-    for statement in ("PRAGMA disable_optimizer", NO_PROGRESS_BAR, "SET lock_configuration = true"):
+    zone = [f"SET TimeZone = '{time_zone}'"] if time_zone else []
+    for statement in ("PRAGMA disable_optimizer", NO_PROGRESS_BAR, *zone, "SET lock_configuration = true"):
         connection.execute(statement).fetchall()
     return connection
 

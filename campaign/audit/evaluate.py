@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from campaign.audit.stored import Unreadable, first_line
-from oracle.duck import SETTINGS
+from oracle.duck import open_duckdb
 
 Rows = list[tuple[object, ...]]
 
@@ -29,10 +29,8 @@ class Evaluation:
     """One DuckDB with the sources of one dynamic table at the versions of its frontier."""
 
     def __init__(self) -> None:
-        settings: dict[str, str | bool | int | float | list[str]] = dict(SETTINGS)
-        self.connection = duckdb.connect(":memory:", config=settings)
-        self.connection.execute("PRAGMA disable_optimizer")
-        self.connection.execute("SET TimeZone = 'UTC'")
+        # Tables of users may be large: as much memory as DuckDB takes by itself.
+        self.connection = open_duckdb(memory_limit="80%", time_zone="UTC")
         self.connection.execute(f"CREATE SCHEMA {INTERNAL}")
 
     def add(self, name: str, rows: pa.Table, schema: str = "main") -> None:

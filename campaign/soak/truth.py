@@ -10,6 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 import duckdb
 
 from campaign.soak.plan import BASES, SECOND, TICK, VIEW, Declared, Kind, Write
+from oracle.duck import open_duckdb
 
 Row = tuple[object, ...]
 
@@ -50,7 +51,7 @@ class Truth:
     group: tuple[str, ...] = ()
     repeatable: bool = False
     suspended: set[str] = field(default_factory=set)
-    connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(":memory:"))
+    connection: duckdb.DuckDBPyConnection = field(default_factory=open_duckdb)
     made: dict[str, dict[int, Counter[Row]]] = field(default_factory=dict)
     known: dict[tuple[str, int], Counter[Row] | None] = field(default_factory=dict)
     loaded: dict[str, tuple[Row, ...]] = field(default_factory=dict)
