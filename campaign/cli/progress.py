@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
     from campaign.runs.tally import Tally
@@ -22,9 +23,17 @@ FIRST_LINE_S, LINE_EVERY_S = 2.0, 10.0
 """Seconds until progress is shown, and between lines, where stderr is no terminal."""
 
 
-def _bar() -> Progress:
-    """Returns a bar with the time that has passed and that is left, to be removed in the end."""
+def terminal() -> Console | None:
+    """Returns the terminal that stderr is; None: it is none."""
+    if not sys.stderr.isatty():
+        return None
     from rich.console import Console
+
+    return Console(stderr=True)
+
+
+def _bar(console: Console) -> Progress:
+    """Returns a bar with the time that has passed and that is left, to be removed in the end."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     return Progress(
@@ -34,7 +43,7 @@ def _bar() -> Progress:
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
     )
 
@@ -74,10 +83,10 @@ def progress_of(
 
     if quiet:
         yield lambda tally: None
-    elif not sys.stderr.isatty():
+    elif (console := terminal()) is None:
         yield line
     else:
-        with _bar() as bar:
+        with _bar(console) as bar:
             task = bar.add_task("fuzzing", total=scenarios or budget, figures="starting")
 
             def update(tally: Tally) -> None:
@@ -94,7 +103,8 @@ def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
 
     A terminal gets a bar with the time left, other outputs a line for each step, `quiet` nothing.
     """
-    if quiet or not sys.stderr.isatty():
+    console = None if quiet else terminal()
+    if console is None:
 
         def line(name: str, left: int) -> None:
             if not quiet:
@@ -102,7 +112,7 @@ def steps_of(what: str, *, quiet: bool) -> Iterator[Callable[[str, int], None]]:
 
         yield line
         return
-    with _bar() as bar:
+    with _bar(console) as bar:
         task = bar.add_task(what, total=None, figures="")
         done = 0
 
@@ -120,15 +130,15 @@ def waiting(what: str) -> Iterator[None]:
 
     Other outputs get nothing: what they hold must not depend on how long something took.
     """
-    if not sys.stderr.isatty():
+    console = terminal()
+    if console is None:
         yield
         return
-    from rich.console import Console
     from rich.markup import escape
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=2)
+    bar = Progress(*columns, console=console, transient=True, refresh_per_second=2)
     bar.add_task(escape(what), total=None)
     timer = Timer(FIRST_LINE_S, bar.start)
     timer.start()

@@ -26,11 +26,12 @@ def test_nothing_where_it_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def terminal(*, stderr: bool) -> Console:
-        return Console(stderr=stderr, force_terminal=True, width=100)
+def terminal() -> Console:
+    return Console(stderr=True, force_terminal=True, width=100)
 
-    monkeypatch.setattr(progress, "Console", terminal)
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "terminal", terminal)
     with steps_of("auditing", quiet=False) as step:
         step("orders", 2)
         step("revenue", 1)
@@ -43,9 +44,7 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_a_terminal_is_told_what_takes_long(
     first: float, shows: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(
-        progress, "Console", lambda *, stderr: Console(stderr=stderr, force_terminal=True, width=100)
-    )
+    monkeypatch.setattr(progress, "terminal", terminal)
     monkeypatch.setattr(progress, "FIRST_LINE_S", first)
     started = Event()
     monkeypatch.setattr(Progress, "start", _then(Progress.start, started))
