@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 
 import click
 
-from campaign.judging.fresh_sample import fresh_sample
-from campaign.judging.lane import Lane
+from campaign.judging.lane import Lane, fresh_sample
 from campaign.lanes.spec import LaneSpec
 from dynamic_tables.refresh import execute
 from engines.drive import FreshWanted, never_fresh

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
+from typing import assert_never
 
 from reports.figures import number, plural
-from reports.values import cell
+from reports.visible import one_line
 from workload.results import Difference
-from workload.types import Row
+from workload.sql import Dialect
+from workload.sql.dialect import double_text, string_literal
+from workload.types import Row, Value
 
 ROWS_SHOWN = 100
 """Rows shown of each side: the time to pair similar rows grows with its square."""
@@ -102,3 +107,30 @@ def _shared(left: tuple[str, ...], right: tuple[str, ...]) -> int:
 
 def _differs(cells: tuple[str, ...], other: tuple[str, ...]) -> tuple[bool, ...]:
     return tuple(a != b for a, b in zip(cells, other, strict=True))
+
+
+def cell(value: Value) -> str:
+    """A value on one line. Strings are quoted, so that NULL and 'NULL', 1 and '1' differ."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case float():
+            return double_text(value)
+        case Decimal():
+            return f"{value:f}"
+        case str():
+            return one_line(string_literal(value, Dialect.SPARK))
+        case bytes():
+            return f"X'{value.hex().upper()}'"
+        case dt.datetime():
+            return value.isoformat(sep=" ")
+        case dt.date():
+            return value.isoformat()
+        case tuple():
+            return f"({', '.join(map(cell, value))})"
+        case _:
+            assert_never(value)

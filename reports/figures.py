@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reports.errors import ReportError
 from workload.results import OutcomeClass, RunSummary
 from workload.run_verdict import (
     LEAST_JUDGED,
@@ -186,3 +185,10 @@ def size_text(scenario: Scenario) -> str:
             plural(statements, "statement"),
         )
     )
+
+
+class ReportError(ValueError):
+    """Results that contradict themselves: outcomes that do not add up, or of an unknown class.
+
+    This is a bug of the code that counted them; the message gives the numbers.
+    """

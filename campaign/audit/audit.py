@@ -9,12 +9,29 @@ from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 
+import duckdb
+from deltalake import DeltaTable
+
 from campaign.audit.evaluate import INTERNAL, Evaluation
-from campaign.audit.second import second_reading
-from campaign.audit.stored import Refresh, StoredTable, Unreadable, refreshes_of, rows_at, tables_of
+from campaign.audit.stored import (
+    Refresh,
+    StoredTable,
+    Unreadable,
+    first_line,
+    refreshes_of,
+    rows_at,
+    tables_of,
+)
 from campaign.errors import CampaignError
+from dynamic_tables.define import read_query
+from dynamic_tables.definition import Definition
+from dynamic_tables.differentiate.registry import RULES
+from dynamic_tables.errors import DynamicTablesError
+from dynamic_tables.plan.dialects import DUCKDB
 from dynamic_tables.plan.nodes import ROW_ID
-from dynamic_tables.store.names.catalog import DYNAMIC_TABLE, VIEW
+from dynamic_tables.plan.written.render import render
+from dynamic_tables.store.log.log import TableMetadata
+from dynamic_tables.store.names.catalog import ATTACHED, DYNAMIC_TABLE, VIEW, attached, from_metadata
 from dynamic_tables.store.port import Action
 
 SHOWN = 10
@@ -216,3 +233,30 @@ def _confirmed(
 
 def _listed(columns: Sequence[str]) -> str:
     return ", ".join('"' + name.replace('"', '""') + '"' for name in columns) or "1"
+
+
+def second_reading(
+    table: StoredTable, tables: Mapping[str, StoredTable], evaluation: Evaluation, keep: str
+) -> None:
+    """Keeps the rows of a query by the engine's plan. Raises Unreadable: the engine has no plan for it."""
+    try:
+        definitions = {name: _definition(each) for name, each in tables.items()}
+        bound = read_query(table.text, definitions, RULES).bound
+        if bound is None:
+            raise Unreadable("the engine has no plan of the query either")
+        leaves = {name: name for name in tables}
+        columns = ", ".join(DUCKDB.identifier(column.name) for _, column in bound.outputs)
+        evaluation.run(f"SELECT {columns} FROM ({render(bound.plan, DUCKDB, leaves).text()})", keep)
+    except (DynamicTablesError, duckdb.Error, KeyError) as error:
+        raise Unreadable(f"the engine's reading cannot be run: {first_line(error)}") from error
+
+
+def _definition(table: StoredTable) -> Definition:
+    delta = DeltaTable(table.place)
+    described = delta.metadata()
+    metadata = TableMetadata(
+        id=str(described.id), properties=described.configuration, schema=delta.schema().to_json()
+    )
+    if table.kind == ATTACHED:
+        return attached(table.name, table.place, metadata)
+    return from_metadata(table.name, metadata)[1]

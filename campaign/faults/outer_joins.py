@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 
-from campaign.faults.affected_rows import AFFECTED, affected_rows, left_part, only_affected
 from campaign.faults.fault import in_row_ids, part_fault, rule_fault
 from campaign.faults.pieces import (
     OTHER,
@@ -26,7 +25,7 @@ from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, with_id_a
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.differentiate.outer_join import condition, marked, preserved
 from dynamic_tables.differentiate.row_id import concat, frame, pair_id
-from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, text, walk
+from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, text, walk
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import (
     INSERT,
@@ -231,3 +230,31 @@ FAULTS = (
     ),
     _fault("right-join-sides-kept", right_as_left, Check.EQUALITY, operators=("right join",), core=False),
 )
+
+
+AFFECTED = Col("$AFFECTED", STRING)
+
+
+def affected_rows(changed: Plan, before: Plan, other_changes: Plan, node: Join) -> Plan:
+    """The ids of the rows that changed, and of the rows at t0 that a changed row of the other side matches.
+
+    A row that is new at t1 has changed itself, so t0 is enough. Both images of an update on the other side
+    count.
+    """
+    matched = Join(JoinKind.INNER, with_id_as(before, AFFECTED), other_changes, condition(node))
+    return UnionAll(
+        (Project(changed, ((AFFECTED.name, ID),)), Project(matched, ((AFFECTED.name, AFFECTED),)))
+    )
+
+
+def only_affected(plan: Plan, id_column: Col, affected: Plan) -> Plan:
+    """The rows whose id is among the affected ids."""
+    return SemiJoin(plan, affected, boolean("=", id_column, AFFECTED))
+
+
+def left_part(node: Join, affected: Plan, at: At, want_ids: bool, d: Differentiation) -> Plan:
+    """The left join of the affected left rows at one end."""
+    rows = only_affected(with_id_as(d.state(node.left, at, True), LEFT_ID), LEFT_ID, affected)
+    right = with_id_as(d.state(node.right, at, want_ids), RIGHT_ID)
+    joined = Join(JoinKind.LEFT, rows, right, condition(node))
+    return Project(joined, same(node) + id_item(want_ids, d.row_ids.pair(LEFT_ID, RIGHT_ID)))

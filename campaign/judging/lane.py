@@ -7,15 +7,15 @@ workers.
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from campaign.judging.fresh_sample import fresh_sample
 from campaign.judging.judge import judge
 from campaign.judging.recording import RECORDING, Recording
 from campaign.judging.vote import recomputation
-from engines.drive import SoFar
+from engines.drive import FreshWanted, SoFar
 from engines.engine import Engine
 from engines.errors import shown
 from engines.watchdog import STOPPED
@@ -24,6 +24,7 @@ from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.results import Outcome, OutcomeClass
 from workload.scenario import Scenario
+from workload.timeline import due_refreshes
 from workload.trace import Refreshed, Trace
 from workload.types import Row
 from workload.wellformed import check_scenario
@@ -115,3 +116,17 @@ class Lane:
         """The error of the engine's own SQL on the defining query, over the oracle's source rows."""
         with DelayedView(scenario) as truth:
             return self.engine.own_error(recomputation(scenario, truth, table, timestamp))
+
+
+def fresh_sample(scenario: Scenario, percent: int) -> FreshWanted:
+    """Selects the last refresh of each table, and `percent` of the others, drawn by the scenario's name."""
+    last: dict[str, int] = {}
+    for step, refreshes in enumerate(due_refreshes(scenario)):
+        for due in refreshes:
+            last[due.table] = step
+
+    def wanted(step: int, table: str) -> bool:
+        draw = zlib.crc32(f"{scenario.name}/{step}/{table}".encode()) % 100
+        return last.get(table) == step or draw < percent
+
+    return wanted

@@ -8,6 +8,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from dvs_model.checking.anomalies import named
 from dvs_model.checking.check import Checked
 from dvs_model.checking.explain import (
     Explanation,
@@ -23,12 +24,11 @@ from dvs_model.checking.explain import (
 from dvs_model.checking.sentences import Sentences
 from dvs_model.notation import render
 from dvs_model.theory.definitions import DEFINITIONS
-from dvs_model.theory.levels import LEVELS
+from dvs_model.theory.levels import BY_NAME, LEVELS
 from dvs_model.theory.names import Level
 from reports.history.drawing import Drawing, draw
 from reports.history.json_object import verdict_word
 from reports.history.lattice import MARKS, lattice
-from reports.history.summary import in_short
 from reports.history.text import part_text, strongest_text
 
 LONGEST = 4000
@@ -127,3 +127,27 @@ def _template() -> Template:
         strongest=strongest_text,
     )
     return environment.get_template("history.html.j2")
+
+
+def in_short(checked: Checked, requested: Sequence[Level]) -> tuple[str, str]:
+    """Returns the verdict with its first reason, and what the history does keep."""
+    verdict = overall(checked, requested)
+    levels = requested_with(checked, requested, verdict)
+    names = ", ".join(_with_meaning(name) for name, _ in levels)
+    kept = f"The strongest levels that it keeps: {strongest_text(checked)}."
+    if verdict is Status.HOLDS:
+        return f"It keeps {names}: no read and no write of it contradicts that.", kept
+    if verdict is Status.UNKNOWN:
+        return f"Whether it keeps {names} cannot be told: {levels[0][1]}.", kept
+    anomalies = named(checked)
+    if anomalies:
+        name, _, text = anomalies[0]
+        return f"It does not keep {names}: {text} ({name}).", kept
+    lines = [line.text for each in explanations(checked, minimised=False) for line in each.lines]
+    return f"It does not keep {names}: {'; '.join(lines[:2]) or levels[0][1]}.", kept
+
+
+def _with_meaning(name: str) -> str:
+    """Returns a level with what it is called."""
+    level = BY_NAME.get(name)
+    return name if level is None else f"{name} ({LEVELS[level].meaning.partition(':')[0]})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from campaign.failures.grouping import Cause, Signature
-from campaign.failures.queue import LISTED_OF_A_CLASS, Queue
+from campaign.failures.report import LISTED_OF_A_CLASS, Queue
 from workload.results import Check, Fingerprint, OutcomeClass
 
 

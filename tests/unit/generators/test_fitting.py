@@ -10,9 +10,8 @@ import pytest
 from generators.choices import SeededChoices
 from generators.coverage import operators
 from generators.dml import STATEMENTS
-from generators.fitting import fit, fitted, refused
+from generators.fitting import fit, fitted, holds, refused, table_gap
 from generators.generate import generate, scenario_at
-from generators.held import holds, table_gap
 from generators.profiles import SMOKE
 from tests.unit.engines.sample import shop
 from workload.codec import scenario_to_json

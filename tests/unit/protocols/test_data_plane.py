@@ -19,9 +19,8 @@ from protocols.data_plane.histories import history_of
 from protocols.data_plane.intents import IntentRow, IntentsError, intents_of, rows_of
 from protocols.data_plane.resolve import resolve
 from protocols.data_plane.retire import broken_task, retirable, retired
-from protocols.data_plane.seahash import seahash
 from protocols.data_plane.serial import serial
-from protocols.data_plane.workloads import BANK, article, random_intents
+from protocols.data_plane.workloads import BANK, article, random_intents, seahash
 
 
 def rows(text: str) -> list[IntentRow]:

@@ -13,7 +13,7 @@ from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
 from reports.describe import formatted_sql, lag_text, query_sql, statement_sql, timeline
-from reports.values import cell
+from reports.difference import cell
 from tests.unit.reports import sample
 from tests.unit.workload.shop import SHOP
 from workload.dml import Dml, Insert, Merge, Overwrite, Replace, Restore

@@ -7,7 +7,7 @@ from dvs_model.checking.explain import explanations
 from dvs_model.notation import parse
 from dvs_model.theory.names import Level
 from reports.history.drawing import MOST_NODES, draw
-from reports.history.summary import in_short
+from reports.history.page import in_short
 
 
 def ring(count: int) -> str:

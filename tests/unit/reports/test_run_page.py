@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from reports.difference import diff_rows
-from reports.errors import ReportError
+from reports.figures import ReportError
 from reports.run_page import run_page
 from tests.unit.reports import sample
 from workload.results import RunSummary, UnmetFloor

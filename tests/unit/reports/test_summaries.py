@@ -10,8 +10,7 @@ import pytest
 
 from reports.coverage import heat, matrix
 from reports.difference import ROWS_SHOWN, diff_block, diff_rows
-from reports.errors import ReportError
-from reports.figures import EVENTS, MEANINGS, duration, headline, plural, rate
+from reports.figures import EVENTS, MEANINGS, ReportError, duration, headline, plural, rate
 from reports.json_summary import summary_object
 from reports.text import summary_markdown
 from tests.unit.reports import sample
