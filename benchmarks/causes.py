@@ -23,7 +23,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import known_faults
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
-from workload.results import Failure, OutcomeClass
+from workload.outcomes.results import Failure, OutcomeClass
 
 APART = 1_000_000
 """Added to the second fault's indices, so that a group shows whose failures it holds."""

@@ -24,7 +24,7 @@ from campaign.runs.runner import run
 from dynamic_tables.session import Settings, open_session
 from generators.profiles import load_profile
 from workload.lift.kind import Lifting
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
 
 ROUNDS = 3
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from enum import IntEnum
 
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 
 class ExitCode(IntEnum):

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from engines.errors import EngineError
     from generators.strategies import scenarios
     from workload.limits import Limits, Timestamps
+    from workload.outcomes.trace import Action, ChangeRow, Shown, StoredRow
     from workload.scenario import DynamicTable, Scenario
     from workload.schema import Column, Table
     from workload.sql import Dialect
-    from workload.trace import Action, ChangeRow, Shown, StoredRow
 
 MODULES = {
     "campaign.failures.regression": ("assert_passes",),
@@ -56,7 +56,7 @@ MODULES = {
     "workload.scenario": ("DynamicTable", "Scenario"),
     "workload.schema": ("Column", "Table"),
     "workload.sql": ("Dialect",),
-    "workload.trace": ("Action", "ChangeRow", "Shown", "StoredRow"),
+    "workload.outcomes.trace": ("Action", "ChangeRow", "Shown", "StoredRow"),
 }
 """Where each public name is defined. The imports above say the same to type checkers."""
 

@@ -27,10 +27,18 @@ from engines.adapter import Capabilities, Notes, Record, RefreshFailed, Scheduli
 from engines.interleaving import interleaved, paused
 from engines.rows import workload_row
 from workload.limits import NO_LIMITS
+from workload.outcomes.trace import (
+    EVERYTHING,
+    Action,
+    ChangeAction,
+    ChangeRow,
+    Counted,
+    HiddenState,
+    StoredRow,
+)
 from workload.scenario import Definition, DynamicTable, View
 from workload.schema import Column
 from workload.sql import Dialect
-from workload.trace import EVERYTHING, Action, ChangeAction, ChangeRow, Counted, HiddenState, StoredRow
 from workload.types import Row, parse_type
 
 

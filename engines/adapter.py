@@ -14,10 +14,10 @@ from typing import ClassVar
 from engines.errors import EngineError
 from workload.dml import Dml
 from workload.limits import Limits
+from workload.outcomes.trace import Action, ChangeRow, Counted, HiddenState, Shown, StoredRow
 from workload.scenario import Definition, DynamicTable, Meanwhile
 from workload.schema import Column, Table
 from workload.sql import Dialect, dml_texts
-from workload.trace import Action, ChangeRow, Counted, HiddenState, Shown, StoredRow
 from workload.types import Row
 
 

@@ -23,12 +23,7 @@ from engines.adapter import (
 from engines.other_process import Killed, Other, Processes, WriterFailed
 from engines.watchdog import ensure_not_stopped
 from workload.limits import Timestamps
-from workload.query import names_read
-from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario, View
-from workload.schema import Column
-from workload.sql import create_table_text
-from workload.timeline import Due, due_refreshes
-from workload.trace import (
+from workload.outcomes.trace import (
     Action,
     Created,
     Declared,
@@ -45,6 +40,11 @@ from workload.trace import (
     StoredRow,
     Trace,
 )
+from workload.query import names_read
+from workload.scenario import Commit, Create, Drop, DynamicTable, Read, Redefine, Refresh, Scenario, View
+from workload.schema import Column
+from workload.sql import create_table_text
+from workload.timeline import Due, due_refreshes
 from workload.wellformed import check_scenario
 from workload.writing import definition_text
 

@@ -16,10 +16,10 @@ from engines.adapter import Adapter
 from engines.drive import FreshWanted, SoFar, drive, never_fresh
 from engines.errors import EngineError, shown
 from engines.watchdog import cut_after
+from workload.outcomes.trace import RefreshRefused, Trace
 from workload.scenario import Scenario
 from workload.schema import Column
 from workload.sql import Dialect
-from workload.trace import RefreshRefused, Trace
 from workload.types import Row
 
 TIME_LIMIT_S = 300.0

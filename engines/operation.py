@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workload.trace import Action
+from workload.outcomes.trace import Action
 
 WRITTEN_ANEW = (Action.FULL, Action.INITIALIZE, Action.REINITIALIZE)
 

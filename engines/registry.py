@@ -56,8 +56,8 @@ def _in_memory(variant: Variant, lasting: bool) -> Engine:
 def _on_spark(delta: bool, stock: bool, variant: Variant, lasting: bool) -> Engine:
     """Starts the engine with Delta tables or with snapshots in memory. `stock`: by Spark's stock settings."""
     from dynamic_tables.session import Settings
-    from engines.on_delta import DeltaPlatform
-    from engines.on_spark import SparkPlatform
+    from engines.spark.on_delta import DeltaPlatform
+    from engines.spark.on_spark import SparkPlatform
 
     tuned = Settings.LASTING if lasting else Settings.TUNED
     start = DeltaPlatform.start if delta else SparkPlatform.start

@@ -11,9 +11,9 @@ from generators.choices import Choices
 from generators.dml import DmlGenerator
 from generators.domains import TableSketch
 from generators.profiles import Profile
-from generators.queries import QueryGenerator
-from generators.relations import Generated, OutputColumn, Source
-from generators.styles import STYLES
+from generators.queries.queries import QueryGenerator
+from generators.queries.relations import Generated, OutputColumn, Source
+from generators.queries.styles import STYLES
 from workload.dml import Dml, Replace
 from workload.nested import only_in_full
 from workload.query import Query

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from generators.profiles import Profile
 from workload.operators import OPERATORS, Operator, OperatorNode, operator_tree
+from workload.outcomes.results import UnmetFloor
 from workload.query import Aggregate, ColumnRef, Query, Select, Window
-from workload.results import UnmetFloor
 
 
 def operators(query: Query) -> Iterator[Operator]:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from generators import domains, expressions
+from generators import domains
 from generators.choices import Choices
 from generators.domains import Domain, TableSketch
-from generators.expressions import Term, call, constant
+from generators.queries import expressions
+from generators.queries.expressions import Term, call, constant
 from workload.dml import (
     Assignment,
     Delete,

@@ -10,8 +10,8 @@ from generators.concurrency import with_other_processes
 from generators.fitting import fit
 from generators.intents import INTENTS, TWICE_AS_OFTEN, Act, Script
 from generators.profiles import DRAWS_VERSION, Profile
+from generators.queries.styles import with_styles
 from generators.recreations import with_recreations
-from generators.styles import with_styles
 from workload.dml import Dml, Insert
 from workload.limits import NO_LIMITS, Timestamps
 from workload.scenario import Scenario

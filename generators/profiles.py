@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from generators.branches import BRANCH_FLOORS
 from generators.dml import DML_WEIGHTS
-from generators.queries import QueryWeights
+from generators.queries.branches import BRANCH_FLOORS
+from generators.queries.queries import QueryWeights
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
 from workload.operators import OPERATORS, Operator

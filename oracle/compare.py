@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from oracle.bag import Bag
-from workload.results import Difference, DifferenceKind
+from workload.outcomes.results import Difference, DifferenceKind
 from workload.schema import Column
 from workload.types import INT, STRING, Row
 

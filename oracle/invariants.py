@@ -14,9 +14,17 @@ from dataclasses import dataclass, replace
 
 from oracle.bag import Bag, CanonicalRow, canonical_row
 from oracle.compare import compare
-from workload.results import Check, Difference, DifferenceKind, Finding
+from workload.outcomes.results import Check, Difference, DifferenceKind, Finding
+from workload.outcomes.trace import (
+    ChangeAction,
+    ChangeRow,
+    Counted,
+    HiddenState,
+    Refreshed,
+    RefreshRefused,
+    StoredRow,
+)
 from workload.schema import Column
-from workload.trace import ChangeAction, ChangeRow, Counted, HiddenState, Refreshed, RefreshRefused, StoredRow
 from workload.types import STRING, Row, SqlType
 
 ROW_ID = Column("$ROW_ID", STRING)

@@ -13,7 +13,7 @@ import duckdb
 
 from oracle.duck import open_duckdb
 from oracle.errors import OracleError
-from workload.results import Check
+from workload.outcomes.results import Check
 from workload.types import Row
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workload.results import Coverage
+from workload.outcomes.results import Coverage
 
 HEAT_LEVELS = 5
 

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from reports.figures import number, plural
 from reports.visible import one_line
-from workload.results import Difference
+from workload.outcomes.results import Difference
 from workload.sql import Dialect
 from workload.sql.dialect import double_text, string_literal
 from workload.types import Row, Value

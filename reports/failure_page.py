@@ -9,7 +9,7 @@ from reports.findings import by_diagnosis, failed_steps, place, summary_text
 from reports.markdown import code, fence, plain, table
 from reports.tree import query_tree, tree_text
 from reports.visible import one_line
-from workload.results import Finding, Outcome
+from workload.outcomes.results import Finding, Outcome
 from workload.scenario import Definition, Scenario
 from workload.sql import Dialect
 

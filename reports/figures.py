@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workload.results import OutcomeClass, RunSummary
-from workload.run_verdict import (
+from workload.outcomes.results import OutcomeClass, RunSummary
+from workload.outcomes.run_verdict import (
     LEAST_JUDGED,
     MOST_AMPLIFIED,
     RunVerdict,
@@ -61,7 +61,7 @@ def outcome_counts(summary: RunSummary) -> Mapping[OutcomeClass, int]:
 
 
 def headline(summary: RunSummary) -> Headline:
-    """The verdict of a run (see workload.run_verdict), with title and sentences."""
+    """The verdict of a run (see workload.outcomes.run_verdict), with title and sentences."""
     counts = outcome_counts(summary)
     passed, unsupported = counts[OutcomeClass.PASSED], counts[OutcomeClass.UNSUPPORTED]
     sentences = [

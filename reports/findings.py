@@ -8,7 +8,15 @@ from collections.abc import Mapping, Sequence
 
 from reports.difference import difference_text
 from reports.figures import number, plural
-from workload.results import SPARK_VOTE, Check, FailureGroup, Finding, Fingerprint, Outcome, OutcomeClass
+from workload.outcomes.results import (
+    SPARK_VOTE,
+    Check,
+    FailureGroup,
+    Finding,
+    Fingerprint,
+    Outcome,
+    OutcomeClass,
+)
 
 
 def first_finding(outcome: Outcome) -> Finding | None:

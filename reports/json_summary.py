@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from reports.figures import outcome_counts
-from workload.results import Coverage, Failure, FailureGroup, Finding, Fingerprint, RunSummary
+from workload.outcomes.results import Coverage, Failure, FailureGroup, Finding, Fingerprint, RunSummary
 
 SUMMARY_FORMAT = "dvs-run"
 SUMMARY_VERSION = 1

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from reports.figures import number, plural
 from reports.findings import fingerprint_text, group_text, summary_text
 from reports.junit import Case, CaseVerdict, Suite, junit_xml
-from workload.decision import Decision
-from workload.results import FailureGroup, OutcomeClass, RunSummary
-from workload.run_verdict import RunVerdict, verdicts, worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import FailureGroup, OutcomeClass, RunSummary
+from workload.outcomes.run_verdict import RunVerdict, verdicts, worst
 
 CASES = {
     Decision.PASSED: CaseVerdict.PASSED,

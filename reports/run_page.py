@@ -22,8 +22,8 @@ from reports.findings import (
 )
 from reports.tree import query_tree
 from reports.visible import visible
-from workload.decision import Decision
-from workload.results import Check, Failure, FailureGroup, Fingerprint, RunSummary
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import Check, Failure, FailureGroup, Fingerprint, RunSummary
 from workload.sql import Dialect
 
 FUNCTIONS: tuple[Callable[..., Any], ...] = (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from reports.findings import group_text, summary_text
 from reports.sarif import SarifResult, location, sarif_document
 from reports.visible import visible
-from workload.results import Failure, FailureGroup, OutcomeClass, RunSummary
+from workload.outcomes.results import Failure, FailureGroup, OutcomeClass, RunSummary
 
 LEVELS: Mapping[OutcomeClass, str] = {
     OutcomeClass.PRODUCT_FAILURE: "error",

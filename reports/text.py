@@ -6,7 +6,7 @@ from reports.describe import definition_sql
 from reports.figures import figures, headline, number, outcome_counts
 from reports.findings import fingerprint_text, first_finding
 from reports.markdown import code, fence, plain, table
-from workload.results import Failure, FailureGroup, OutcomeClass, RunSummary
+from workload.outcomes.results import Failure, FailureGroup, OutcomeClass, RunSummary
 
 
 def summary_markdown(summary: RunSummary) -> str:

@@ -7,7 +7,8 @@ when the scenario is small.
 
 from __future__ import annotations
 
-from shrink import (
+from shrink.reduction import Reduction
+from shrink.reductions import (
     clauses,
     definitions,
     dml,
@@ -22,7 +23,6 @@ from shrink import (
     tables,
     windows,
 )
-from shrink.reduction import Reduction
 
 BEFORE_HISTORY: tuple[Reduction, ...] = (
     *definitions.REDUCTIONS,

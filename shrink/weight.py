@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from shrink.values import rank
+from shrink.reductions.values import rank
 from workload import query as ir
 from workload.aggregates import FORMS
 from workload.dml import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from campaign.lanes.spec import LaneSpec
 from generators.generate import scenario_at
 from generators.profiles import Profile
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
 
 SEARCHED = 400
 """Scenarios: most faults show within five, the rarest planted one within a hundred."""

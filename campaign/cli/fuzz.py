@@ -24,8 +24,8 @@ from campaign.runs.spread import ALL
 from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
 from workload.lift.kind import Lifting
-from workload.results import RunSummary
-from workload.run_verdict import amplified_percent, run_verdict, worst
+from workload.outcomes.results import RunSummary
+from workload.outcomes.run_verdict import amplified_percent, run_verdict, worst
 
 
 @click.command()

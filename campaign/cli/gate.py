@@ -28,8 +28,8 @@ from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
 from reports.gate_page import gate_page
 from reports.junit import Suite, junit_xml
-from workload.decision import Decision
-from workload.run_verdict import worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.run_verdict import worst
 
 PAGE_FILE = "gate.html"
 

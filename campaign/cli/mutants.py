@@ -26,7 +26,7 @@ from campaign.mutants.verdict import MOST, MOST_HISTORIES, HuntVerdict, hunt_tex
 from engines.registry import TIERS
 from generators.profiles import load_profile
 from workload.codec import scenario_to_json
-from workload.run_verdict import worst
+from workload.outcomes.run_verdict import worst
 
 MODEL = "model"
 """The tier without an engine: it checks checkers of histories against the definitions."""

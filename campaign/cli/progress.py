@@ -63,7 +63,7 @@ def progress_of(
     before: int | None = None
 
     def figures(tally: Tally) -> str:
-        from workload.run_verdict import spoiled
+        from workload.outcomes.run_verdict import spoiled
 
         nonlocal before
         before = tally.definitions if before is None else before

@@ -15,7 +15,7 @@ from campaign.lanes.spec import LaneSpec
 from reports.difference import diff_block
 from reports.findings import by_diagnosis, summary_text
 from reports.json_summary import finding_object
-from workload.results import Outcome, OutcomeClass
+from workload.outcomes.results import Outcome, OutcomeClass
 
 CODES = {
     OutcomeClass.PASSED: ExitCode.OK,

@@ -10,9 +10,8 @@ from campaign.compare.configuration import Run
 from campaign.compare.masking import Mask
 from oracle.compare import compare
 from workload.errors import WorkloadError
-from workload.results import Difference, DifferenceKind
-from workload.scenario import Scenario
-from workload.trace import (
+from workload.outcomes.results import Difference, DifferenceKind
+from workload.outcomes.trace import (
     Created,
     Declared,
     PastRead,
@@ -23,6 +22,7 @@ from workload.trace import (
     SourceWritten,
     Trace,
 )
+from workload.scenario import Scenario
 from workload.types import Row
 from workload.wellformed import check_scenario
 

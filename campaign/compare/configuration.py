@@ -12,8 +12,8 @@ from campaign.errors import CampaignError
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from engines.registry import ADAPTER, TIERS
+from workload.outcomes.trace import Trace
 from workload.scenario import Scenario
-from workload.trace import Trace
 
 VALIDATIONS_OFF = "no-validations"
 STOCK = "stock"

@@ -19,8 +19,8 @@ from typing import IO, Any
 
 from campaign.errors import CampaignError
 from workload.codec import decode, scenario_to_json
+from workload.outcomes.trace import Event, Trace
 from workload.scenario import SCENARIO_VERSION, Scenario
-from workload.trace import Event, Trace
 
 PROGRAM = """\
 try:

@@ -23,7 +23,7 @@ from campaign.failures.triage import Reduced
 from campaign.judging.vote import INCREMENTAL_BUG
 from campaign.lanes.spec import LaneSpec
 from workload.codec import scenario_to_json
-from workload.results import SPARK_VOTE, Check, Outcome, OutcomeClass
+from workload.outcomes.results import SPARK_VOTE, Check, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
 MISREAD = "the engine misreads the query"

@@ -9,6 +9,7 @@ from enum import Enum
 from campaign.failures.triage import SHRINKABLE
 from generators import coverage
 from workload.operators import Operator, written_operators
+from workload.outcomes.results import Check, Fingerprint, Outcome
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -23,7 +24,6 @@ from workload.query import (
     subexpressions,
     walk,
 )
-from workload.results import Check, Fingerprint, Outcome
 from workload.scenario import Scenario
 
 LONGEST_MESSAGE = 160

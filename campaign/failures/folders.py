@@ -20,7 +20,7 @@ from reports.run_sarif import run_sarif
 from reports.text import summary_markdown
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.errors import WorkloadError
-from workload.results import Failure, Outcome, RunSummary
+from workload.outcomes.results import Failure, Outcome, RunSummary
 from workload.scenario import Scenario
 
 SCENARIO_FILE = "scenario.json"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from campaign.failures.fingerprint import FAMILIES, Family, error_message, query_operators
 from campaign.failures.triage import SHRINKABLE
 from shrink.weight import weight
+from workload.outcomes.results import Failure, FailureGroup, Fingerprint, Outcome, OutcomeClass
 from workload.query import AggregateFunction, names_read
-from workload.results import Failure, FailureGroup, Fingerprint, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
 FUNCTIONS = frozenset(

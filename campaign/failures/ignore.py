@@ -12,8 +12,8 @@ from typing import Any
 
 from campaign.errors import CampaignError
 from workload.operators import OPERATORS
+from workload.outcomes.results import Check, DifferenceKind, Fingerprint
 from workload.query import AggregateFunction
-from workload.results import Check, DifferenceKind, Fingerprint
 
 CONDITIONS = ("check", "difference", "operator", "fingerprint")
 """The conditions that a rule can have. All conditions of a rule must hold."""

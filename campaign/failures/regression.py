@@ -8,7 +8,7 @@ from campaign.failures.folders import read_scenario
 from campaign.lanes.spec import LaneSpec
 from reports.difference import diff_block
 from reports.findings import by_diagnosis, summary_text
-from workload.results import Outcome, OutcomeClass
+from workload.outcomes.results import Outcome, OutcomeClass
 
 
 def assert_passes(path: Path, *, tier: str = "rules") -> None:

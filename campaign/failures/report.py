@@ -16,7 +16,7 @@ from campaign.failures.ignore import IgnoreRules
 from campaign.failures.shrinkers import ShrinkTask, shrinkers
 from campaign.failures.triage import SHRINKABLE, Reduced
 from campaign.lanes.spec import LaneSpec
-from workload.results import ENGINE_DIED, Failure, FailureGroup, Outcome, OutcomeClass
+from workload.outcomes.results import ENGINE_DIED, Failure, FailureGroup, Outcome, OutcomeClass
 from workload.scenario import Scenario
 
 ATTRIBUTION = 5.0

@@ -10,7 +10,7 @@ from reports.describe import formatted_sql
 from reports.findings import by_diagnosis, place, summary_text
 from reports.reproduction import Reproduction, RestoreTo
 from workload.dml import Dml, Restore
-from workload.results import Check, DifferenceKind, Finding, Outcome
+from workload.outcomes.results import Check, DifferenceKind, Finding, Outcome
 from workload.scenario import Commit, Scenario
 from workload.schema import Table
 from workload.sql import Dialect, column_types, delta_texts

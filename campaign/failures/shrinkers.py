@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from campaign.failures.triage import SHRINKABLE, Reduced, replayed, smallest
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker, WorkerDied, completed, pool_for
-from workload.results import Outcome
+from workload.outcomes.results import Outcome
 from workload.scenario import Scenario
 
 CHEAP_ATTEMPTS = 400

@@ -13,7 +13,7 @@ from oracle.errors import OracleError
 from shrink import Shrunk, shrink
 from shrink.registry import all_reductions
 from shrink.search import key_of
-from workload.results import Check, Outcome, OutcomeClass
+from workload.outcomes.results import Check, Outcome, OutcomeClass
 from workload.scenario import Scenario
 from workload.types import Row
 

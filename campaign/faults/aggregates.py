@@ -23,7 +23,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, walk
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import Aggregate, Join, JoinKind, Plan, Project, UnionAll, columns
 from dynamic_tables.plan.types import DOUBLE, Kind
-from workload.results import Check
+from workload.outcomes.results import Check
 
 OLD, NEW = "$OLD_", "$NEW_"
 """Prefixes of the columns of a second grouping that is joined with the right one."""

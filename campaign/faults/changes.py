@@ -31,7 +31,7 @@ from dynamic_tables.plan.nodes import (
     columns,
 )
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, INT, STRING
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def update_becomes_insert(source: str, schema: Columns) -> Plan:

@@ -12,7 +12,7 @@ from dynamic_tables.differentiate.explode import delta_explode, exploded
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.plan.expressions import Agg
 from dynamic_tables.plan.nodes import ACTION, Aggregate, Explode, Plan, Project, UnionAll, columns
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def pads_are_forgotten(node: Explode, want_ids: bool, d: Differentiation) -> Plan:

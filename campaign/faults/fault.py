@@ -14,7 +14,7 @@ from campaign.judging.recording import RECORDING, Recording
 from dynamic_tables.differentiate.differentiation import DeltaRule
 from dynamic_tables.differentiate.registry import Rules
 from engines.variant import Variant
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.faults.fault import in_store, part_fault
 from dynamic_tables.store.log.log import TableLog
 from dynamic_tables.store.log.own_commit import Actions, OwnCommit, own_commit
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def unchecked(

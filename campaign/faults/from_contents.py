@@ -15,7 +15,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, co
 from dynamic_tables.plan.functions import CASE
 from dynamic_tables.plan.nodes import BoundQuery, Plan, children, children_first, rebuilt
 from dynamic_tables.plan.types import BIGINT, BOOLEAN
-from workload.results import Check
+from workload.outcomes.results import Check
 
 Maintained = Callable[[BoundQuery], Algebra | None]
 

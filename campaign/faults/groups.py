@@ -30,7 +30,7 @@ from dynamic_tables.plan.nodes import (
     columns,
 )
 from dynamic_tables.plan.types import BIGINT, BOOLEAN, DOUBLE, Kind
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def matched_by(match: Callable[[Expr, Col, Aggregate], Expr]) -> DeltaRule:

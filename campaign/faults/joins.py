@@ -12,7 +12,7 @@ from dynamic_tables.differentiate.inner_join import LEFT_ID, RIGHT_ID, changed_p
 from dynamic_tables.differentiate.linear import id_item, same
 from dynamic_tables.plan.expressions import Col, Expr, Fn
 from dynamic_tables.plan.nodes import Filter, Join, JoinKind, Plan, Project, UnionAll, columns, sources
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def two_terms(

@@ -13,7 +13,7 @@ from dynamic_tables.differentiate.outer_join import marked
 from dynamic_tables.plan.expressions import Col, boolean
 from dynamic_tables.plan.nodes import DELETE, INSERT, Limit, Plan, Project, SemiJoin, UnionAll
 from dynamic_tables.plan.types import STRING
-from workload.results import Check
+from workload.outcomes.results import Check
 
 OTHER = Col("$OTHER_ID", STRING)
 

@@ -14,7 +14,7 @@ from dynamic_tables.plan.functions import CAST
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Filter, Join, Plan, Project, UnionAll, columns
 from dynamic_tables.plan.types import BOOLEAN
 from dynamic_tables.reading.values.typed import COMPARISONS
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def filter_drops_old_half(node: Filter, want_ids: bool, d: Differentiation) -> Plan:

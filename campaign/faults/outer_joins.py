@@ -40,7 +40,7 @@ from dynamic_tables.plan.nodes import (
     columns,
 )
 from dynamic_tables.plan.types import BOOLEAN, INT, STRING
-from workload.results import Check
+from workload.outcomes.results import Check
 
 NO_ID = Lit(None, STRING)
 """The row id of a padded side."""

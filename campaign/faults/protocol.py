@@ -14,7 +14,7 @@ from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.store.port import Action, RefreshRecord, Store
 from dynamic_tables.versions import Frontier, SourceHistory, SourceVersion
 from engines.memory.base_logs import BaseLogs
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def newest(history: SourceHistory, timestamp: int, table: str) -> SourceVersion:

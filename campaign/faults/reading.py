@@ -15,7 +15,7 @@ from dynamic_tables.reading.text.parse import parse_query
 from dynamic_tables.reading.text.relations import Relations
 from dynamic_tables.reading.text.spark_text import SparkText
 from dynamic_tables.reading.values.passed import TypeOf
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def alias_before_column(query: str, relations: Relations, type_of: TypeOf | None = None) -> BoundQuery:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from campaign.faults.fault import in_recording, part_fault
-from workload.results import Check
-from workload.trace import Refreshed, SourceWritten
+from workload.outcomes.results import Check
+from workload.outcomes.trace import Refreshed, SourceWritten
 
 
 def first_table(events: Sequence[SourceWritten]) -> Sequence[SourceWritten]:

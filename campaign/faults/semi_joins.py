@@ -21,7 +21,7 @@ from dynamic_tables.plan.nodes import (
     columns,
 )
 from dynamic_tables.plan.types import BOOLEAN, INT
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def member(node: SemiJoin, rows: Plan, at: At, d: Differentiation) -> Plan:

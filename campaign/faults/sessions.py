@@ -7,7 +7,7 @@ from typing import Any
 
 from campaign.faults.fault import in_store, part_fault
 from dynamic_tables.store.spark.own_session import FIXED, copy_of, own_session
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def every_setting(spark: Any) -> Any:

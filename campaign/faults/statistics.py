@@ -11,7 +11,7 @@ from campaign.faults.pieces import recomputed
 from dynamic_tables.differentiate.differentiation import At
 from dynamic_tables.plan.expressions import Agg, Col, Fn
 from dynamic_tables.plan.nodes import Aggregate, JoinKind, Plan, UnionAll, columns
-from workload.results import Check
+from workload.outcomes.results import Check
 
 POPULATION = {"STDDEV_SAMP": "STDDEV_POP", "VAR_SAMP": "VAR_POP", "COVAR_SAMP": "COVAR_POP"}
 """What is 0 of one row, for the statistics that are NULL of it."""

@@ -26,7 +26,7 @@ from dynamic_tables.plan.nodes import (
     UnionAll,
 )
 from dynamic_tables.plan.types import BOOLEAN, STRING
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def marks_of_changed_rows(node: Mark, want_ids: bool, d: Differentiation) -> Plan:

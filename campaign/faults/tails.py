@@ -13,7 +13,7 @@ from dynamic_tables.differentiate.window import delta_window
 from dynamic_tables.plan.expressions import Col, Expr, Fn, Lit, boolean, walk
 from dynamic_tables.plan.nodes import Plan, Window
 from dynamic_tables.plan.types import BOOLEAN
-from workload.results import Check
+from workload.outcomes.results import Check
 
 TURNED = {"<=": ">=", ">=": "<="}
 STRICT = {"<=": "<", ">=": ">"}

@@ -18,7 +18,7 @@ from dynamic_tables.plan.expressions import Agg, Col, Expr, Fn, Lit, boolean, te
 from dynamic_tables.plan.functions import CASE, CAST
 from dynamic_tables.plan.nodes import Aggregate, Distinct, Join, JoinKind, Plan, Project, columns
 from dynamic_tables.plan.types import DATE, DOUBLE, FLOATING, STRING, Kind
-from workload.results import Check
+from workload.outcomes.results import Check
 
 DRIFT = 1.0 + 2.0**-50
 """A relative error of four units in the last place of a double."""

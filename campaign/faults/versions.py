@@ -17,7 +17,7 @@ from dynamic_tables.store.ticks.base_log import at_ticks, stamp_of, versions
 from dynamic_tables.store.ticks.cut import Start
 from dynamic_tables.store.ticks.ledger import TableVersion, Tick
 from dynamic_tables.versions import SourceVersion
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def by_slow_clock(log: TableLog, ticks: Sequence[Tick]) -> tuple[SourceVersion, ...]:

@@ -28,7 +28,7 @@ from dynamic_tables.plan.nodes import (
     rebuilt,
 )
 from dynamic_tables.plan.types import BOOLEAN
-from workload.results import Check
+from workload.outcomes.results import Check
 
 
 def changed_rows_only(node: Window, want_ids: bool, d: Differentiation) -> Plan:

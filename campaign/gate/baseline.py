@@ -10,7 +10,7 @@ from campaign.errors import CampaignError
 from campaign.mutants.verdict import HuntVerdict
 from campaign.runs.result_files import COVERAGE_KINDS, SUMMARY_FILE, StoredRun, read_object, stored_run
 from reports.json_summary import SUMMARY_FORMAT, SUMMARY_VERSION
-from workload.results import RunSummary
+from workload.outcomes.results import RunSummary
 
 GATE_FILE = "gate.json"
 GATE_FORMAT = "dvs-gate"

@@ -31,8 +31,8 @@ from dynamic_tables.errors import DynamicTablesError
 from engines.errors import EngineError
 from reports.figures import plural
 from reports.junit import Case, CaseVerdict
-from workload.decision import Decision
-from workload.run_verdict import worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.run_verdict import worst
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from campaign.exit_codes import EXIT_CODES
 from campaign.gate.baseline import GATE_FORMAT, GATE_VERSION
 from campaign.gate.stage import GatePlan, Stage, hunted_faults
 from reports.json_summary import summary_object
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 GATE_WORDS = {Decision.PASSED: "open", Decision.FAILED: "shut", Decision.UNDECIDED: "undecided"}
 

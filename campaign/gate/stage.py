@@ -13,8 +13,8 @@ from campaign.gate.profiles import GateProfile
 from campaign.mutants.verdict import HuntVerdict
 from reports.junit import Case, CaseVerdict
 from reports.run_junit import CASES
-from workload.decision import Decision
-from workload.results import RunSummary
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import RunSummary
 
 HUNT_CASES = {
     HuntVerdict.KILLED: CaseVerdict.PASSED,

@@ -29,10 +29,10 @@ from generators.profiles import SMOKE, load_profile
 from reports.figures import plural
 from reports.junit import Case, CaseVerdict
 from reports.run_junit import CASES, run_cases
-from workload.decision import Decision
 from workload.errors import WorkloadError
-from workload.results import OutcomeClass, RunSummary
-from workload.run_verdict import run_verdict, worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import OutcomeClass, RunSummary
+from workload.outcomes.run_verdict import run_verdict, worst
 
 
 def run_gate(plan: GatePlan, progress: Callable[[str], None] = lambda name: None) -> Iterator[Stage]:

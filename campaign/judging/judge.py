@@ -36,11 +36,8 @@ from oracle.invariants import Circumstances, check_refresh, check_refused, judge
 from workload.failing import may_fail
 from workload.nested import only_in_full
 from workload.operators import JOIN_OPERATORS
-from workload.query import names_read
-from workload.results import Check, Difference, Finding, Outcome, OutcomeClass
-from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
-from workload.timeline import Due, due_refreshes
-from workload.trace import (
+from workload.outcomes.results import Check, Difference, Finding, Outcome, OutcomeClass
+from workload.outcomes.trace import (
     Action,
     Created,
     Declared,
@@ -56,6 +53,9 @@ from workload.trace import (
     StoredRow,
     Trace,
 )
+from workload.query import names_read
+from workload.scenario import Commit, DynamicTable, RefreshMode, Scenario
+from workload.timeline import Due, due_refreshes
 from workload.types import Row, SqlType
 
 

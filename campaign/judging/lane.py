@@ -22,10 +22,10 @@ from engines.watchdog import STOPPED
 from oracle.delayed_view import DelayedView
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits
-from workload.results import Outcome, OutcomeClass
+from workload.outcomes.results import Outcome, OutcomeClass
+from workload.outcomes.trace import Refreshed, Trace
 from workload.scenario import Scenario
 from workload.timeline import due_refreshes
-from workload.trace import Refreshed, Trace
 from workload.types import Row
 from workload.wellformed import check_scenario
 

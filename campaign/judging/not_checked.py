@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workload.results import Check
-from workload.trace import EVERYTHING, Shown
+from workload.outcomes.results import Check
+from workload.outcomes.trace import EVERYTHING, Shown
 
 CHECKS_THAT_NEED: Mapping[Shown, tuple[str, ...]] = {
     Shown.COLUMNS: ("column names and types",),

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count, groupby, pairwise
 
 from dvs_model.histories.draft import Chain, Draft, DraftEvent, Name, Precedes
+from workload.outcomes.trace import ReadDone, Refreshed, SourceWritten, Trace
 from workload.scenario import Scenario
-from workload.trace import ReadDone, Refreshed, SourceWritten, Trace
 
 TableVersion = tuple[str, int]
 """A table and one of its versions, as the platform numbers them."""

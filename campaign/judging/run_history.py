@@ -20,8 +20,8 @@ from dvs_model.graph.wellformed import well_formed
 from dvs_model.histories.history import History
 from dvs_model.theory.levels import LEVELS
 from dvs_model.theory.names import Level, Phenomenon
+from workload.outcomes.trace import ReadDone, Trace
 from workload.scenario import Scenario
-from workload.trace import ReadDone, Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from generators.coverage import operators
 from workload.dml import Optimize
+from workload.outcomes.trace import Action, Trace
 from workload.query import Query, names_read
 from workload.scenario import Commit, Scenario
-from workload.trace import Action, Trace
 
 
 def statements_met(scenario: Scenario, trace: Trace) -> Counter[str]:

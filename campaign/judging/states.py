@@ -14,9 +14,9 @@ from campaign.judging.probes import Probe
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
+from workload.outcomes.trace import Action, ChangeAction, Refreshed, Trace
 from workload.query import Join, Named, Query, Relation, Select, blocks, relations_of
 from workload.scenario import Commit, Meanwhile, Redefine, Scenario
-from workload.trace import Action, ChangeAction, Refreshed, Trace
 from workload.types import Row
 
 STORY = 3

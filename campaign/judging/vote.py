@@ -10,10 +10,10 @@ from engines.errors import shown
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from workload.dml import Dml, Insert
+from workload.outcomes.results import Finding
+from workload.outcomes.trace import Refreshed
 from workload.query import names_read
-from workload.results import Finding
 from workload.scenario import Commit, Create, Definition, DynamicTable, RefreshMode, Scenario, Step, View
-from workload.trace import Refreshed
 from workload.types import Row
 
 Vote = Callable[[Refreshed], Sequence[Row]]

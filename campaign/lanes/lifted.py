@@ -23,7 +23,7 @@ from workload.errors import WorkloadError
 from workload.failing import may_fail
 from workload.lift import Unliftable, interval_worlds, lift
 from workload.lift.kind import Lifting
-from workload.results import Outcome, OutcomeClass
+from workload.outcomes.results import Outcome, OutcomeClass
 from workload.scenario import Commit, Scenario
 
 LARGE = 1_000

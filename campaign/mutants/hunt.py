@@ -20,7 +20,7 @@ from generators.generate import scenario_at
 from generators.profiles import Profile
 from shrink import shrink
 from shrink.measure import Size, size
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
 from workload.scenario import Scenario
 
 HUNTING = 0.6

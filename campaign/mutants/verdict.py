@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 MOST = 500
 """Scenarios (histories) in which a planted fault must be found; one that lives longer has survived."""

@@ -14,8 +14,8 @@ from reports.difference import diff_block
 from reports.figures import plural
 from reports.findings import first_finding
 from workload.limits import Limits
+from workload.outcomes.results import Outcome, OutcomeClass
 from workload.query import names_read
-from workload.results import Outcome, OutcomeClass
 from workload.scenario import Scenario
 
 SHRINK_ATTEMPTS = 120

@@ -28,11 +28,11 @@ from oracle.compare import compare
 from workload.dml import Insert
 from workload.limits import NO_LIMITS, Limits, no_gap
 from workload.operators import OPERATORS
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
+from workload.outcomes.trace import Action, Refreshed, Shown
 from workload.scenario import Commit, Drop, Scenario
 from workload.schema import Column, Table
 from workload.sql import create_table_text
-from workload.trace import Action, Refreshed, Shown
 from workload.types import Kind, Row, SqlType, Value
 
 SEED = 7

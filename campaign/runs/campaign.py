@@ -24,7 +24,7 @@ from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
 from campaign.runs.tally import Tally
 from generators.generate import scenario_at
-from workload.results import OutcomeClass, RunSummary
+from workload.outcomes.results import OutcomeClass, RunSummary
 
 AFTER_INTERRUPT = 10.0
 """Seconds of shrinking after Ctrl-C: the user wants to stop, and `dvs shrink` can continue later."""

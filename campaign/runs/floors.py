@@ -13,10 +13,10 @@ from campaign.errors import CampaignError
 from dynamic_tables.plan.branches import Branch
 from generators.intents import INTENTS
 from generators.profiles import STATEMENTS, Profile
-from generators.queries import SHAPES
+from generators.queries.queries import SHAPES
 from workload.lift.kind import Lifting
 from workload.operators import JOIN_OPERATORS, OPERATORS, Operator
-from workload.trace import Action
+from workload.outcomes.trace import Action
 from workload.types import Kind
 
 READER_STATES = (

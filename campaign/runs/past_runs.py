@@ -12,7 +12,7 @@ from campaign.errors import CampaignError
 from campaign.runs import journal
 from campaign.runs.result_files import SUMMARY_FILE, StoredRun, read_object, stored_run
 from reports.json_summary import SUMMARY_FORMAT, SUMMARY_VERSION
-from workload.run_verdict import spoiled
+from workload.outcomes.run_verdict import spoiled
 
 
 @dataclass(frozen=True, slots=True)

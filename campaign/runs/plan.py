@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import count, islice
 
 from generators.profiles import Profile
-from workload.results import Outcome
+from workload.outcomes.results import Outcome
 
 LASTING_SECONDS = 300.0
 LASTING_SCENARIOS = 300

@@ -17,7 +17,7 @@ from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.tally import covered
 from generators.generate import scenario_at
 from generators.profiles import Profile
-from workload.results import ENGINE_DIED, Check, Finding, Outcome, OutcomeClass
+from workload.outcomes.results import ENGINE_DIED, Check, Finding, Outcome, OutcomeClass
 
 
 def judge_chunk(

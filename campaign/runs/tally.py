@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from generators.coverage import floors_too_small, operator_pairs, operators, unmet_floors
 from generators.profiles import Profile
+from workload.outcomes.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
 from workload.query import ColumnRef, walk
-from workload.results import Coverage, Failure, Outcome, OutcomeClass, RunSummary
 from workload.scenario import Scenario
 
 

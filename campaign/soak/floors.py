@@ -9,7 +9,7 @@ from typing import get_args
 from campaign.soak.plan import SECOND, TICK, Happening
 from campaign.soak.result import Soaked, State
 from dynamic_tables.store.port import Action
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 TABLE_HOURS = 96
 """Simulated hours, of all tables together, from which the floors apply: those of 12 tables for 8 hours."""

@@ -29,8 +29,8 @@ from dynamic_tables.store.port import Store
 from engines.memory.applier import Applier
 from engines.memory.database import Connection, own_database
 from engines.memory.duck_store import DuckStore
-from workload.decision import Decision
 from workload.dml import Insert
+from workload.outcomes.decision import Decision
 from workload.scenario import Commit
 from workload.schema import Column, Table
 from workload.types import INT

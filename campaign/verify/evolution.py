@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.verify.story import EVENTS, Misread, Story
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

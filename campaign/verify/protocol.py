@@ -29,7 +29,7 @@ from campaign.verify.protocol_world import (
 )
 from dynamic_tables.account import Account
 from engines.memory.database import own_database
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 
 @dataclass(frozen=True, slots=True)

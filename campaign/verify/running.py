@@ -15,7 +15,7 @@ from campaign.verify.engine import capture
 from campaign.verify.universe import Universe
 from campaign.verify.verify import Verified, verify
 from dynamic_tables.differentiate.registry import RULES, Rules
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 _kept: list[tuple[object, Universe]] = []
 """The universe that this process used last, with what it was made of."""

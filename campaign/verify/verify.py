@@ -30,7 +30,7 @@ from oracle.worlds import (
     quoted,
 )
 from workload.lift import WORLDS
-from workload.results import Check
+from workload.outcomes.results import Check
 
 STATE = "state"
 TRUTH = "truth"

@@ -17,9 +17,9 @@ from engines.memory.applier import Applier
 from engines.memory.store import MemoryStore
 from engines.rows import workload_row
 from engines.variant import Variant
+from workload.outcomes.trace import Action, StoredRow
 from workload.scenario import Commit, Meanwhile
 from workload.schema import Column, Table
-from workload.trace import Action, StoredRow
 from workload.types import Row
 
 

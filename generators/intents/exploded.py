@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from generators.builder import ScenarioBuilder, source_of
 from generators.domains import ARRAY
-from generators.expressions import Term
 from generators.intents import shapes
 from generators.intents.script import (
     Act,
@@ -18,7 +17,8 @@ from generators.intents.script import (
     script,
     set_value,
 )
-from generators.relations import FromClause, read
+from generators.queries.expressions import Term
+from generators.queries.relations import FromClause, read
 from workload.query import ColumnRef, Exploded
 from workload.types import INT
 

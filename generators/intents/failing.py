@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, constant
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, is_value, key, script, set_value
-from generators.relations import FromClause, joined, read, select
+from generators.queries.expressions import Term, call, constant
+from generators.queries.relations import FromClause, joined, read, select
 from workload.dml import Dml, Insert
 from workload.query import Aggregate, AggregateFunction, JoinKind
 from workload.types import BOOLEAN, DOUBLE, INT, STRING, SqlType, Value

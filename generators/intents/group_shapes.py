@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from generators.aggregates import aggregate_form, beside_texts
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, comparable, constant, literal
 from generators.intents.shapes import define, define_over, on_keys, reading
-from generators.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
+from generators.queries.aggregates import aggregate_form, beside_texts
+from generators.queries.expressions import Term, call, comparable, constant, literal
+from generators.queries.relations import COUNT_STAR, FromClause, joined, scope_of, select, summed_type
 from workload.query import Aggregate, AggregateFunction, Derived, JoinKind, Literal
 from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, TINYINT
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, four_values, insert, key, move_key, script
-from generators.relations import COUNT_STAR, FromClause, joined, select
-from generators.windows import UNORDERED
+from generators.queries.expressions import Term, call
+from generators.queries.relations import COUNT_STAR, FromClause, joined, select
+from generators.queries.windows import UNORDERED
 from workload.dml import Insert
 from workload.query import JoinKind, Limited, SortKey
 from workload.types import INT

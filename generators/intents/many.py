@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from generators.builder import ScenarioBuilder, source_of
 from generators.domains import TableSketch
-from generators.expressions import Term, call, constant
 from generators.intents.script import Script, act, column, insert, key, script, set_value
-from generators.relations import (
+from generators.queries.expressions import Term, call, constant
+from generators.queries.relations import (
     COUNT_STAR,
     FromClause,
     Generated,

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
-from generators.expressions import Term, call, constant
 from generators.intents import shapes
 from generators.intents.script import (
     Script,
@@ -22,9 +21,10 @@ from generators.intents.script import (
     script,
     set_value,
 )
-from generators.queries import never_false
-from generators.relations import COUNT_STAR, joined, select
-from generators.windows import UNORDERED
+from generators.queries.expressions import Term, call, constant
+from generators.queries.queries import never_false
+from generators.queries.relations import COUNT_STAR, joined, select
+from generators.queries.windows import UNORDERED
 from workload.dml import Delete
 from workload.query import (
     Aggregate,

@@ -6,8 +6,8 @@ from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, script
-from generators.queries import DIFFERENCES
-from generators.relations import Generated, select
+from generators.queries.queries import DIFFERENCES
+from generators.queries.relations import Generated, select
 from workload.query import ExceptAll, IntersectAll
 
 

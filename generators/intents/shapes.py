@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import DECIMAL, WIDE_DECIMAL, TableSketch
-from generators.expressions import Term, call, constant, met
-from generators.queries import never_false
-from generators.relations import (
+from generators.queries.expressions import Term, call, constant, met
+from generators.queries.queries import never_false
+from generators.queries.relations import (
     COUNT_STAR,
     FromClause,
     Generated,

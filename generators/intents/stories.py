@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, constant
 from generators.intents import group_shapes, shapes
 from generators.intents.script import (
     Act,
@@ -25,9 +24,10 @@ from generators.intents.script import (
     script,
     set_value,
 )
-from generators.queries import never_false
-from generators.relations import COUNT_STAR, FromClause, joined, select, summed_type
-from generators.windows import Windows
+from generators.queries.expressions import Term, call, constant
+from generators.queries.queries import never_false
+from generators.queries.relations import COUNT_STAR, FromClause, joined, select, summed_type
+from generators.queries.windows import Windows
 from workload.dml import Delete, Dml
 from workload.query import Aggregate, AggregateFunction, Call, ExceptAll, JoinKind, OrderKey
 from workload.types import BIGINT, BOOLEAN, INT, SMALLINT, Value

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
 from generators.domains import TableSketch
-from generators.expressions import Term, call, constant, predicate
 from generators.intents import shapes
 from generators.intents.script import Script, act, delete, insert, key, move_key, script
-from generators.queries import never_false
-from generators.relations import COUNT_STAR, FromClause, Generated, joined, scope_of, select
-from generators.windows import UNORDERED
+from generators.queries.expressions import Term, call, constant, predicate
+from generators.queries.queries import never_false
+from generators.queries.relations import COUNT_STAR, FromClause, Generated, joined, scope_of, select
+from generators.queries.windows import UNORDERED
 from workload.dml import Insert
 from workload.query import (
     Aggregate,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from generators.builder import ScenarioBuilder
-from generators.expressions import Term, call, constant
-from generators.grouping_sets import grouping_sets
 from generators.intents import shapes
 from generators.intents.script import (
     Script,
@@ -21,8 +19,10 @@ from generators.intents.script import (
     script,
     set_value,
 )
-from generators.relations import FromClause, Generated, scope_of, select, summed_type
-from generators.windows import UNORDERED, Order, Windows
+from generators.queries.expressions import Term, call, constant
+from generators.queries.grouping_sets import grouping_sets
+from generators.queries.relations import FromClause, Generated, scope_of, select, summed_type
+from generators.queries.windows import UNORDERED, Order, Windows
 from workload.query import (
     Aggregate,
     AggregateFunction,

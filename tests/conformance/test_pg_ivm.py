@@ -9,6 +9,7 @@ from campaign.pytest_plugin import AdapterConformance
 from engines.pg_ivm import PgIvm
 from engines.pg_ivm_gaps import LIMITS, gap
 from tests.unit.engines.pglite import needs_pglite
+from workload.outcomes.results import OutcomeClass
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -24,7 +25,6 @@ from workload.query import (
     relations_of,
     subexpressions,
 )
-from workload.results import OutcomeClass
 from workload.scenario import Scenario
 from workload.types import Kind
 

@@ -56,7 +56,7 @@ LIBRARIES: Mapping[str, set[str]] = {
     "reports": {"jinja2", "sqlglot"},
     "reference": {"networkx"},
     "shrink": set(),
-    "engines": {"duckdb", "pyspark", "psycopg"},
+    "engines": {"duckdb", "pyarrow", "pyspark", "psycopg"},
     "dvs": {"pytest"},
     "campaign": {"click", "rich"},
 }
@@ -66,9 +66,9 @@ MORE_LIBRARIES: Mapping[str, set[str]] = {
 }
 SINGLE_IMPORTS = (
     ("engines.newcomer", "generators.profiles", False),
-    ("engines.on_delta", "oracle.delta_reader", True),
+    ("engines.spark.on_delta", "oracle.delta_reader", True),
     ("engines.newcomer", "oracle.delta_reader", False),
-    ("engines.on_delta", "oracle.bag", False),
+    ("engines.spark.on_delta", "oracle.bag", False),
     ("reference.newcomer", "dvs_model.histories.history", True),
     ("reference.newcomer", "dvs_model.checking.check", False),
     ("campaign.runs.cluster", "pyspark", True),

@@ -38,12 +38,12 @@ from tests.ir import (
     window,
 )
 from workload.dml import Assignment, Delete, Insert, Optimize, Overwrite, Update
+from workload.outcomes.results import Check, OutcomeClass
+from workload.outcomes.trace import Action, Refreshed, Trace
 from workload.query import ColumnRef, Exploded, JoinKind, Limited, Query, SortKey
-from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
 from workload.schema import Column
 from workload.sql import Dialect
-from workload.trace import Action, Refreshed, Trace
 from workload.types import BIGINT, INT, STRING, Row
 from workload.writing import definition_text, written_query
 

@@ -20,9 +20,9 @@ from engines.in_memory import InMemoryPlatform
 from engines.variant import Variant
 from tests.ir import call, columns, table
 from workload.dml import Delete, Dml, Insert
+from workload.outcomes.trace import StoredRow
 from workload.schema import Table
 from workload.sql import Dialect
-from workload.trace import StoredRow
 from workload.types import DATE, INT, TIMESTAMP_NTZ, Row, Value
 
 R, S = table("r", k=INT, a=INT, d=DATE), table("s", k=INT, b=INT, t=TIMESTAMP_NTZ)

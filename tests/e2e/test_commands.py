@@ -18,7 +18,7 @@ from campaign.mutants.hunt import hunt_all
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from workload.codec import scenario_to_json
-from workload.results import Failure, OutcomeClass
+from workload.outcomes.results import Failure, OutcomeClass
 
 
 def dvs(*arguments: str) -> Result:

@@ -8,7 +8,7 @@ from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from generators.strategies import scenarios
 from tests.in_memory import in_memory
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
 from workload.scenario import Scenario
 
 

@@ -16,7 +16,7 @@ from campaign.judging.vote import recomputation
 from dynamic_tables.store.names.relations import Workspace
 from engines.callers import drawn
 from engines.engine import Engine
-from engines.on_delta import DeltaPlatform
+from engines.spark.on_delta import DeltaPlatform
 from engines.variant import Variant
 from generators.generate import scenario_at
 from generators.profiles import QUICK
@@ -25,9 +25,9 @@ from oracle.delayed_view import DelayedView
 from tests.in_memory import in_memory
 from tests.unit.engines.sample import shop
 from tests.unit.workload.shop import SHOP
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
+from workload.outcomes.trace import Declared, RefreshRefused, SourceWritten, Trace
 from workload.scenario import Refresh, Scenario
-from workload.trace import Declared, RefreshRefused, SourceWritten, Trace
 
 pytestmark = pytest.mark.spark
 

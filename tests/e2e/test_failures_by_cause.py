@@ -20,8 +20,8 @@ from generators.profiles import SMOKE
 from tests.failing import first_failing
 from tests.in_memory import in_memory
 from workload.dml import Insert
+from workload.outcomes.results import Check, FailureGroup, OutcomeClass
 from workload.query import ColumnRef, Item, Named, Select
-from workload.results import Check, FailureGroup, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
 from workload.types import INT

@@ -35,8 +35,8 @@ from campaign.mutants import hunt as hunting
 from campaign.runs.lock import locked
 from reports.junit import CaseVerdict
 from tests.unit.reports import test_groups as groups
-from workload.decision import Decision
-from workload.results import Outcome, OutcomeClass
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import Outcome, OutcomeClass
 
 SEED = 3
 """A seed whose first scenarios meet every floor, however few of them run."""

@@ -15,7 +15,7 @@ from reports.reproduction import reproduce_script
 from tests.ir import columns, named, select, table
 from tests.unit.workload.shop import SHOP
 from workload.dml import Insert
-from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.outcomes.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Scenario
 from workload.schema import Column
 from workload.types import INT, STRING, Row, array_of, map_of, struct_of

@@ -21,7 +21,7 @@ from dynamic_tables.session import Settings, open_session
 from dynamic_tables.store.names.relations import Workspace
 from engines.engine import Engine
 from engines.memory.spark_store import SparkStore
-from engines.on_spark import SparkPlatform
+from engines.spark.on_spark import SparkPlatform
 from engines.variant import Variant
 from generators.generate import scenario_at
 from generators.profiles import QUICK
@@ -34,9 +34,9 @@ from tests.unit.workload.shop import SHOP
 from workload.dml import Delete, Insert
 from workload.lift import lift
 from workload.lift.kind import Lifting
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
+from workload.outcomes.trace import ChangeRow, StoredRow, Trace
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
-from workload.trace import ChangeRow, StoredRow, Trace
 from workload.types import INT
 
 pytestmark = pytest.mark.spark

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from oracle.bag import Bag
 from oracle.compare import compare, difference
-from workload.results import DifferenceKind
+from workload.outcomes.results import DifferenceKind
 from workload.schema import Column
 from workload.types import DOUBLE, INT, STRING, Row, decimal
 

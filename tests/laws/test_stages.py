@@ -18,7 +18,7 @@ from engines.memory.duck_store import DuckRelation, DuckStore
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from tests.in_memory import in_memory
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
 
 WORLD = declare(["l(a INT, b INT)", "r(c INT, d INT)", "s(e INT)"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from generators.exploded import SEPARATORS
-from generators.expressions import PATTERNS
+from generators.queries.exploded import SEPARATORS
+from generators.queries.expressions import PATTERNS
 from tests.ir import Operand, call, case, cast, columns, join, lit, named, null, select
 from tests.truth.matrix_tables import NAN, PRICE, SPECIMEN
 from workload.query import Call, JoinKind, Literal, Select

@@ -11,7 +11,7 @@ import click
 
 from campaign.cli import options
 from campaign.exit_codes import EXIT_CODES, ExitCode
-from workload.decision import Decision
+from workload.outcomes.decision import Decision
 
 if TYPE_CHECKING:
     from campaign.verify.protocol import Protocol

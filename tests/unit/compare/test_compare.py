@@ -25,10 +25,10 @@ from tests.failing import first_failing
 from tests.in_memory import in_memory
 from workload.codec import scenario_to_json
 from workload.dml import Insert
+from workload.outcomes.trace import Declared, Refreshed, RefreshError, RefreshRefused, Trace
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.trace import Declared, Refreshed, RefreshError, RefreshRefused, Trace
 from workload.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, decimal
 
 SECRETS = ("Ada Lovelace", "123456789", "98765.25", "31415.5", "1815-12-10", "Grace Hopper", "555666777")

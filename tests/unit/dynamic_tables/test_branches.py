@@ -9,8 +9,8 @@ import pytest
 from campaign.runs.floors import BRANCHES_WITHOUT_FLOOR, unreachable
 from dynamic_tables.differentiate.registry import RULES, algebra, change_plan, net_plan
 from dynamic_tables.plan.branches import Branch
-from generators.branches import BRANCH_FLOORS
 from generators.profiles import NIGHTLY, QUICK, SMOKE
+from generators.queries.branches import BRANCH_FLOORS
 from tests.unit.dynamic_tables.reading import read
 
 

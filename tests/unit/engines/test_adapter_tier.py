@@ -22,10 +22,10 @@ from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
 from tests.unit.engines.sample import Recomputing, lane, shop
 from workload.limits import Limits, Timestamps
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
+from workload.outcomes.trace import EVERYTHING, Action, Shown
 from workload.scenario import DynamicTable, Refresh
 from workload.schema import Column
-from workload.trace import EVERYTHING, Action, Shown
 from workload.types import Row
 
 NOT_SHOWN = (

@@ -9,7 +9,7 @@ import pytest
 from engines import Notes, RefreshFailed
 from engines.engine import Engine, Platform
 from tests.unit.engines.sample import Recomputing, shop
-from workload.trace import RefreshRefused, Trace
+from workload.outcomes.trace import RefreshRefused, Trace
 
 DONE = Engine.of(Recomputing).run(shop())
 REFUSED = RefreshFailed("connection refused")

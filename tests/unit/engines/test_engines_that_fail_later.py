@@ -27,7 +27,7 @@ from generators.profiles import QUICK
 from tests.unit.engines.sample import Recomputing, lane, shop
 from workload.errors import WorkloadError
 from workload.limits import NO_LIMITS, Limits, Timestamps
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
 from workload.schema import Column
 from workload.sql import Dialect
 from workload.types import Kind, Row, SqlType, Value

@@ -10,17 +10,17 @@ import pytest
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from engines.variant import Variant
-from shrink.exploded import REDUCTIONS
+from shrink.reductions.exploded import REDUCTIONS
 from tests.in_memory import in_memory
 from tests.ir import col, columns, named, select, table
 from workload.dml import Assignment, Delete, Dml, Insert, Update
 from workload.errors import WorkloadError
 from workload.lift import lift
+from workload.outcomes.results import OutcomeClass
+from workload.outcomes.trace import Action
 from workload.query import Call, Exploded, Literal, Select
-from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.scope import output_columns
-from workload.trace import Action
 from workload.types import BOOLEAN, INT, Value, array_of
 from workload.writing import written_query
 

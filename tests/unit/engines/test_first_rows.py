@@ -20,11 +20,11 @@ from tests.ir import call, columns, named, select, table
 from workload.dml import Delete, Insert
 from workload.errors import WorkloadError
 from workload.lift import Unliftable, lift
+from workload.outcomes.results import OutcomeClass
+from workload.outcomes.trace import Action
 from workload.query import Limited, SortKey
-from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.scope import output_columns
-from workload.trace import Action
 from workload.types import INT
 from workload.writing import written_query
 

@@ -9,7 +9,7 @@ from campaign.lanes.spec import LaneSpec
 from tests.in_memory import in_memory
 from tests.ir import agg, call, columns, named, select, table
 from workload.dml import Delete, Insert
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.types import INT
 

@@ -12,10 +12,10 @@ from dynamic_tables.explain import declare, explain
 from tests.in_memory import in_memory
 from tests.ir import call, columns, except_, except_all, intersect, intersect_all, named, select, table
 from workload.dml import Delete, Insert
+from workload.outcomes.results import OutcomeClass
+from workload.outcomes.trace import Action
 from workload.query import Query
-from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
-from workload.trace import Action
 from workload.types import INT
 from workload.writing import written_query
 

@@ -12,11 +12,11 @@ from dynamic_tables.explain import declare, explain
 from tests.in_memory import in_memory
 from tests.ir import agg, call, columns, derived, join, named, select, table
 from workload.dml import Delete, Insert
+from workload.outcomes.results import OutcomeClass
+from workload.outcomes.trace import Action
 from workload.query import JoinKind, Query
-from workload.results import OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column
-from workload.trace import Action
 from workload.types import INT
 from workload.writing import written_query
 

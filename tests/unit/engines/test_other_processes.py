@@ -14,11 +14,11 @@ from engines.in_memory import InMemory
 from tests.in_memory import in_memory
 from workload.dml import Delete, Insert, Replace
 from workload.errors import WorkloadError
+from workload.outcomes.results import Check, OutcomeClass
+from workload.outcomes.trace import SourceWritten
 from workload.query import ColumnRef, Item, Named, Select
-from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Meanwhile, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.trace import SourceWritten
 from workload.types import INT
 from workload.wellformed import check_scenario
 

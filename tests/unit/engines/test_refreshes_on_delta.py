@@ -10,7 +10,7 @@ import pytest
 from dynamic_tables.definition import DynamicTable
 from dynamic_tables.errors import DefinitionError
 from engines.adapter import RefreshFailed
-from engines.on_delta import OnDelta
+from engines.spark.on_delta import OnDelta
 
 
 def test_a_table_that_is_not_there_fails_its_refresh_beside_a_rival_too() -> None:

@@ -16,7 +16,7 @@ from engines.memory.database import own_database
 from engines.watchdog import HungQuery, cut_after
 from generators.generate import scenario_at
 from generators.profiles import QUICK
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
 
 ENDLESS = "SELECT SUM(a.range * b.range) FROM range(10000000) a, range(10000000) b"
 

@@ -37,7 +37,7 @@ from reports.findings import summary_text
 from tests.ir import columns, count_star, named, select
 from tests.misread import ALWAYS_EMPTY, misread_groups
 from workload.codec import scenario_to_json
-from workload.results import SPARK_VOTE, Outcome, OutcomeClass
+from workload.outcomes.results import SPARK_VOTE, Outcome, OutcomeClass
 from workload.scenario import DynamicTable, Scenario
 
 RULES = LaneSpec(tier="rules")

@@ -9,7 +9,7 @@ import pytest
 from campaign.failures.fingerprint import masked
 from campaign.failures.grouping import Cause, Signature, groups_of
 from tests.unit.workload.shop import SHOP
-from workload.results import (
+from workload.outcomes.results import (
     Check,
     DifferenceKind,
     Failure,

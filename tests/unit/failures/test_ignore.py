@@ -10,7 +10,7 @@ import pytest
 
 from campaign.errors import CampaignError
 from campaign.failures.ignore import IgnoreRules, read_ignore_file
-from workload.results import Check, DifferenceKind, Fingerprint, OutcomeClass
+from workload.outcomes.results import Check, DifferenceKind, Fingerprint, OutcomeClass
 
 LEFT_JOIN = Fingerprint(
     outcome=OutcomeClass.PRODUCT_FAILURE,

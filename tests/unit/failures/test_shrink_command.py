@@ -12,7 +12,7 @@ from campaign.failures.folders import read_scenario, write_failure
 from campaign.lanes.spec import LaneSpec
 from shrink import Size, size
 from tests.unit.failures.test_triage import FAULT, LINGERS
-from workload.results import Failure
+from workload.outcomes.results import Failure
 
 SPEC = LaneSpec(tier="rules", faults=(FAULT,), fresh_percent=100)
 

@@ -6,7 +6,7 @@ import math
 
 from campaign.failures.grouping import Cause, Signature
 from campaign.failures.report import LISTED_OF_A_CLASS, Queue
-from workload.results import Check, Fingerprint, OutcomeClass
+from workload.outcomes.results import Check, Fingerprint, OutcomeClass
 
 
 def cause(*operators: str, outcome: OutcomeClass = OutcomeClass.PRODUCT_FAILURE) -> Cause:

@@ -36,14 +36,14 @@ from engines.registry import TIERS
 from generators.profiles import SMOKE
 from shrink import Size, size
 from tests.in_memory import in_memory
-from workload.decision import Decision
 from workload.dml import Delete, Insert
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import Check, Finding, Outcome, OutcomeClass, RunSummary
+from workload.outcomes.run_verdict import run_verdict
+from workload.outcomes.trace import Refreshed, Trace
 from workload.query import Call, ColumnRef, Item, Literal, Named, Select, UnionAll
-from workload.results import Check, Finding, Outcome, OutcomeClass, RunSummary
-from workload.run_verdict import run_verdict
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.trace import Refreshed, Trace
 from workload.types import BOOLEAN, INT, STRING, Row
 
 FAULT = "distinct-value-lingers"

@@ -23,9 +23,9 @@ from generators.profiles import PROFILES
 from reports.json_summary import summary_object
 from reports.junit import CaseVerdict
 from tests.unit.runs.sample import RUN
-from workload.decision import Decision
-from workload.results import RunSummary
-from workload.run_verdict import worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import RunSummary
+from workload.outcomes.run_verdict import worst
 
 BEFORE = Baseline(
     Path("last"), (stored_run(summary_object(RUN), Path("last")),), frozenset({"join-both-at-t1"})

@@ -30,8 +30,8 @@ from reports.gate_page import gate_page
 from reports.junit import Case, CaseVerdict
 from reports.run_junit import run_cases
 from tests.unit.runs.sample import RUN
-from workload.decision import Decision
-from workload.run_verdict import RunVerdict, run_verdict, worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.run_verdict import RunVerdict, run_verdict, worst
 
 UNDECIDED = Decision.UNDECIDED
 

@@ -16,7 +16,7 @@ from generators.intents import INTENTS
 from generators.profiles import INTENT_NAMES, PROFILES, SMOKE, load_profile
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.errors import WorkloadError
-from workload.results import UnmetFloor
+from workload.outcomes.results import UnmetFloor
 from workload.timeline import due_refreshes
 from workload.wellformed import check_scenario
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from generators.choices import SeededChoices
 from generators.coverage import operator_pairs
-from generators.queries import QueryGenerator, QueryWeights
-from generators.relations import OutputColumn, Source, read
-from generators.stacked import LAYERS, layer, stacked
+from generators.queries.queries import QueryGenerator, QueryWeights
+from generators.queries.relations import OutputColumn, Source, read
+from generators.queries.stacked import LAYERS, layer, stacked
 from workload.operators import OPERATORS, Operator, operator_tree
 from workload.query import Derived, Query, row_sources
 from workload.types import INT, STRING, array_of

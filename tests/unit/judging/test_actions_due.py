@@ -6,10 +6,10 @@ import pytest
 
 from campaign.judging.expectations import SourceHistory
 from workload.dml import Delete, Dml, Insert, Merge, Optimize, Overwrite, Restore
+from workload.outcomes.trace import Action
 from workload.query import ColumnRef, Item, Named, Select
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.schema import Column, Table
-from workload.trace import Action
 from workload.types import INT
 
 QUERY = Select((Item(ColumnRef("r", "a", INT), "a"),), Named("r", "r"))

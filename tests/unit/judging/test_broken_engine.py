@@ -14,7 +14,7 @@ from engines.account_adapter import AccountAdapter
 from engines.watchdog import HungQuery
 from tests.in_memory import in_memory
 from tests.unit.workload.shop import SHOP
-from workload.results import Check, Outcome, OutcomeClass
+from workload.outcomes.results import Check, Outcome, OutcomeClass
 
 
 def judged() -> Outcome:

@@ -15,10 +15,10 @@ from tests.in_memory import in_memory
 from tests.ir import call, columns, join, lit, named, select, table
 from workload.dml import Assignment, Delete, Insert, Update
 from workload.failing import may_fail
+from workload.outcomes.results import Check, Outcome, OutcomeClass
+from workload.outcomes.trace import Action, Event, Refreshed, RefreshError, RefreshRefused
 from workload.query import Expr, JoinKind, Query
-from workload.results import Check, Outcome, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
-from workload.trace import Action, Event, Refreshed, RefreshError, RefreshRefused
 from workload.types import BIGINT, INT, STRING
 
 R, S = table("r", k=INT, a=INT), table("s", k=INT, a=INT)

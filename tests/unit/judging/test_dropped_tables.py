@@ -15,7 +15,7 @@ from dynamic_tables.errors import DefinitionError
 from engines.memory.store import MemoryStore, StoredTable
 from generators.generate import scenario_at
 from generators.profiles import QUICK
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
 from workload.scenario import Drop, Scenario
 
 

@@ -15,8 +15,8 @@ from tests.in_memory import in_memory
 from tests.ir import columns, named, select, table
 from tests.unit.workload.shop import SHOP
 from workload.dml import Insert
+from workload.outcomes.results import Check, Outcome, OutcomeClass
 from workload.query import Limited, SortKey
-from workload.results import Check, Outcome, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.types import INT
 

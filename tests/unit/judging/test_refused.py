@@ -12,8 +12,8 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import DefinitionError
 from tests.ir import call, columns, count_star, derived, named, select, table, window
 from workload.dml import Insert
+from workload.outcomes.results import Outcome, OutcomeClass
 from workload.query import ColumnRef, Cte, With
-from workload.results import Outcome, OutcomeClass
 from workload.scenario import (
     Commit,
     Create,

@@ -14,17 +14,17 @@ from generators.fitting import fit
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from generators.recreations import with_recreations
-from shrink.definitions import never_replaced
+from shrink.reductions.definitions import never_replaced
 from tests.in_memory import in_memory
 from tests.ir import agg, call, columns, join, named, select, table
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.dml import Insert, Replace
 from workload.limits import NO_LIMITS
+from workload.outcomes.results import Check, OutcomeClass
+from workload.outcomes.trace import Action
 from workload.query import JoinKind, Query
-from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Read, Redefine, Refresh, Scenario, View
 from workload.timeline import due_refreshes
-from workload.trace import Action
 from workload.types import INT
 from workload.wellformed import check_scenario
 

@@ -17,7 +17,7 @@ from dvs_model.theory.names import Level
 from tests.in_memory import in_memory
 from tests.ir import columns, named, select, table, union_all
 from workload.dml import Assignment, Insert, Update
-from workload.results import Check, OutcomeClass
+from workload.outcomes.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Read, Refresh, Scenario, Step
 from workload.types import INT
 

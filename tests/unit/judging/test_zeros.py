@@ -26,8 +26,8 @@ from tests.ir import (
     with_,
 )
 from workload.dml import Assignment, Insert, Update
+from workload.outcomes.results import Check, OutcomeClass
 from workload.query import JoinKind, Query
-from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario
 from workload.schema import Column
 from workload.scope import output_columns

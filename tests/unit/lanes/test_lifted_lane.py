@@ -22,9 +22,9 @@ from workload.dml import Insert, Replace
 from workload.failing import may_fail
 from workload.lift import Unliftable, lift
 from workload.lift.kind import Lifting
-from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.outcomes.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.outcomes.trace import Trace
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
-from workload.trace import Trace
 from workload.types import INT
 
 

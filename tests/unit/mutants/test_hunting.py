@@ -17,7 +17,7 @@ from campaign.mutants.verdict import HuntVerdict, hunt_text
 from generators.profiles import SMOKE
 from shrink import size
 from tests.unit.workload.shop import SHOP
-from workload.results import Check
+from workload.outcomes.results import Check
 
 KILL = Kill(killer=Check.EQUALITY, index=0, reproduction=SHOP, size=size(SHOP))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from campaign.lanes.spec import LaneSpec
 from tests.ir import call, columns, named, select, table
 from workload.dml import Assignment, Insert, Update
+from workload.outcomes.results import Check, OutcomeClass
 from workload.query import Literal
-from workload.results import Check, OutcomeClass
 from workload.scenario import Commit, Create, DynamicTable, Refresh, Scenario
 from workload.types import INT
 

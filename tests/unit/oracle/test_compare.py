@@ -7,7 +7,7 @@ import pytest
 import oracle.compare
 from oracle.compare import compare
 from tests.unit.oracle.words import columns, rows
-from workload.results import Difference, DifferenceKind
+from workload.outcomes.results import Difference, DifferenceKind
 
 SALES = columns("city STRING, total BIGINT")
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from oracle.bag import canonical
 from oracle.compare import compare
 from oracle.invariants import judged_columns
-from workload.results import DifferenceKind
+from workload.outcomes.results import DifferenceKind
 from workload.schema import Column
 from workload.types import DOUBLE, ESTIMATE, INT
 

@@ -25,8 +25,8 @@ from oracle.invariants import (
     unchanged_means_empty,
 )
 from tests.unit.oracle.words import changes, columns, rows, stored
-from workload.results import Check, DifferenceKind, Finding
-from workload.trace import Action, HiddenState, Refreshed, RefreshError, RefreshRefused
+from workload.outcomes.results import Check, DifferenceKind, Finding
+from workload.outcomes.trace import Action, HiddenState, Refreshed, RefreshError, RefreshRefused
 
 SALES = columns("city STRING, total DOUBLE")
 REFRESH = CheckedRefresh("sales", 4, 20, SALES)

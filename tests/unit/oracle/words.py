@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Replace, Update
+from workload.outcomes.trace import ChangeAction, ChangeRow, StoredRow
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -23,7 +24,6 @@ from workload.query import (
 )
 from workload.scenario import Commit, Definition, Scenario
 from workload.schema import Column, Table
-from workload.trace import ChangeAction, ChangeRow, StoredRow
 from workload.types import BIGINT, BOOLEAN, Kind, Row, SqlType, Value, parse_type
 
 ACTIONS: Mapping[str, ChangeAction] = {"+": ChangeAction.INSERT, "-": ChangeAction.DELETE}

@@ -12,7 +12,7 @@ from campaign.pytest_plugin.conformance import AdapterConformance
 from engines.adapter import Adapter
 from tests.unit.engines.sample import Recomputing, shop
 from tests.unit.engines.test_adapter_tier import Boasting, Breaking, Forgetful, Losing, Refusing
-from workload.results import OutcomeClass
+from workload.outcomes.results import OutcomeClass
 from workload.scenario import Scenario
 
 MESSAGE = """\

@@ -17,6 +17,18 @@ from workload.dml import (
     Truncate,
     Update,
 )
+from workload.outcomes.results import (
+    Check,
+    Coverage,
+    Difference,
+    DifferenceKind,
+    Failure,
+    Finding,
+    Outcome,
+    OutcomeClass,
+    RunSummary,
+    UnmetFloor,
+)
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -28,18 +40,6 @@ from workload.query import (
     Literal,
     Named,
     Select,
-)
-from workload.results import (
-    Check,
-    Coverage,
-    Difference,
-    DifferenceKind,
-    Failure,
-    Finding,
-    Outcome,
-    OutcomeClass,
-    RunSummary,
-    UnmetFloor,
 )
 from workload.scenario import Commit, Create, DynamicTable, Refresh, RefreshMode, Scenario, View
 from workload.schema import Column, Table

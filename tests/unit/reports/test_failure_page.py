@@ -7,7 +7,7 @@ import re
 
 from reports.failure_page import failure_markdown
 from tests.unit.reports import sample
-from workload.results import Outcome, OutcomeClass
+from workload.outcomes.results import Outcome, OutcomeClass
 
 REPLAY = "dvs replay failures/41"
 

@@ -14,6 +14,14 @@ from reports.text import summary_markdown
 from reports.tree import query_tree, tree_text
 from tests.unit.reports import sample
 from tests.unit.reports.test_run_page import Page
+from workload.outcomes.results import (
+    Check,
+    DifferenceKind,
+    FailureGroup,
+    Fingerprint,
+    OutcomeClass,
+    RunSummary,
+)
 from workload.query import (
     Aggregate,
     AggregateFunction,
@@ -29,14 +37,6 @@ from workload.query import (
     Select,
     UnionAll,
     With,
-)
-from workload.results import (
-    Check,
-    DifferenceKind,
-    FailureGroup,
-    Fingerprint,
-    OutcomeClass,
-    RunSummary,
 )
 from workload.types import BIGINT, BOOLEAN, INT
 

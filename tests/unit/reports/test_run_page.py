@@ -13,7 +13,7 @@ from reports.difference import diff_rows
 from reports.figures import ReportError
 from reports.run_page import run_page
 from tests.unit.reports import sample
-from workload.results import RunSummary, UnmetFloor
+from workload.outcomes.results import RunSummary, UnmetFloor
 
 VOID = {"meta", "link", "br"}
 

@@ -14,8 +14,8 @@ from reports.figures import EVENTS, MEANINGS, ReportError, duration, headline, p
 from reports.json_summary import summary_object
 from reports.text import summary_markdown
 from tests.unit.reports import sample
-from workload.results import Difference, DifferenceKind, OutcomeClass, UnmetFloor
-from workload.run_verdict import SPOILERS, RunVerdict
+from workload.outcomes.results import Difference, DifferenceKind, OutcomeClass, UnmetFloor
+from workload.outcomes.run_verdict import SPOILERS, RunVerdict
 from workload.schema import Column
 from workload.types import INT
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from tests.in_memory import in_memory
-from workload.results import Outcome
+from workload.outcomes.results import Outcome
 from workload.scenario import Scenario
 
 

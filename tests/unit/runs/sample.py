@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workload.results import Coverage, RunSummary
+from workload.outcomes.results import Coverage, RunSummary
 
 RUN = RunSummary(
     seed=1,

@@ -18,7 +18,7 @@ from engines.variant import Variant
 from generators.generate import scenario_at
 from generators.profiles import QUICK
 from tests.in_memory import in_memory
-from workload.run_verdict import LEAST_CHANGES, MOST_AMPLIFIED, amplified_percent, is_amplified
+from workload.outcomes.run_verdict import LEAST_CHANGES, MOST_AMPLIFIED, amplified_percent, is_amplified
 
 
 def everything(source: str, schema: Columns) -> Plan:

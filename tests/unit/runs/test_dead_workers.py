@@ -11,7 +11,7 @@ from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
 from generators.profiles import QUICK
 from tests.unit.runs.deadly import DeadlySpec
-from workload.results import ENGINE_DIED, OutcomeClass
+from workload.outcomes.results import ENGINE_DIED, OutcomeClass
 
 PLAN = CampaignPlan(seed=1, profile=QUICK, scenarios=14, workers=2)
 """Its chunks are of four scenarios: each deadly one is in a chunk of its own."""

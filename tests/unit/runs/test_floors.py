@@ -16,11 +16,11 @@ from campaign.runs.tally import Tally, covered
 from generators.coverage import operators, unmet_floors
 from generators.generate import scenario_at
 from generators.profiles import PRODUCTION, PROFILES, SMOKE, Profile
-from generators.queries import QueryWeights
+from generators.queries.queries import QueryWeights
 from tests.ir import columns, named, select, table
 from workload.operators import OPERATORS
+from workload.outcomes.results import Outcome, OutcomeClass, UnmetFloor
 from workload.query import JoinKind
-from workload.results import Outcome, OutcomeClass, UnmetFloor
 from workload.scenario import DynamicTable, Scenario
 from workload.types import INT, STRING
 

@@ -14,7 +14,7 @@ from campaign.runs import journal
 from campaign.runs.lock import locked
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from generators.profiles import QUICK, SMOKE
-from workload.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
+from workload.outcomes.results import Check, Difference, DifferenceKind, Finding, Outcome, OutcomeClass
 from workload.schema import Column
 from workload.types import DOUBLE, INT
 

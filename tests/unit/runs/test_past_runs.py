@@ -17,7 +17,7 @@ from campaign.runs import journal
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from generators.profiles import QUICK
 from tests.unit.runs.sample import RUN
-from workload.results import Outcome, OutcomeClass, UnmetFloor
+from workload.outcomes.results import Outcome, OutcomeClass, UnmetFloor
 
 
 def runs(*arguments: str) -> Result:

@@ -12,7 +12,7 @@ from campaign.runs import campaign as campaigns
 from campaign.runs.plan import CampaignPlan
 from engines.registry import TIERS
 from generators.profiles import SMOKE
-from workload.results import RunSummary
+from workload.outcomes.results import RunSummary
 
 PLAN = CampaignPlan(seed=9, profile=SMOKE, scenarios=8, workers=1)
 SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)

@@ -13,9 +13,9 @@ from campaign.runs.spread import parts
 from engines.registry import TIERS
 from generators.generate import scenario_at
 from generators.profiles import PROFILES, SMOKE
-from workload.decision import Decision
 from workload.lift.kind import Lifting
-from workload.run_verdict import worst
+from workload.outcomes.decision import Decision
+from workload.outcomes.run_verdict import worst
 
 
 def plan(**tiers: int) -> CampaignPlan:

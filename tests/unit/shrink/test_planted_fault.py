@@ -16,8 +16,8 @@ from shrink import shrink, size
 from tests.in_memory import in_memory
 from tests.unit.shrink.samples import random_scenario, refreshes_of
 from workload.failing import may_fail
+from workload.outcomes.trace import RefreshRefused
 from workload.scenario import Scenario
-from workload.trace import RefreshRefused
 
 
 def both_at_t1(node: Join, ids: bool, d: Differentiation) -> Plan:

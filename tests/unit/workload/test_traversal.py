@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 
 from reports.describe import statement_sql
-from shrink.clauses import without_outputs
+from shrink.reductions.clauses import without_outputs
+from shrink.reductions.tables import without_column
 from shrink.rewrite import first_block
-from shrink.tables import without_column
 from shrink.weight import node_weight, weight
 from tests.unit.workload.shop import CUSTOMER, SHOP
 from workload.dml import Dml, statement_expressions, with_expressions

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from generators import expressions
-from generators.aggregates import beside_texts
 from generators.choices import Choices
-from generators.expressions import Term, call
-from generators.relations import COUNT_STAR, FromClause, Generated, select
-from generators.windows import DrawsAggregates
+from generators.queries import expressions
+from generators.queries.aggregates import beside_texts
+from generators.queries.expressions import Term, call
+from generators.queries.relations import COUNT_STAR, FromClause, Generated, select
+from generators.queries.windows import DrawsAggregates
 from workload.query import Expr, Grouping, Select
 from workload.types import BOOLEAN, TINYINT
 

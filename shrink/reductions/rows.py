@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shrink.reduction import Reduction, chunks
+from shrink.reductions.values import SIMPLE, rank, simpler, simplest
 from shrink.rewrite import expressions, put_at, with_statements
-from shrink.values import SIMPLE, rank, simpler, simplest
 from workload.dml import Dml, WithRows
 from workload.query import Literal
 from workload.scenario import Commit, Scenario

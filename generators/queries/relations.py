@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from generators.choices import Choices
-from generators.expressions import Term
+from generators.queries.expressions import Term
 from workload.query import (
     MEMBERSHIP,
     Aggregate,

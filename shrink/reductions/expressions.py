@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shrink.reduction import Reduction
+from shrink.reductions.values import simpler, simplest
 from shrink.rewrite import Place, expressions, put_at
-from shrink.values import simpler, simplest
 from workload.aggregates import CONSTANTS, PAIRED, STATISTICS
 from workload.query import Aggregate, AggregateFunction, Call, ColumnRef, Expr, Literal, subexpressions
 from workload.scenario import Scenario

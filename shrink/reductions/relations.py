@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from shrink.definitions import without_definitions
-from shrink.joins import standing_in
 from shrink.reduction import Reduction
+from shrink.reductions.definitions import without_definitions
+from shrink.reductions.joins import standing_in
 from shrink.rewrite import Site, blocks, definition_queries, first_block, nested, put_at, queries, relations
 from shrink.substitute import by_column, changed_block, with_relation
 from workload import query as ir

@@ -8,9 +8,9 @@ from typing import assert_never
 
 from shrink.admit import admissible, tidied
 from shrink.reduction import Reduction, chunks
+from shrink.reductions.values import simplest
 from shrink.rewrite import Site, blocks, first_block, put_at, queries
 from shrink.substitute import aggregates, regrouped
-from shrink.values import simplest
 from workload import query as ir
 from workload.query import changed
 from workload.scenario import Scenario

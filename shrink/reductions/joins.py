@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from shrink.reduction import Reduction
+from shrink.reductions.values import simplest
 from shrink.rewrite import blocks, queries, relations
 from shrink.substitute import by_column, changed_block, with_relation
-from shrink.values import simplest
 from workload import query as ir
 from workload.query import relations_of, subexpressions
 from workload.scenario import Scenario

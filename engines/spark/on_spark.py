@@ -16,7 +16,7 @@ from engines.memory.applier import Applier
 from engines.memory.database import own_database
 from engines.memory.spark_store import SparkStore
 from engines.rows import rows_of
-from engines.spark_jobs import JobTag, job_tag
+from engines.spark.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from workload.schema import Column
 from workload.types import Row

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Protocol, cast
 
 from generators.choices import Choices
-from generators.exploded import exploded
-from generators.relations import FromClause, Generated, OutputColumn, Source, read, scope_of
-from generators.windows import UNORDERED
+from generators.queries.exploded import exploded
+from generators.queries.relations import FromClause, Generated, OutputColumn, Source, read, scope_of
+from generators.queries.windows import UNORDERED
 from workload.operators import JOIN_OPERATORS, Operator
 from workload.query import Derived, Expr, JoinKind, Query, Select, SetOperation, Union, UnionAll
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from shrink.reduction import Reduction
+from shrink.reductions.tables import reading
 from shrink.rewrite import with_statements
-from shrink.tables import reading
 from workload.dml import Dml, Merge, Update, statement_expressions, with_expressions
 from workload.query import ColumnRef, Node, changed, with_sources
 from workload.scenario import Read, Scenario, Step

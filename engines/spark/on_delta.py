@@ -27,19 +27,19 @@ from dynamic_tables.store.sizes import SIZES
 from engines.account_adapter import AccountAdapter, failures
 from engines.adapter import OtherCommit, Record, Transaction
 from engines.callers import drawn, drawn_sizes
-from engines.delta_writers import DeltaWriters
 from engines.engine import Platform
 from engines.operation import Operation
-from engines.outrun import Outrun
 from engines.rows import rows_of
-from engines.spark_jobs import JobTag, job_tag
+from engines.spark.delta_writers import DeltaWriters
+from engines.spark.outrun import Outrun
+from engines.spark.spark_jobs import JobTag, job_tag
 from engines.variant import Variant
 from oracle.delta_reader import newest_version, read_rows
 from workload.dml import Insert, Overwrite
+from workload.outcomes.trace import Action, StoredRow
 from workload.scenario import Meanwhile, Scenario
 from workload.schema import Column, Table
 from workload.sql import Dialect, delta_texts, rows_text
-from workload.trace import Action, StoredRow
 from workload.types import STRING, Row, parse_type
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from generators.choices import Choices
 from generators.domains import DECIMAL, LARGE_PART
-from generators.expressions import Scope, Term, comparable, constant
+from generators.queries.expressions import Scope, Term, comparable, constant
 from workload.aggregates import BITWISE, LISTS, STATISTICS
 from workload.query import Aggregate, AggregateFunction, ColumnRef, Expr, Node, changed, subexpressions
 from workload.types import BIGINT, BITS, BOOLEAN, DOUBLE, ESTIMATE, FLOAT, STRING, Kind, array_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shrink.clauses import ungrouped
 from shrink.reduction import Reduction
+from shrink.reductions.clauses import ungrouped
 from shrink.rewrite import blocks, expressions, put_at
 from shrink.substitute import without_groupings
 from workload.query import (

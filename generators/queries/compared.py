@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from generators import expressions
-from generators.expressions import TRUE, Term, call
-from generators.relations import COUNT_STAR, FromClause, Generated, Source, joined, read, scope_of, select
-from generators.windows import UNORDERED, DrawsAggregates
+from generators.queries import expressions
+from generators.queries.expressions import TRUE, Term, call
+from generators.queries.relations import (
+    COUNT_STAR,
+    FromClause,
+    Generated,
+    Source,
+    joined,
+    read,
+    scope_of,
+    select,
+)
+from generators.queries.windows import UNORDERED, DrawsAggregates
 from workload.query import ColumnRef, Derived, Expr, JoinKind
 from workload.types import BOOLEAN
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from shrink.joins import standing_in
 from shrink.reduction import Reduction
+from shrink.reductions.joins import standing_in
 from shrink.rewrite import blocks, put_at
 from shrink.substitute import by_column, changed_block, with_relation
 from workload import query as ir

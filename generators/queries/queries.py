@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from generators import expressions
-from generators.aggregates import aggregate_form, beside_texts
 from generators.choices import Choices
-from generators.compared import compared
-from generators.exploded import exploded
-from generators.expressions import TRUE, Term, call, constant, met, of_type
-from generators.grouping_sets import grouping_sets
-from generators.relations import (
+from generators.queries import expressions
+from generators.queries.aggregates import aggregate_form, beside_texts
+from generators.queries.compared import compared
+from generators.queries.exploded import exploded
+from generators.queries.expressions import TRUE, Term, call, constant, met, of_type
+from generators.queries.grouping_sets import grouping_sets
+from generators.queries.relations import (
     COUNT_STAR,
     FromClause,
     Generated,
@@ -26,8 +26,8 @@ from generators.relations import (
     select,
     summed_type,
 )
-from generators.stacked import stacked
-from generators.windows import UNORDERED, windowed_groups, windowed_rows
+from generators.queries.stacked import stacked
+from generators.queries.windows import UNORDERED, windowed_groups, windowed_rows
 from workload.operators import SET_OPERATIONS, Operator
 from workload.orders import leaves_ties
 from workload.query import (
@@ -93,7 +93,7 @@ class QueryWeights:
     having_percent: int = 30
     derived_percent: int = 30
     forms_percent: int = 20
-    """Percent of aggregates with further arguments, and of statistics (`generators.aggregates`)."""
+    """Percent of aggregates with further arguments, and of statistics (`generators.queries.aggregates`)."""
     exploded_percent: int = 5
     """Percent of relations, and of whole FROM clauses, beside which the elements of an array stand."""
     max_rows: int = 400

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from generators import expressions
-from generators.aggregates import beside_texts
 from generators.choices import Choices
 from generators.domains import NO_ARITHMETIC
-from generators.expressions import Term, call
-from generators.relations import COUNT_STAR, FromClause, Generated, select
+from generators.queries import expressions
+from generators.queries.aggregates import beside_texts
+from generators.queries.expressions import Term, call
+from generators.queries.relations import COUNT_STAR, FromClause, Generated, select
 from workload.aggregates import STATISTICS
 from workload.query import (
     Aggregate,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from workload.decision import Decision
-from workload.results import OutcomeClass, RunSummary
+from workload.outcomes.decision import Decision
+from workload.outcomes.results import OutcomeClass, RunSummary
 
 
 class RunVerdict(Enum):

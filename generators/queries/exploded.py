@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from generators.choices import Choices
-from generators.expressions import Term
-from generators.relations import FromClause
+from generators.queries.expressions import Term
+from generators.queries.relations import FromClause
 from workload.query import POSITION, Call, ColumnRef, Exploded, Literal
 from workload.types import INT, NESTED, STRING, Kind, array_of
 

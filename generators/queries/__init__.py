@@ -1,0 +1,1 @@
+"""Random defining queries: expressions, relations, groups, windows, and the style of their texts."""
