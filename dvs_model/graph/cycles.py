@@ -1,8 +1,10 @@
 """Directed graphs as arcs between numbered vertices: components, short cycles, and an order of the vertices.
 
-Every cycle lies in one strongly connected component, so a search for cycles begins with the components. All
-searches of this package for a cycle in words end here, but for those that count moments (`analysis.search`)
-or stop at a time (`stated.core`).
+Every cycle lies in one strongly connected component, so a search for cycles begins with the components. Of
+arcs in an array each is a row: the vertex that it leaves, and the one that it enters.
+
+Two searches stand elsewhere: `analysis.search`, whose ways pass moments that cost nothing, and `stated.core`,
+which stops at a time and has a budget for all its searches together.
 """
 
 from __future__ import annotations
@@ -13,9 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Arcs = NDArray[np.int64]
-    """Arcs of a graph: a row for each, with the vertex that it leaves and the one that it enters."""
 
 # numpy and scipy are imported where they are used: to load scipy takes as long as to judge many histories,
 # and the process that starts a campaign judges none.
@@ -45,7 +44,7 @@ def component_labels(
     return np.asarray(labels, np.int64)
 
 
-def labels_of(arcs: Sequence[Arcs], vertices: int) -> NDArray[np.int64]:
+def labels_of(arcs: Sequence[NDArray[np.int64]], vertices: int) -> NDArray[np.int64]:
     """Returns for each vertex the number, from 0, of its strongly connected component, of several arrays."""
     import numpy as np
 
@@ -56,7 +55,7 @@ def labels_of(arcs: Sequence[Arcs], vertices: int) -> NDArray[np.int64]:
     return component_labels(tails, heads, vertices)
 
 
-def short_cycle(arcs: Arcs, tries: int, through: Arcs | None = None) -> list[int]:
+def short_cycle(arcs: NDArray[np.int64], tries: int, through: NDArray[np.int64] | None = None) -> list[int]:
     """Returns the vertices of a short cycle of a graph; empty: it has none.
 
     Each vertex leads to the next one, and the last to the first. `through`: arcs of the graph of which one is
@@ -83,7 +82,7 @@ def short_cycle(arcs: Arcs, tries: int, through: Arcs | None = None) -> list[int
 class Ways:
     """The ways along some arcs, of which a shortest one between two vertices can be asked."""
 
-    def __init__(self, arcs: Arcs) -> None:
+    def __init__(self, arcs: NDArray[np.int64]) -> None:
         import numpy as np
         from scipy.sparse import csr_matrix
 
