@@ -64,23 +64,23 @@ def history(records: Iterable[Mapping[str, object]], name: str = "records") -> R
     A record has the columns of a table of operations (docs/clients.md): `transaction`, `kind` ("w", "append",
     "r"), `key` and `value` are enough; `session`, `status`, `began` and `ended` are read where they are
     given. The value of a read of a list is a list. Raises HistoryError: the records are no history.
-    Raises RequestError: there is none, or values of a column have several types.
+    Raises RequestError: there is none, a write has a list, or values of a column have several types.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from dvs_model.formats import table
 
-    rows = [_row(record) for record in records]
+    rows = [_row(number, record) for number, record in enumerate(records)]
     if not rows:
         raise RequestError("a history of no records; give one an operation")
     file = io.BytesIO()
     names = list(dict.fromkeys(column for row in rows for column in row))
     try:
         pq.write_table(pa.table({column: [row.get(column) for row in rows] for column in names}), file)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        fact = f"the values of a column have several types ({error})"
-        raise RequestError(f"{fact}; give each one type") from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        fact = f"the values of a column have several types, or are no numbers of 64 bits ({error})"
+        raise RequestError(f"{fact}; give each column one type") from None
     file.seek(0)
     (item,) = table.read(file, name)
     if isinstance(item, Refused):
@@ -88,11 +88,17 @@ def history(records: Iterable[Mapping[str, object]], name: str = "records") -> R
     return item
 
 
-def _row(record: Mapping[str, object]) -> dict[str, object]:
-    """Returns a record as a row of a table of operations, which has a column of its own for lists."""
-    value = record.get("value")
+def _row(number: int, record: Mapping[str, object]) -> dict[str, object]:
+    """Returns a record as a row of a table of operations, which has a column of its own for lists.
+
+    Raises RequestError: another operation than a read has a list as its value.
+    """
+    value, kind = record.get("value"), record.get("kind")
     if not isinstance(value, list | tuple):
         return dict(record)
+    if kind not in ("r", "r list"):
+        fact = f"record {number}: {kind!r} of a list, {value!r}; only reads give lists"
+        raise RequestError(f"{fact}: append one element at a time")
     return {**record, "kind": "r list", "value": None, "list": list(value)}
 
 

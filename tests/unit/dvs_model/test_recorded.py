@@ -96,6 +96,10 @@ def test_a_file_may_hold_several_histories(tmp_path: Path) -> None:
         ((), "a history of no records"),
         (({"a": 1},), "it has no column transaction; its columns are a"),
         ((LOST[1], {**LOST[3], "value": "a"}), "the values of a column have several types"),
+        (({**LOST[1], "value": 2**70},), "are no numbers of 64 bits"),
+        (({**LOST[1], "value": {"a": 1}},), "a cell that is no key and no value"),
+        ((LOST[0], {**LOST[1], "value": [1]}), r"record 1: 'w' of a list, \[1\]; only reads give lists"),
+        (({**LISTS[0], "value": (1,)},), r"record 0: 'append' of a list, \(1,\)"),
     ],
 )
 def test_records_that_are_no_history(records: tuple[dict[str, object], ...], message: str) -> None:
