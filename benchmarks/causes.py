@@ -18,9 +18,8 @@ import click
 from campaign.failures.fingerprint import fingerprint
 from campaign.failures.grouping import groups_of
 from campaign.failures.triage import smallest
-from campaign.faults import FAULTS
+from campaign.faults import FAULTS, known_faults
 from campaign.lanes.spec import LaneSpec
-from campaign.mutants.hunt import known_faults
 from generators.generate import scenario_at
 from generators.profiles import SMOKE
 from workload.outcomes.results import Failure, OutcomeClass

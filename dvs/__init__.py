@@ -1,6 +1,7 @@
 """The public face of dvs-harness: what a user imports, and nothing else.
 
 To test an engine: `Adapter`, `Capabilities`, `AdapterConformance`, `assert_delayed_view_semantics`.
+To run campaigns and audits: `run_campaign`, `CampaignOptions`, `run_verdict`, `audit`.
 To judge transaction histories: `read_history`, `history`, `judge`, `CheckOptions`; and `dvs.testing`.
 docs/python.md shows both.
 
@@ -15,9 +16,13 @@ from typing import TYPE_CHECKING
 from dvs.packages import PACKAGES, require_packages
 
 if TYPE_CHECKING:
+    from campaign.audit.audit import Audit, AuditedTable, AuditVerdict, audit
+    from campaign.errors import CampaignError
     from campaign.failures.regression import assert_passes
     from campaign.pytest_plugin.assertion import DelayedViewViolated, assert_delayed_view_semantics
     from campaign.pytest_plugin.conformance import AdapterConformance
+    from campaign.runs.campaign import run_campaign
+    from campaign.runs.options import CampaignOptions
     from dvs_model.analysis.verdict import Absent, Present, Unknown
     from dvs_model.checking.check import Checked, Holds, Undecided, Violated, check
     from dvs_model.errors import HistoryError, RequestError
@@ -31,12 +36,26 @@ if TYPE_CHECKING:
     from engines.errors import EngineError
     from generators.strategies import scenarios
     from workload.limits import Limits, Timestamps
+    from workload.operators import Operator
+    from workload.outcomes.decision import Decision
+    from workload.outcomes.results import RunSummary
+    from workload.outcomes.run_verdict import RunVerdict, run_verdict
     from workload.outcomes.trace import Action, ChangeRow, Shown, StoredRow
     from workload.scenario import DynamicTable, Scenario
     from workload.schema import Column, Table
     from workload.sql import Dialect
+    from workload.types import Kind
 
 MODULES = {
+    "campaign.audit.audit": ("Audit", "AuditVerdict", "AuditedTable", "audit"),
+    "campaign.errors": ("CampaignError",),
+    "campaign.runs.campaign": ("run_campaign",),
+    "campaign.runs.options": ("CampaignOptions",),
+    "workload.operators": ("Operator",),
+    "workload.outcomes.decision": ("Decision",),
+    "workload.outcomes.results": ("RunSummary",),
+    "workload.outcomes.run_verdict": ("RunVerdict", "run_verdict"),
+    "workload.types": ("Kind",),
     "campaign.failures.regression": ("assert_passes",),
     "campaign.pytest_plugin.assertion": ("DelayedViewViolated", "assert_delayed_view_semantics"),
     "campaign.pytest_plugin.conformance": ("AdapterConformance",),
@@ -65,11 +84,17 @@ __all__ = [
     "Action",
     "Adapter",
     "AdapterConformance",
+    "Audit",
+    "AuditVerdict",
+    "AuditedTable",
+    "CampaignError",
+    "CampaignOptions",
     "Capabilities",
     "ChangeRow",
     "CheckOptions",
     "Checked",
     "Column",
+    "Decision",
     "DelayedViewViolated",
     "Derivations",
     "DerivedWrites",
@@ -79,15 +104,19 @@ __all__ = [
     "History",
     "HistoryError",
     "Holds",
+    "Kind",
     "Level",
     "Limits",
     "Notes",
+    "Operator",
     "Phenomenon",
     "Predicates",
     "Present",
     "Reading",
     "RefreshFailed",
     "RequestError",
+    "RunSummary",
+    "RunVerdict",
     "Scenario",
     "Shown",
     "StoredRow",
@@ -100,12 +129,15 @@ __all__ = [
     "Violated",
     "assert_delayed_view_semantics",
     "assert_passes",
+    "audit",
     "check",
     "history",
     "judge",
     "parse",
     "read_histories",
     "read_history",
+    "run_campaign",
+    "run_verdict",
     "scenarios",
 ]
 

@@ -38,8 +38,8 @@ SHOWN = 10
 """Rows of a difference that are kept as evidence."""
 
 
-class Finding(Enum):
-    """What an audit says of one table."""
+class AuditVerdict(Enum):
+    """What an audit says of one table, or of a whole account."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -56,7 +56,7 @@ class AuditedTable:
     """
 
     name: str
-    finding: Finding
+    verdict: AuditVerdict
     timestamp: int | None = None
     rows: int = 0
     facts: tuple[str, ...] = ()
@@ -76,24 +76,24 @@ class Audit:
     skipped: int
 
     @property
-    def finding(self) -> Finding:
+    def verdict(self) -> AuditVerdict:
         """The worst of all: violated before unknown before holds; unknown where nothing was compared."""
-        found = {table.finding for table in self.tables}
-        worst_first = (Finding.VIOLATED, Finding.UNKNOWN, Finding.HOLDS)
-        return next((each for each in worst_first if each in found), Finding.UNKNOWN)
+        verdicts = {table.verdict for table in self.tables}
+        worst_first = (AuditVerdict.VIOLATED, AuditVerdict.UNKNOWN, AuditVerdict.HOLDS)
+        return next((each for each in worst_first if each in verdicts), AuditVerdict.UNKNOWN)
 
     @property
     def nothing(self) -> str:
         """Why nothing was compared, in a sentence; empty where something was."""
         if not self.tables:
             return "the account has no dynamic table, so nothing was compared"
-        if all(table.finding is Finding.EMPTY for table in self.tables):
+        if all(table.verdict is AuditVerdict.EMPTY for table in self.tables):
             return "no dynamic table was refreshed yet, so nothing was compared"
         return ""
 
 
 def audit(
-    folder: Path,
+    folder: Path | str,
     *,
     only: Sequence[str] = (),
     sample: int | None = None,
@@ -107,7 +107,7 @@ def audit(
 
     Raises CampaignError: the folder is no account, or lacks a table named.
     """
-    tables = tables_of(folder)
+    tables = tables_of(Path(folder))
     dynamic = [table.name for table in tables.values() if table.kind == DYNAMIC_TABLE]
     unknown = [name for name in only if name not in dynamic]
     if unknown:
@@ -135,17 +135,17 @@ def _audited(table: StoredTable, tables: Mapping[str, StoredTable]) -> AuditedTa
         facts = [*_frontier(refreshes, tables), *([foreign] if foreign else [])]
         return _compared(table, tables, newest, facts)
     except Unreadable as error:
-        return AuditedTable(table.name, Finding.UNKNOWN, timestamp, facts=(str(error),))
+        return AuditedTable(table.name, AuditVerdict.UNKNOWN, timestamp, facts=(str(error),))
 
 
 def _without_refresh(table: StoredTable, foreign: str | None) -> AuditedTable:
     """Returns the verdict on a table whose log holds no refresh: it must be empty."""
     rows = rows_at(table, table.newest, table.columns).num_rows
     if foreign is not None:
-        return AuditedTable(table.name, Finding.VIOLATED, rows=rows, facts=(foreign,))
+        return AuditedTable(table.name, AuditVerdict.VIOLATED, rows=rows, facts=(foreign,))
     if rows:
         raise Unreadable("it holds rows, but its log holds no refresh")
-    return AuditedTable(table.name, Finding.EMPTY)
+    return AuditedTable(table.name, AuditVerdict.EMPTY)
 
 
 def _frontier(refreshes: Sequence[Refresh], tables: Mapping[str, StoredTable]) -> list[str]:
@@ -197,7 +197,7 @@ def _compared(
             facts.append(f"rows of the query that are missing: {less}; rows that are too many: {more}")
         return AuditedTable(
             name=table.name,
-            finding=Finding.VIOLATED if facts else Finding.HOLDS,
+            verdict=AuditVerdict.VIOLATED if facts else AuditVerdict.HOLDS,
             timestamp=newest.timestamp,
             rows=stored.num_rows,
             facts=tuple(facts),

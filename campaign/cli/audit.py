@@ -38,7 +38,7 @@ def command(
     status 0: every table is its query; 1: one is not, or its row ids or its frontier are wrong; 3: of one
     nothing can be said, or there is nothing to compare; 2: FOLDER is no account.
     """
-    from campaign.audit.audit import Finding, audit
+    from campaign.audit.audit import AuditVerdict, audit
 
     with steps_of("auditing", quiet=as_json) as progress:
         found = audit(
@@ -52,12 +52,12 @@ def command(
         click.echo(json.dumps(_document(found)))
     else:
         _print(found)
-    codes = {Finding.VIOLATED: ExitCode.FAILED, Finding.UNKNOWN: ExitCode.UNKNOWN}
-    return codes.get(found.finding, ExitCode.OK)
+    codes = {AuditVerdict.VIOLATED: ExitCode.FAILED, AuditVerdict.UNKNOWN: ExitCode.UNKNOWN}
+    return codes.get(found.verdict, ExitCode.OK)
 
 
 def _print(found: Audit) -> None:
-    rows = [(each.name, each.finding.value, _time(each.timestamp), f"{each.rows:,}") for each in found.tables]
+    rows = [(each.name, each.verdict.value, _time(each.timestamp), f"{each.rows:,}") for each in found.tables]
     print_table("", ["dynamic table", "verdict", "data timestamp", "rows"], rows)
     for each in found.tables:
         for fact in each.facts:
@@ -92,13 +92,13 @@ def _time(timestamp: int | None) -> str:
 def _document(found: Audit) -> dict[str, object]:
     return {
         "folder": found.folder,
-        "verdict": found.finding.value,
+        "verdict": found.verdict.value,
         "nothing": found.nothing or None,
         "skipped": found.skipped,
         "tables": [
             {
                 "name": each.name,
-                "verdict": each.finding.value,
+                "verdict": each.verdict.value,
                 "timestamp": each.timestamp,
                 "time": _time(each.timestamp),
                 "rows": each.rows,

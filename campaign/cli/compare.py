@@ -22,6 +22,7 @@ from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
 from campaign.failures.folders import SCENARIO_FILE, read_scenario
 from campaign.lanes.spec import within_limits
+from campaign.runs.plan import scenario_count
 from engines.registry import limits_of
 from generators.fitting import fit
 from generators.generate import scenario_at
@@ -79,7 +80,7 @@ def command(
     Exit status 0: A and B have the same contents everywhere; 1: they differ; 2: the options or the set-up
     are wrong; 3: nothing differs, but something could not be compared, or nothing was, or the time was over.
     """
-    number = options.scenario_count(scenarios, budget, DEFAULT_SCENARIOS)
+    number = scenario_count(scenarios, budget, DEFAULT_SCENARIOS)
     if paths and not any(scenario_files(paths)):
         nothing = f"undecided: no scenario below {', '.join(map(str, paths))}, so nothing was compared"
         click.echo(json.dumps(asdict(Comparison(a, b))) if as_json else nothing)

@@ -14,12 +14,11 @@ from rich.text import Text
 
 from campaign.cli import options
 from campaign.cli.progress import progress_of
-from campaign.cli.request import Request, resumed
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
-from campaign.failures.report import ShrinkBudget
-from campaign.runs.campaign import run_campaign
+from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
+from campaign.runs.options import CampaignOptions, resumed
 from campaign.runs.spread import ALL
 from reports.findings import group_text, replay_command
 from reports.json_summary import summary_object
@@ -91,19 +90,19 @@ def command(out: Path, resume: bool, as_json: bool, **values: Any) -> ExitCode:
     a scenario could not be judged, or too few ran before the time was over: fewer than --scenarios, or
     than --least where only --budget is given.
     """
-    request = Request(**values)
+    wanted = CampaignOptions(**values)
     if resume:
-        request = resumed(request, out, given)
-    all_tiers = request.tier == ALL
+        wanted = resumed(wanted, out, given)
+    all_tiers = wanted.tier == ALL
     campaign = partial(
-        run_campaign,
-        options=request.as_json(),
-        shrinking=ShrinkBudget(failures=request.shrink, seconds=request.shrink_budget),
-        ignored=options.known_failures(request.ignore),
+        run_plan,
+        options=wanted.as_json(),
+        shrinking=wanted.shrinking,
+        ignored=wanted.known_failures(),
         report=lambda text: None if as_json else click.echo(text, err=True),
     )
     summaries = []
-    for plan, spec in request.campaigns():
+    for plan, spec in wanted.campaigns():
         folder = out / spec.tier if all_tiers else out
         # A run over all tiers may have ended before this tier began.
         resume_here = resume and (not all_tiers or (folder / JOURNAL_FILE).exists())

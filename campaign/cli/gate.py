@@ -15,15 +15,16 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import ensure_writable
+from campaign.failures.ignore import known_failures
 from campaign.failures.report import ShrinkBudget
-from campaign.faults import faults_on
+from campaign.faults import faults_on, known_faults
 from campaign.files import write_text
 from campaign.gate.baseline import GATE_FILE, read_baseline
 from campaign.gate.document import gate_object
 from campaign.gate.profiles import GATES, GateProfile
 from campaign.gate.stage import GatePlan, Stage
 from campaign.gate.stages import run_gate
-from campaign.mutants.hunt import core_faults, known_faults
+from campaign.mutants.hunt import core_faults
 from campaign.runs.journal import JOURNAL_FILE, read_head
 from campaign.runs.lock import locked
 from reports.gate_page import gate_page
@@ -106,7 +107,7 @@ def command(
         faults=known_faults(faults) or tuple(core_faults() if gate.core_only else faults_on("rules")),
         # Read before anything runs: this gate's result may replace the file of the baseline.
         baseline=None if baseline is None else read_baseline(baseline),
-        ignored=options.known_failures(ignore),
+        ignored=known_failures(ignore),
         shrinking=ShrinkBudget(failures=shrink, seconds=shrink_budget),
         **values,
     )

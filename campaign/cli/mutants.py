@@ -16,12 +16,12 @@ from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import SCENARIO_FILE
-from campaign.faults import FAULTS, faults_on
+from campaign.faults import FAULTS, faults_on, known_faults
 from campaign.faults.histories import HISTORY_FAULTS
 from campaign.faults.missing import MISSING
 from campaign.files import write_text
 from campaign.mutants.histories import HistoryHuntResult, hunt_histories, known_history_faults
-from campaign.mutants.hunt import HuntResult, hunt_all, known_faults
+from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.verdict import MOST, MOST_HISTORIES, HuntVerdict, hunt_text
 from engines.registry import TIERS
 from generators.profiles import load_profile

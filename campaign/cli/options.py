@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from generators.profiles import PROFILES
-
-if TYPE_CHECKING:
-    from campaign.failures.ignore import IgnoreRules
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
@@ -103,19 +98,6 @@ shrink_budget = click.option(
     "--shrink-budget", type=Duration(), default="2m", help="How long to shrink failures after each campaign."
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout instead of text.")
-
-
-def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:
-    """The number of scenarios to run; None where a time budget alone ends the run."""
-    return default if scenarios is None and budget is None else scenarios
-
-
-def known_failures(file: str | None) -> IgnoreRules:
-    """The rules of an --ignore file as they apply today; none without a file. Raises CampaignError."""
-    from campaign.failures.ignore import IgnoreRules, read_ignore_file
-
-    rules = () if file is None else read_ignore_file(Path(file))
-    return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
 
 
 @contextmanager

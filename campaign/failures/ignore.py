@@ -115,6 +115,12 @@ def read_ignore_file(path: Path) -> tuple[IgnoreRule, ...]:
     return tuple(_rule(entry, f"{path}: rule {number}") for number, entry in enumerate(entries, 1))
 
 
+def known_failures(file: str | None) -> IgnoreRules:
+    """The rules of a TOML file as they apply today; none without a file. Raises CampaignError."""
+    rules = () if file is None else read_ignore_file(Path(file))
+    return IgnoreRules.on(rules, dt.datetime.now(dt.UTC).date())
+
+
 def _rule(entry: Any, where: str) -> IgnoreRule:
     if not isinstance(entry, Mapping):
         raise CampaignError(f"{where}: no table; write each rule as an [[ignore]] table")

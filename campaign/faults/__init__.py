@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from campaign.errors import CampaignError
 from campaign.faults import (
@@ -68,3 +68,11 @@ def plant(name: str, subject: Subject) -> Subject:
 
 
 __all__ = ["FAULTS", "Fault", "faults_on", "plant"]
+
+
+def known_faults(names: Sequence[str]) -> tuple[str, ...]:
+    """The names as given. Raises CampaignError: a name is no planted fault."""
+    for name in names:
+        if name not in FAULTS:
+            raise CampaignError(f"no planted fault named {name!r}; `dvs mutants --list` lists them")
+    return tuple(names)

@@ -20,7 +20,7 @@ from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import HuntResult, hunt_all
 from campaign.mutants.verdict import HuntVerdict, hunt_text
-from campaign.runs.campaign import run_campaign
+from campaign.runs.campaign import run_plan
 from campaign.runs.journal import JOURNAL_FILE
 from campaign.runs.plan import CampaignPlan
 from dynamic_tables.errors import DynamicTablesError
@@ -142,7 +142,7 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     """
     name = campaign_name(campaign)
     profile = load_profile(campaign.profile)
-    run_plan = CampaignPlan(
+    campaign_plan = CampaignPlan(
         seed=plan.seed,
         profile=profile,
         scenarios=campaign.scenarios,
@@ -155,8 +155,8 @@ def fuzz(plan: GatePlan, campaign: GateCampaign) -> Stage:
     look = str(folder / "report.html")
     try:
         resume = plan.resume and (folder / JOURNAL_FILE).exists()
-        summary = run_campaign(
-            run_plan, spec, folder, resume=resume, ignored=plan.ignored, shrinking=plan.shrinking
+        summary = run_plan(
+            campaign_plan, spec, folder, resume=resume, ignored=plan.ignored, shrinking=plan.shrinking
         )
     except (CampaignError, EngineError, DynamicTablesError) as error:
         command = f"dvs fuzz --tier {campaign.tier} --profile {campaign.profile} --seed {plan.seed}"

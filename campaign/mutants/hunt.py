@@ -251,14 +251,6 @@ def in_order(pool: Pool, work: Callable[[Worker, Hunt], Result], tasks: Sequence
             ) from error
 
 
-def known_faults(names: Sequence[str]) -> tuple[str, ...]:
-    """The names as given. Raises CampaignError: a name is no planted fault."""
-    for name in names:
-        if name not in FAULTS:
-            raise CampaignError(f"no planted fault named {name!r}; `dvs mutants --list` lists them")
-    return tuple(names)
-
-
 def core_faults() -> list[str]:
     """The names of the faults that every gate hunts."""
     return [name for name, fault in FAULTS.items() if fault.core]

@@ -1,4 +1,4 @@
-"""Runs one campaign, for `dvs fuzz` and `dvs gate`: judges scenarios, shrinks failures, writes reports."""
+"""Runs one campaign, for `dvs fuzz`, `dvs gate` and Python: judges, shrinks failures, writes reports."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from campaign.runs import journal
 from campaign.runs.floors import floors_of_lifted, require_reachable_floors
 from campaign.runs.journal import Journal
 from campaign.runs.lock import locked
+from campaign.runs.options import CampaignOptions
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
+from campaign.runs.spread import ALL
 from campaign.runs.tally import Tally
 from generators.generate import scenario_at
 from workload.outcomes.results import OutcomeClass, RunSummary
@@ -31,6 +33,35 @@ AFTER_INTERRUPT = 10.0
 
 
 def run_campaign(
+    options: CampaignOptions = CampaignOptions(),
+    out: Path | str | None = None,
+    *,
+    progress: Callable[[Tally], None] = lambda tally: None,
+) -> RunSummary:
+    """Runs random scenarios on one tier, as `dvs fuzz` does, and returns the summary of the run.
+
+    With `out`, that folder gets a new run: journal, reports, and a folder for each failure. `progress`
+    receives the counters after every scenario. `run_verdict(summary)` says whether the run is a pass.
+
+    Raises CampaignError: an option is wrong, the engine cannot start, or `out` cannot be written.
+
+    Example: `run_campaign(CampaignOptions(tier="adapter:toy:Toy", profile="quick", scenarios=50))`.
+    """
+    if options.tier == ALL:
+        raise CampaignError(f"run_campaign runs one tier, and was given {ALL!r}; call it once for each tier")
+    ((plan, spec),) = options.campaigns()
+    return run_plan(
+        plan,
+        spec,
+        None if out is None else Path(out),
+        progress,
+        shrinking=options.shrinking,
+        ignored=options.known_failures(),
+        options=options.as_json(),
+    )
+
+
+def run_plan(
     plan: CampaignPlan,
     spec: LaneSpec,
     out: Path | None,

@@ -64,3 +64,8 @@ class JudgedScenario:
     index: int
     outcome: Outcome
     coverage: Mapping[str, int]
+
+
+def scenario_count(scenarios: int | None, budget: float | None, default: int) -> int | None:
+    """The number of scenarios to run; None where a time budget alone ends the run."""
+    return default if scenarios is None and budget is None else scenarios

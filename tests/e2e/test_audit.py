@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from campaign.audit.audit import Finding, audit
+from campaign.audit.audit import AuditVerdict, audit
 from campaign.cli import main
 from dynamic_tables.account import Account
 from dynamic_tables.errors import SlowCapture
@@ -88,11 +88,11 @@ def test_every_kind_of_source_and_definition_has_a_verdict(tmp_path: Path, spark
     assert done["of_clone"] is Action.INCREMENTAL
     account.store.close()  # type: ignore[attr-defined]
 
-    judged = {table.name: (table.finding, table.facts) for table in audit(tmp_path / "account").tables}
+    judged = {table.name: (table.verdict, table.facts) for table in audit(tmp_path / "account").tables}
     # delta-rs reads no table with column mapping.
-    assert judged.pop("of_mapped")[0] in (Finding.HOLDS, Finding.UNKNOWN)
-    assert judged.pop("not_yet") == (Finding.EMPTY, ())
-    assert judged == dict.fromkeys(judged, (Finding.HOLDS, ()))
+    assert judged.pop("of_mapped")[0] in (AuditVerdict.HOLDS, AuditVerdict.UNKNOWN)
+    assert judged.pop("not_yet") == (AuditVerdict.EMPTY, ())
+    assert judged == dict.fromkeys(judged, (AuditVerdict.HOLDS, ()))
     assert {*judged, "of_mapped"} == {*DEFINITIONS}
 
 
@@ -104,8 +104,8 @@ def test_a_good_account_holds(shop: Path) -> None:
     found = audit(shop)
     judged = {table.name: table for table in found.tables}
     assert {name: table.facts for name, table in judged.items()} == dict.fromkeys(judged, ())
-    assert [judged[name].finding for name in ("copies", "top", "totals")] == [Finding.HOLDS] * 3
-    assert found.finding is Finding.HOLDS
+    assert [judged[name].verdict for name in ("copies", "top", "totals")] == [AuditVerdict.HOLDS] * 3
+    assert found.verdict is AuditVerdict.HOLDS
 
 
 def test_rows_edited_by_hand_are_found(shop: Path, tmp_path: Path, spark: SparkSession) -> None:
@@ -129,7 +129,7 @@ def test_a_row_stored_twice_and_a_row_id_twice_are_found(
     folder = copy_of(shop, tmp_path)
     spark.sql(f"INSERT INTO delta.`{folder}/copies` SELECT * FROM delta.`{folder}/copies` WHERE amount = 12")
     [copies] = audit(folder, only=["copies"]).tables
-    assert copies.finding is Finding.VIOLATED
+    assert copies.verdict is AuditVerdict.VIOLATED
     assert copies.extra_count == 1
     assert any("occurs 2 times" in fact for fact in copies.facts)
 
@@ -139,7 +139,7 @@ def test_a_version_that_is_gone_is_unknown(shop: Path, tmp_path: Path) -> None:
     for file in (folder / "sales").glob("*.parquet"):
         file.unlink()
     found = audit(folder, only=["copies"])
-    assert found.finding is Finding.UNKNOWN
+    assert found.verdict is AuditVerdict.UNKNOWN
     done = CliRunner().invoke(main, ["audit", str(folder), "--table", "copies"])
     assert done.exit_code == 3
 

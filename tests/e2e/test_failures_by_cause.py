@@ -10,7 +10,7 @@ import pytest
 from campaign.failures.report import ShrinkBudget
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
-from campaign.runs.campaign import run_campaign
+from campaign.runs.campaign import run_plan
 from campaign.runs.plan import CampaignPlan
 from dynamic_tables.refresh.execute import PROTOCOL
 from dynamic_tables.refresh.versions import resolve
@@ -35,7 +35,7 @@ def groups(
 ) -> list[FailureGroup]:
     """The groups of a run over a few scenarios with some faults planted."""
     plan = CampaignPlan(seed=seed, profile=SMOKE, first=first, scenarios=SCENARIOS, workers=2)
-    summary = run_campaign(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=shrunk)
+    summary = run_plan(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=shrunk)
     assert summary.outcomes["product_failure"] > 0
     assert sum(len(group.indices) for group in summary.groups) == summary.outcomes["product_failure"]
     return list(summary.groups)

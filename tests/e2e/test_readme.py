@@ -78,12 +78,17 @@ def test_the_history_is_judged_as_shown() -> None:
     assert between(PAGES["histories.md"], "check") == f"```\n{printed.rstrip()}\n```"
 
 
-def test_a_history_is_judged_from_python_as_shown() -> None:
-    for program, shown in zip(
-        snippets(PAGES["python.md"])[:2], snippets(PAGES["python.md"], ""), strict=False
-    ):
-        command = [sys.executable, "-c", program]
-        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == shown
+@pytest.mark.parametrize("number", [0, 1, 3])
+def test_a_program_prints_what_is_shown(number: int, tmp_path: Path) -> None:
+    page = re.split(r"^## ", PAGES["python.md"], flags=re.MULTILINE)
+    program = snippets(PAGES["python.md"])[number]
+    (section,) = (each for each in page if program in each)
+    shown = snippets(section, "")[snippets(section).index(program)]
+    file = tmp_path / "shown.py"
+    file.write_text(program, encoding="utf-8")
+    command = [sys.executable, str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == shown
 
 
 def test_an_engine_is_tested_from_python_as_shown(tmp_path: Path) -> None:

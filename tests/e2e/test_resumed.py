@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from campaign.cli import main
 from campaign.lanes.spec import LaneSpec
-from campaign.runs.campaign import run_campaign
+from campaign.runs.campaign import run_plan
 from campaign.runs.lock import locked
 from campaign.runs.plan import CampaignPlan
 from generators.profiles import QUICK
@@ -207,9 +207,7 @@ def test_a_run_over_several_tiers_goes_on_as_it_was_asked_for(tmp_path: Path) ->
 
 
 def test_a_run_that_a_gate_began_is_the_gates(tmp_path: Path) -> None:
-    run_campaign(
-        CampaignPlan(seed=1, profile=QUICK, scenarios=1, workers=1), LaneSpec(tier="rules"), tmp_path
-    )
+    run_plan(CampaignPlan(seed=1, profile=QUICK, scenarios=1, workers=1), LaneSpec(tier="rules"), tmp_path)
     result = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert result.exit_code == 2
     assert "holds a run that `dvs fuzz` did not begin" in result.stderr

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from campaign.audit.audit import AuditedTable, Finding, audit
+from campaign.audit.audit import AuditedTable, AuditVerdict, audit
 
 
 def stored(folder: Path, name: str, rows: pa.Table, text: str = "", version: int | None = None) -> None:
@@ -41,24 +41,28 @@ def audited(folder: Path) -> AuditedTable:
 @pytest.mark.parametrize(
     ("source", "contents", "due"),
     [
-        pytest.param(pa.array([1, 2]), pa.array([1, 2]), Finding.HOLDS, id="equal"),
-        pytest.param(pa.array([1, 2]), pa.array([1, 3]), Finding.VIOLATED, id="another value"),
-        pytest.param(pa.array([1.5]), pa.array([2]), Finding.UNKNOWN, id="a type that would hide it"),
-        pytest.param(pa.array([0.0]), pa.array([-0.0]), Finding.HOLDS, id="minus zero"),
-        pytest.param(pa.array([0.1 + 0.2]), pa.array([0.3]), Finding.HOLDS, id="the last digit of a float"),
+        pytest.param(pa.array([1, 2]), pa.array([1, 2]), AuditVerdict.HOLDS, id="equal"),
+        pytest.param(pa.array([1, 2]), pa.array([1, 3]), AuditVerdict.VIOLATED, id="another value"),
+        pytest.param(pa.array([1.5]), pa.array([2]), AuditVerdict.UNKNOWN, id="a type that would hide it"),
+        pytest.param(pa.array([0.0]), pa.array([-0.0]), AuditVerdict.HOLDS, id="minus zero"),
+        pytest.param(
+            pa.array([0.1 + 0.2]), pa.array([0.3]), AuditVerdict.HOLDS, id="the last digit of a float"
+        ),
     ],
 )
-def test_contents_are_compared(tmp_path: Path, source: pa.Array, contents: pa.Array, due: Finding) -> None:
+def test_contents_are_compared(
+    tmp_path: Path, source: pa.Array, contents: pa.Array, due: AuditVerdict
+) -> None:
     # The name of the source is one that the audit uses itself.
     stored(tmp_path, "stored", pa.table({"a": source}))
     stored(tmp_path, "d", pa.table({"a": contents}), "SELECT a FROM stored", version=0)
-    assert audited(tmp_path).finding is due
+    assert audited(tmp_path).verdict is due
 
 
 def test_rows_without_a_refresh_are_not_passed_over(tmp_path: Path) -> None:
     stored(tmp_path, "stored", pa.table({"a": [1]}))
     stored(tmp_path, "d", pa.table({"a": [5]}), "SELECT a FROM stored")
-    assert audited(tmp_path).finding in (Finding.VIOLATED, Finding.UNKNOWN)
+    assert audited(tmp_path).verdict in (AuditVerdict.VIOLATED, AuditVerdict.UNKNOWN)
 
 
 def test_padded_texts_are_not_compared(tmp_path: Path) -> None:
@@ -67,5 +71,5 @@ def test_padded_texts_are_not_compared(tmp_path: Path) -> None:
     stored(tmp_path, "stored", pa.table({"a": ["ab"]}, schema=pa.schema([field])))
     stored(tmp_path, "d", pa.table({"n": [4]}), "SELECT length(a) AS n FROM stored", version=0)
     table = audited(tmp_path)
-    assert table.finding is Finding.UNKNOWN
+    assert table.verdict is AuditVerdict.UNKNOWN
     assert "column a is of type char(4)" in repr(table)

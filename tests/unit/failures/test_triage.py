@@ -27,7 +27,7 @@ from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from campaign.lanes.workers import Worker
 from campaign.runs import campaign as campaigns, runner
-from campaign.runs.campaign import run_campaign
+from campaign.runs.campaign import run_plan
 from campaign.runs.plan import CampaignPlan
 from engines.drive import FreshWanted, SoFar, never_fresh
 from engines.engine import Engine
@@ -127,7 +127,7 @@ def campaign(monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunSummary]:
     def run(out: Path, rules: IgnoreRules = IgnoreRules()) -> RunSummary:
         plan = CampaignPlan(seed=1, profile=replace(SMOKE, floors={}), scenarios=2, workers=1)
         spec = LaneSpec(tier="rules", faults=(FAULT,))
-        return run_campaign(plan, spec, out, shrinking=ShrinkBudget(seconds=300), ignored=rules)
+        return run_plan(plan, spec, out, shrinking=ShrinkBudget(seconds=300), ignored=rules)
 
     return run
 

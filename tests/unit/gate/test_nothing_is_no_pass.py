@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from campaign.audit.audit import Audit, AuditedTable, Finding
+from campaign.audit.audit import Audit, AuditedTable, AuditVerdict
 from campaign.cli import main
 from campaign.cli.compare import Comparison
 from campaign.gate.checks import Check, Result, checked
@@ -101,14 +101,17 @@ def test_a_fault_has_survived_after_its_scenarios_and_not_before(
     ("tables", "sentence"),
     [
         ((), "the account has no dynamic table, so nothing was compared"),
-        ((AuditedTable("d", Finding.EMPTY),), "no dynamic table was refreshed yet, so nothing was compared"),
-        ((AuditedTable("d", Finding.EMPTY), AuditedTable("e", Finding.HOLDS)), ""),
+        (
+            (AuditedTable("d", AuditVerdict.EMPTY),),
+            "no dynamic table was refreshed yet, so nothing was compared",
+        ),
+        ((AuditedTable("d", AuditVerdict.EMPTY), AuditedTable("e", AuditVerdict.HOLDS)), ""),
     ],
 )
 def test_an_audit_of_nothing_is_unknown(tables: tuple[AuditedTable, ...], sentence: str) -> None:
     audit = Audit("folder", tables, 0)
     assert audit.nothing == sentence
-    assert (audit.finding is Finding.HOLDS) is not bool(sentence)
+    assert (audit.verdict is AuditVerdict.HOLDS) is not bool(sentence)
 
 
 @pytest.mark.parametrize(

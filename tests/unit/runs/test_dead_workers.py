@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from campaign.lanes.spec import LaneSpec, within_limits
-from campaign.runs.campaign import run_campaign
+from campaign.runs.campaign import run_plan
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from campaign.runs.runner import run
 from generators.profiles import QUICK
@@ -54,12 +54,12 @@ def test_an_engine_that_dies_is_a_product_failure_with_its_folder_and_the_run_go
     spec = LaneSpec(tier="adapter:tests.unit.engines.aborting:Aborting")
     profile = within_limits(QUICK, spec.tier)
     plan = CampaignPlan(seed=2, profile=profile, scenarios=16, workers=2)
-    summary = run_campaign(plan, spec, tmp_path / "run")
+    summary = run_plan(plan, spec, tmp_path / "run")
     assert summary.outcomes["passed"] > 0
     assert summary.outcomes["passed"] + summary.outcomes["product_failure"] == 16
     assert summary.failures
     for failure in summary.failures:
         assert failure.outcome.reason == f"refresh error: {ENGINE_DIED}"
         assert (Path(failure.folder) / "scenario.json").exists()
-    again = run_campaign(replace(plan, scenarios=18), spec, tmp_path / "run", resume=True)
+    again = run_plan(replace(plan, scenarios=18), spec, tmp_path / "run", resume=True)
     assert again.scenarios == 18

@@ -22,11 +22,11 @@ SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 def test_failures_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TIERS, "rules", dataclasses.replace(TIERS["rules"], attempts=2))
     out = tmp_path / "run"
-    whole = campaigns.run_campaign(PLAN, SPEC, out)
+    whole = campaigns.run_plan(PLAN, SPEC, out)
     assert whole.outcomes["product_failure"] > 1
     lines = (out / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (out / "journal.jsonl").write_bytes(b"".join(lines[:3]) + lines[3][:99])
-    again = campaigns.run_campaign(PLAN, SPEC, out, resume=True)
+    again = campaigns.run_plan(PLAN, SPEC, out, resume=True)
     # As text: a NaN that was written down and read again is not the same object.
     assert repr(timeless(again)) == repr(timeless(whole))
 

@@ -1,0 +1,142 @@
+"""The options of a campaign as one value, and the options that a resumed run had before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from campaign.errors import CampaignError
+from campaign.failures.ignore import IgnoreRules, known_failures
+from campaign.failures.report import ShrinkBudget
+from campaign.faults import known_faults
+from campaign.lanes.spec import LaneSpec, within_limits
+from campaign.runs.journal import JOURNAL_FILE, read_head
+from campaign.runs.plan import CampaignPlan, scenario_count
+from campaign.runs.spread import ALL, parts
+from engines.registry import TIERS
+from generators.profiles import PROFILES, load_profile
+from workload.lift.kind import Lifting
+
+CHUNKS_ON_CLUSTER = 16
+"""Chunks of scenarios under way at once on a cluster, unless --workers gives another number."""
+
+DEFAULT_SCENARIOS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignOptions:
+    """What a campaign does, as the options of `dvs fuzz` say it; the defaults are those of the command.
+
+    `tier`: the engine that runs the scenarios, or "all" for each tier of the profile in turn. `profile`: the
+    kind of scenarios, by name or as a TOML file. `scenarios`: how many; `budget`: for how many seconds at
+    most; with neither, 200 scenarios. `least`: with `budget` alone, fewer scenarios leave the run undecided.
+    `first`: the index of the first scenario. `lift`: "none", "intervals" or "databases", of which `worlds`
+    are judged in one run. `faults`: planted faults by name. `shrink`: how many failures are shrunk, in
+    `shrink_budget` seconds. `ignore`: a TOML file with rules for known failures. `master`: a Spark cluster.
+    None stands for the default of the tier.
+    """
+
+    tier: str = "rules"
+    lift: str | None = None
+    worlds: int = 200
+    seed: int = 1
+    scenarios: int | None = None
+    budget: float | None = None
+    least: int | None = None
+    workers: int | None = None
+    profile: str = "smoke"
+    first: int = 0
+    master: str = ""
+    faults: tuple[str, ...] = ()
+    validations: bool = True
+    shrink: int = 24
+    shrink_budget: float = 120.0
+    ignore: str | None = None
+
+    @property
+    def shrinking(self) -> ShrinkBudget:
+        """How much work is done on failures."""
+        return ShrinkBudget(failures=self.shrink, seconds=self.shrink_budget)
+
+    def known_failures(self) -> IgnoreRules:
+        """The rules of the file `ignore` as they apply today. Raises CampaignError."""
+        return known_failures(self.ignore)
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The options as JSON data; paths are absolute, so that they hold in any working folder."""
+        return {
+            **asdict(self),
+            "profile": self.profile if self.profile in PROFILES else str(Path(self.profile).resolve()),
+            "ignore": None if self.ignore is None else str(Path(self.ignore).resolve()),
+        }
+
+    def campaigns(self) -> Sequence[tuple[CampaignPlan, LaneSpec]]:
+        """The campaigns: one, or one for each tier of the profile. Raises CampaignError."""
+        self._require_possible_values()
+        plan = CampaignPlan(
+            seed=self.seed,
+            profile=within_limits(load_profile(self.profile), self.tier),
+            scenarios=scenario_count(self.scenarios, self.budget, DEFAULT_SCENARIOS),
+            budget=self.budget,
+            first=self.first,
+            master=self.master,
+        )
+        shares = parts(plan) if self.tier == ALL else [(self.tier, plan)]
+        return [self._campaign(tier, part) for tier, part in shares]
+
+    def _require_possible_values(self) -> None:
+        """Raises CampaignError where a value is impossible, as the command line does too."""
+        for name in ("scenarios", "budget", "least", "workers"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise CampaignError(f"{name} is {value}; give a number above 0, or None for the default")
+        if self.first < 0 or self.shrink < 0:
+            raise CampaignError(f"first is {self.first} and shrink is {self.shrink}; neither can be negative")
+        if self.lift not in (None, *(lifting.value for lifting in Lifting)):
+            known = ", ".join(lifting.value for lifting in Lifting)
+            raise CampaignError(f"lift is {self.lift!r}; choose one of {known}, or None for the tier's own")
+
+    def _campaign(self, tier: str, plan: CampaignPlan) -> tuple[CampaignPlan, LaneSpec]:
+        lifting = None if self.lift is None else Lifting(self.lift)
+        spec = LaneSpec(
+            tier=tier,
+            lifting=lifting,
+            worlds=self.worlds if lifting is Lifting.DATABASES else 1,
+            faults=known_faults(self.faults),
+            validations=self.validations,
+            fresh_percent=plan.profile.fresh_percent,
+        )
+        default = CHUNKS_ON_CLUSTER if self.master else spec.engine_tier.workers
+        least = spec.engine_tier.least if self.least is None else self.least
+        return replace(plan, workers=self.workers or default, least=least), spec
+
+
+def resumed(options: CampaignOptions, out: Path, given: Callable[[str], bool]) -> CampaignOptions:
+    """The options of the run in a folder, changed by those that are `given` now.
+
+    Raises CampaignError: the folder holds no run, or none that `dvs fuzz` began.
+    """
+    begun = read_head(journal_folder(out))["options"]
+    try:
+        before = CampaignOptions(**{**begun, "faults": tuple(begun["faults"])})
+    except (KeyError, TypeError) as error:
+        raise CampaignError(
+            f"{out} holds a run that `dvs fuzz` did not begin; resume it with the command that began it"
+        ) from error
+    changes = {
+        field.name: getattr(options, field.name) for field in fields(CampaignOptions) if given(field.name)
+    }
+    if changes.keys() & {"scenarios", "budget"}:
+        # Together they say how far the run goes, so what is given now replaces both.
+        changes |= {"scenarios": options.scenarios, "budget": options.budget}
+    return replace(before, **changes)
+
+
+def journal_folder(out: Path) -> Path:
+    """The folder with the journal of a run: `out`, or the folder of its first tier for `--tier all`."""
+    folders = (
+        folder for folder in (out, *(out / tier for tier in TIERS)) if (folder / JOURNAL_FILE).exists()
+    )
+    return next(folders, out)

@@ -1,0 +1,45 @@
+"""Campaigns from Python: the same options as `dvs fuzz`, with the same defaults and the same refusals."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import dvs
+from campaign.cli.fuzz import command
+
+OF_THE_COMMAND_ALONE = {"out", "resume", "as_json"}
+
+
+def test_defaults_are_those_of_the_command() -> None:
+    of_command = command.make_context("fuzz", []).params
+    wanted = dvs.CampaignOptions()
+    assert {name: of_command[name] for name in of_command if name not in OF_THE_COMMAND_ALONE} == {
+        field.name: getattr(wanted, field.name) for field in fields(wanted)
+    }
+
+
+def test_a_campaign_from_python(tmp_path: Path) -> None:
+    wanted = dvs.CampaignOptions(scenarios=6, seed=3, workers=1)
+    summary = dvs.run_campaign(wanted, tmp_path / "run")
+    assert (summary.scenarios, summary.outcomes["passed"]) == (6, 6)
+    assert dvs.run_verdict(summary) in (dvs.RunVerdict.PASSED, dvs.RunVerdict.FLOORS_UNMET)
+    assert (tmp_path / "run" / "journal.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (dvs.CampaignOptions(scenarios=0), "scenarios is 0"),
+        (dvs.CampaignOptions(budget=-1.0), "budget is -1.0"),
+        (dvs.CampaignOptions(first=-1), "first is -1"),
+        (dvs.CampaignOptions(lift="rows"), "choose one of none, intervals, databases"),
+        (dvs.CampaignOptions(tier="all"), "one tier"),
+        (dvs.CampaignOptions(faults=("none",)), "no planted fault named 'none'"),
+    ],
+)
+def test_what_is_impossible_is_refused(wanted: dvs.CampaignOptions, message: str) -> None:
+    with pytest.raises(dvs.CampaignError, match=message):
+        dvs.run_campaign(wanted)
