@@ -47,7 +47,7 @@ def _scripted(name: str) -> History:
 def _bank(fault: str) -> History:
     """The bank of document 003, resolved with a mistake."""
     intents = intents_of(list(BANK))
-    return history_of(intents, resolve(intents, clauses=INTENT_FAULTS[fault]).to_rollback)
+    return history_of(intents, resolve(intents, clauses=INTENT_FAULTS[fault].model).to_rollback)
 
 
 if __name__ == "__main__":

@@ -152,9 +152,15 @@ def number(value: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A number with its noun: `1 row`, `2 rows`, `2 refreshes`."""
-    ending = "" if count == 1 else "es" if noun.endswith("sh") else "s"
-    return f"{number(count)} {noun}{ending}"
+    """A number with its noun: `1 row`, `2 rows`, `2 refreshes`, `2 histories`."""
+    return f"{number(count)} {noun if count == 1 else several(noun)}"
+
+
+def several(noun: str) -> str:
+    """The plural of a noun."""
+    if noun.endswith("y"):
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith("sh") else "s")
 
 
 def rate(count: int, seconds: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from shrink.admit import admissible, tidied
+from shrink.loop import exhaust
 from shrink.reduction import Reduction
 from shrink.registry import REDUCTIONS
 from shrink.weight import weight
@@ -44,24 +45,12 @@ class Search:
     tried: set[bytes] = field(default_factory=set)
 
     def exhaust(self, reduction: Reduction) -> bool:
-        """Applies a reduction until none of its candidates is accepted; returns whether any was.
-
-        After a success it continues at the position of the accepted candidate: those before it have just
-        been refused, and are tried again in the next round.
-        """
-        before = len(self.steps)
-        position = 0
-        while self.attempts < self.budget:
-            for number, candidate in enumerate(reduction.candidates(self.current)):
-                if self.attempts >= self.budget:
-                    break
-                if number >= position and self.accept(candidate):
-                    self.steps.append(reduction.name)
-                    position = number
-                    break
-            else:
-                break
-        return len(self.steps) > before
+        """Applies a reduction until none of its candidates is accepted; returns whether any was."""
+        accepted = exhaust(
+            lambda: reduction.candidates(self.current), self.accept, lambda: self.budget - self.attempts
+        )
+        self.steps += [reduction.name] * accepted
+        return accepted > 0
 
     def accept(self, candidate: Scenario) -> bool:
         """Makes a candidate the current scenario if it is smaller, admissible, not tried yet, and fails."""

@@ -1,4 +1,4 @@
-"""`dvs mutants`: plants faults in the engine, or in the analysis of histories, and shows which are found."""
+"""`dvs mutants`: plants faults in the engine, an analysis or a model, and shows which are found."""
 
 from __future__ import annotations
 
@@ -17,20 +17,17 @@ from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
 from campaign.failures.folders import SCENARIO_FILE
 from campaign.faults import FAULTS, faults_on, known_faults
-from campaign.faults.histories import HISTORY_FAULTS
 from campaign.faults.missing import MISSING
 from campaign.files import write_text
-from campaign.mutants.histories import HistoryHuntResult, hunt_histories, known_history_faults
+from campaign.mutants.cases import CaseHunt, hunt_cases, known
 from campaign.mutants.hunt import HuntResult, hunt_all
-from campaign.mutants.verdict import MOST, MOST_HISTORIES, HuntVerdict, hunt_text
+from campaign.mutants.kinds import ENGINE, KINDS, FaultKind
+from campaign.mutants.verdict import MOST, HuntVerdict, hunt_text
 from engines.registry import TIERS
 from generators.profiles import load_profile
+from reports.figures import plural, several
 from workload.codec import scenario_to_json
 from workload.outcomes.run_verdict import worst
-
-MODEL = "model"
-"""The tier without an engine: it checks checkers of histories against the definitions."""
-
 
 STYLES = {HuntVerdict.KILLED: "", HuntVerdict.SURVIVED: "bold red", HuntVerdict.UNDECIDED: "yellow"}
 
@@ -55,18 +52,18 @@ def engine_score(result: HuntResult) -> Score:
     }
 
 
-def history_score(result: HistoryHuntResult) -> Score:
-    """The result for a fault in the analysis of histories."""
-    kill = result.kill
+def case_score(kind: FaultKind, result: CaseHunt) -> Score:
+    """The result for a fault of another kind."""
+    small = result.reproduction
     return {
         "fault": result.fault,
-        "area": "histories",
+        "area": kind.area,
         "verdict": result.verdict.value,
         "seconds": round(result.seconds, 2),
-        "histories": result.histories,
+        several(kind.unit): result.cases,
         "most": result.most,
-        "killer": None if kill is None else kill.killer.value,
-        "reproduction": None if kill is None else {"events": kill.events, "history": kill.reproduction},
+        "killer": result.killer or None,
+        "reproduction": None if small is None else dict(small.size),
         "note": "",
     }
 
@@ -77,19 +74,22 @@ def scenario_files(results: Sequence[HuntResult]) -> dict[str, str]:
     return {f"{f}/{SCENARIO_FILE}": scenario_to_json(kill.reproduction) for f, kill in kills.items()}
 
 
-def history_files(results: Sequence[HistoryHuntResult]) -> dict[str, str]:
-    """The shrunk histories of the killed faults, by the path of the file."""
-    return {f"{r.fault}.adya": f"{r.kill.reproduction}\n" for r in results if r.kill is not None}
+def case_files(results: Sequence[CaseHunt]) -> dict[str, str]:
+    """The smallest cases of the killed faults, by the path of the file."""
+    small = {result.fault: result.reproduction for result in results}
+    return {f"{name}{each.suffix}": each.text for name, each in small.items() if each and each.text}
 
 
 @click.command()
 @options.hunted_fault
 @click.option(
-    "--tier",
-    type=click.Choice([*TIERS, MODEL]),
-    default="rules",
-    help=f"The engine with the fault; {MODEL}: faults in the analysis of histories.",
+    "--kind",
+    type=click.Choice([ENGINE, *KINDS]),
+    default=ENGINE,
+    help="Where the faults are planted: in the engine, the analysis of histories, the scheduler, the "
+    "protocol of refreshes, or a model of transactions.",
 )
+@click.option("--tier", type=click.Choice([*TIERS]), default="rules", help="Where the engine runs.")
 @click.option(
     "--budget",
     type=options.Duration(),
@@ -102,8 +102,8 @@ def history_files(results: Sequence[HistoryHuntResult]) -> dict[str, str]:
 @click.option(
     "--scenarios",
     type=click.IntRange(1),
-    help="Scenarios (histories) for each fault: one that lives longer has survived.  "
-    f"[{MOST}; {MOST_HISTORIES}]",
+    help="Scenarios (or histories, accounts, ...) for each fault: one that lives longer has survived.  "
+    f"[{MOST}; other kinds: their own]",
 )
 @click.option(
     "--attempts", type=click.IntRange(0), default=300, help="How many runs shrinking one kill may take."
@@ -118,6 +118,7 @@ def history_files(results: Sequence[HistoryHuntResult]) -> dict[str, str]:
 @options.as_json
 def command(
     faults: tuple[str, ...],
+    kind: str,
     tier: str,
     budget: float,
     seed: int,
@@ -130,26 +131,17 @@ def command(
     listing: bool,
     as_json: bool,
 ) -> ExitCode:
-    """Plant one fault at a time in the engine, and run scenarios until a check finds it.
+    """Plant one fault at a time, in the engine or elsewhere, and run random cases until a check finds it.
 
     Exit status 0: every fault was killed (found); 1: one survived all its scenarios; 2: the options or the
     set-up are wrong; 3: none survived, but the time was over before each had its scenarios.
     """
+    of_kind = KINDS.get(kind)
     if listing:
-        list_faults(tier)
+        list_faults(of_kind)
         return ExitCode.OK
-    unit = "histories" if tier == MODEL else "scenarios"
-    if tier == MODEL:
-        histories = hunt_histories(
-            known_history_faults(faults),
-            seed=seed,
-            budget=budget,
-            attempts=attempts,
-            most=scenarios or MOST_HISTORIES,
-            progress=lambda result: print_line(history_score(result), unit),
-        )
-        scores, files = [history_score(result) for result in histories], history_files(histories)
-    else:
+    if of_kind is None:
+        unit = "scenario"
         results = hunt_all(
             known_faults(faults) or faults_on(tier),
             tier=tier,
@@ -163,31 +155,46 @@ def command(
             progress=lambda result: print_line(engine_score(result), unit),
         )
         scores, files = [engine_score(result) for result in results], scenario_files(results)
+    else:
+        unit = of_kind.unit
+        hunted = hunt_cases(
+            of_kind,
+            known(of_kind, faults),
+            seed=seed,
+            budget=budget,
+            attempts=attempts,
+            most=scenarios,
+            progress=lambda result: print_line(case_score(of_kind, result), unit),
+        )
+        scores, files = [case_score(of_kind, result) for result in hunted], case_files(hunted)
     if out is not None:
         for name, content in files.items():
             write_text(out / name, content)
-    print_result(scores, unit, {} if faults or tier == MODEL else MISSING, as_json=as_json)
+    print_result(scores, unit, {} if faults or of_kind else MISSING, as_json=as_json)
     return EXIT_CODES[worst(HuntVerdict(score["verdict"]).decision for score in scores)]
 
 
-def list_faults(tier: str) -> None:
-    """Prints one line for each planted fault, and for each known bug that cannot be planted."""
-    for fault in (HISTORY_FAULTS if tier == MODEL else FAULTS).values():
-        click.echo(f"{fault.name}: {fault.wrong}")
-    for name, reason in () if tier == MODEL else MISSING.items():
+def list_faults(kind: FaultKind | None) -> None:
+    """Prints one line for each planted fault, and for each known bug that cannot be planted.
+
+    `kind`: None for the engine.
+    """
+    for name, wrong in ({f.name: f.wrong for f in FAULTS.values()} if kind is None else kind.faults).items():
+        click.echo(f"{name}: {wrong}")
+    for name, reason in MISSING.items() if kind is None else ():
         click.echo(f"not planted: {name}: {reason}")
 
 
 def print_line(score: Score, unit: str) -> None:
     """Prints the result for one fault as a line of progress."""
     reason = f"by {score['killer']}" if score["killer"] else reason_of(score, unit)
-    work = f"({score[unit]} {unit}, {score['seconds']:.1f} s)"
+    work = f"({plural(score[several(unit)], unit)}, {score['seconds']:.1f} s)"
     click.echo(f"{score['verdict']:8} {score['fault']} {reason} {work}", err=True)
 
 
 def reason_of(score: Score, unit: str) -> str:
     """Why a fault was not found, in words."""
-    text = hunt_text(HuntVerdict(score["verdict"]), score[unit], score["most"], unit)
+    text = hunt_text(HuntVerdict(score["verdict"]), score[several(unit)], score["most"], unit)
     return f"{text}; {score['note']}" if score["note"] else text
 
 
@@ -210,17 +217,17 @@ def print_scores(scores: Sequence[Score], unit: str) -> None:
             score["fault"],
             Text(score["verdict"], STYLES[HuntVerdict(score["verdict"])]),
             score["killer"] or reason_of(score, unit),
-            str(score[unit]),
+            str(score[several(unit)]),
             f"{score['seconds']:.1f}",
             *(str((score["reproduction"] or {}).get(size, "")) for size in sizes),
         )
         for score in scores
     ]
-    columns = ("fault", "verdict", "killer", unit, "seconds", *sizes)
+    columns = ("fault", "verdict", "killer", several(unit), "seconds", *sizes)
     title = f"{killed} of {len(scores)} planted faults killed"
     numbers = set(columns[3:]) - {"history"}
     print_table(title, columns, rows, numbers=numbers, one_line=("fault", "verdict"))
-    columns = ("area", "killed", "planted", f"median {unit}", "median seconds")
+    columns = ("area", "killed", "planted", f"median {several(unit)}", "median seconds")
     print_table("score by area", columns, area_rows(scores, unit), numbers=columns[1:])
 
 
@@ -229,6 +236,6 @@ def area_rows(scores: Sequence[Score], unit: str) -> Iterator[Sequence[str]]:
     for area in dict.fromkeys(score["area"] for score in scores):
         of_area = [score for score in scores if score["area"] == area]
         kills = [score for score in of_area if score["killer"]]
-        cases = f"{median(score[unit] for score in kills):g}" if kills else ""
+        cases = f"{median(score[several(unit)] for score in kills):g}" if kills else ""
         seconds = f"{median(score['seconds'] for score in kills):.1f}" if kills else ""
         yield area, str(len(kills)), str(len(of_area)), cases, seconds

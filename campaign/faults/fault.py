@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from campaign.judging.recording import RECORDING, Recording
 from dynamic_tables.differentiate.differentiation import DeltaRule
@@ -46,6 +46,17 @@ class Fault:
     caught_by: tuple[Check, ...]
     core: bool = True
     only_on: str = ""
+
+
+Model = TypeVar("Model")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFault(Generic[Model]):
+    """A mistake planted in a model. `wrong`: what the model then does wrong; `model`: its rules with it."""
+
+    wrong: str
+    model: Model
 
 
 def sentence(function: Callable[..., object]) -> str:

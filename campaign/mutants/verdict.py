@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from enum import Enum
 
+from reports.figures import plural
 from workload.outcomes.decision import Decision
 
 MOST = 500
-"""Scenarios (histories) in which a planted fault must be found; one that lives longer has survived."""
-
-
-MOST_HISTORIES = 20_000
-"""The same for faults in the analysis of histories; a history is much smaller than a scenario."""
+"""Scenarios in which a planted fault of the engine must be found; one that lives longer has survived."""
 
 
 class HuntVerdict(Enum):
@@ -43,16 +40,12 @@ def hunt_verdict(killed: bool, done: int, most: int) -> HuntVerdict:
     return HuntVerdict.SURVIVED if done >= most else HuntVerdict.UNDECIDED
 
 
-SINGULAR = {"scenarios": "scenario", "histories": "history"}
-
-
-def hunt_text(verdict: HuntVerdict, done: int, most: int, unit: str = "scenarios") -> str:
+def hunt_text(verdict: HuntVerdict, done: int, most: int, unit: str = "scenario") -> str:
     """A verdict as a text: `hunted in 12 scenarios of 500, time over`. `unit`: what it was hunted in."""
-    number = f"{done} {SINGULAR[unit] if done == 1 else unit}"
     match verdict:
         case HuntVerdict.KILLED:
-            return f"found within {number}"
+            return f"found within {plural(done, unit)}"
         case HuntVerdict.SURVIVED:
-            return f"not found in {number}"
+            return f"not found in {plural(done, unit)}"
         case HuntVerdict.UNDECIDED:
-            return f"hunted in {number} of {most}, time over"
+            return f"hunted in {plural(done, unit)} of {most}, time over"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
@@ -13,6 +14,8 @@ from protocols.data_plane.resolve import CLAUSES, Clauses, resolve
 from protocols.data_plane.retire import broken_task, retired
 from protocols.data_plane.serial import serial
 from protocols.data_plane.workloads import random_intents
+from shrink.loop import smallest
+from shrink.reduction import chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +39,23 @@ class SearchedIntents:
 def search_intents(seed: int, runs: int, clauses: Clauses = CLAUSES) -> SearchedIntents:
     """Resolves random intents until something is wrong; then drops transactions while it stays wrong."""
     for number in range(runs):
-        random = Random(f"{seed} {number}")
-        intents = random_intents(random, random.randint(2, 12), random.randint(1, 4))
-        if _wrong(intents, clauses) is not None:
-            intents = _smallest(intents, clauses)
-            what = _wrong(intents, clauses)
+        intents = intents_of_case(seed, number)
+        if what_is_wrong(intents, clauses) is not None:
+            intents = smallest_intents(intents, clauses)
+            what = what_is_wrong(intents, clauses)
             assert what is not None
             checked = check(history_of(intents, resolve(intents, clauses=clauses).to_rollback))
             return SearchedIntents(number + 1, Difference(number, what, intents, checked))
     return SearchedIntents(runs, None)
 
 
-def _wrong(intents: tuple[Intent, ...], clauses: Clauses) -> str | None:
+def intents_of_case(seed: int, number: int) -> tuple[Intent, ...]:
+    """The random intents of a number."""
+    random = Random(f"{seed} {number}")
+    return random_intents(random, random.randint(2, 12), random.randint(1, 4))
+
+
+def what_is_wrong(intents: tuple[Intent, ...], clauses: Clauses) -> str | None:
     """Returns what is wrong with the result for some intents, None if nothing is."""
     resolved, (rejected, store) = resolve(intents, clauses=clauses), serial(intents)
     if resolved.to_rollback != rejected:
@@ -67,12 +75,20 @@ def _wrong(intents: tuple[Intent, ...], clauses: Clauses) -> str | None:
     return None
 
 
-def _smallest(intents: tuple[Intent, ...], clauses: Clauses) -> tuple[Intent, ...]:
-    position = 0
-    while position < len(intents):
-        fewer = intents[:position] + intents[position + 1 :]
-        if _wrong(fewer, clauses) is not None:
-            intents, position = fewer, 0
-        else:
-            position += 1
-    return intents
+ATTEMPTS = 400
+"""Smaller sets that are tried: sets have at most twelve transactions."""
+
+
+def smallest_intents(
+    intents: tuple[Intent, ...], clauses: Clauses, attempts: int = ATTEMPTS
+) -> tuple[Intent, ...]:
+    """Drops transactions while something stays wrong."""
+
+    def fewer(intents: tuple[Intent, ...]) -> Iterator[tuple[Intent, ...]]:
+        for dropped in chunks(range(len(intents))):
+            yield tuple(each for place, each in enumerate(intents) if place not in dropped)
+
+    def failing(intents: tuple[Intent, ...]) -> tuple[Intent, ...] | None:
+        return None if what_is_wrong(intents, clauses) is None else intents
+
+    return smallest(intents, [fewer], failing, attempts).found

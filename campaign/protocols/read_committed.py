@@ -137,13 +137,15 @@ class SearchedScripts:
     broken: tuple[str, ...] = ()
 
 
-def search_scripts(seed: int, scripts: int, rules: Rules = RULES, most: int = 40) -> SearchedScripts:
+def search_scripts(
+    seed: int, scripts: int, rules: Rules = RULES, most: int = 40, *, first: int = 0
+) -> SearchedScripts:
     """Explores random scripts until a law or PL-2 is broken: at most `most` orders of each, twice.
 
-    The second time DDL is drawn into them.
+    The second time DDL is drawn into them. `first`: the number of the first script.
     """
     orders = 0
-    for number in range(scripts):
+    for number in range(first, first + scripts):
         script = random_script(Random(f"{seed} {number}"))
         found = explore(script, rules, most)
         drawn = explore_ddl(script, rules, most, seed=number)
@@ -152,7 +154,7 @@ def search_scripts(seed: int, scripts: int, rules: Rules = RULES, most: int = 40
         if found.levels[Level.PL_2.value] == "violated":
             broken.append("PL-2 is violated")
         if broken:
-            return SearchedScripts(number + 1, orders, tuple(broken))
+            return SearchedScripts(number - first + 1, orders, tuple(broken))
     return SearchedScripts(scripts, orders)
 
 

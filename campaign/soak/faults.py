@@ -75,23 +75,29 @@ def _version_at(before: Frontier, source: str, store: Store, timestamp: int) -> 
     return later[-1] if later else before.sources[source]
 
 
-FAULTS: tuple[Fault, ...] = (
-    Fault("misaligned-period", misaligned.__doc__ or "", schedule=misaligned),
-    Fault(
-        "skipped-interval-lost",
-        after_the_skip.__doc__ or "",
-        protocol=replace(PROTOCOL, interval_start=after_the_skip),
-    ),
-    Fault(
-        "resume-from-now",
-        after_the_resume.__doc__ or "",
-        protocol=replace(PROTOCOL, interval_start=after_the_resume),
-    ),
-    Fault(
-        "diamond-arm-stale",
-        without_arm.__doc__ or "",
-        protocol=replace(PROTOCOL, resolve=newest_version),
-        schedule=without_arm,
-    ),
-    Fault("group-without-shared-snapshot", without_shared_time.__doc__ or "", schedule=without_shared_time),
-)
+FAULTS: Mapping[str, Fault] = {
+    fault.name: fault
+    for fault in (
+        Fault("misaligned-period", misaligned.__doc__ or "", schedule=misaligned),
+        Fault(
+            "skipped-interval-lost",
+            after_the_skip.__doc__ or "",
+            protocol=replace(PROTOCOL, interval_start=after_the_skip),
+        ),
+        Fault(
+            "resume-from-now",
+            after_the_resume.__doc__ or "",
+            protocol=replace(PROTOCOL, interval_start=after_the_resume),
+        ),
+        Fault(
+            "diamond-arm-stale",
+            without_arm.__doc__ or "",
+            protocol=replace(PROTOCOL, resolve=newest_version),
+            schedule=without_arm,
+        ),
+        Fault(
+            "group-without-shared-snapshot", without_shared_time.__doc__ or "", schedule=without_shared_time
+        ),
+    )
+}
+"""By name."""

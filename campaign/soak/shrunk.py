@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from campaign.soak.plan import BASES, TICK, Declared, Happening, Kind, Plan, Write
 from campaign.soak.result import Fault, Wrong
 from campaign.soak.run import soak
 from dynamic_tables.errors import DynamicTablesError
+from shrink.loop import Candidates, smallest
 from shrink.reduction import chunks
-
-Reduction = Callable[[Plan], Iterator[Plan]]
-"""Yields plans that are smaller than one, those that cut most first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +28,22 @@ def shrink(plan: Plan, wrong: Wrong, fault: Fault | None, *, attempts: int) -> S
 
     `wrong`: what the plan shows first. The same means: by the same check, of whatever table.
     """
-    search = _Search(_until(plan, wrong.at), wrong, fault, attempts)
-    progress = True
-    while progress and search.left:
-        # Every reduction in each round, also after one that made the plan smaller.
-        progress = sum(map(search.exhaust, REDUCTIONS)) > 0
-    return ShrunkPlan(search.plan, search.wrong, attempts - search.left, not progress)
+    first = wrong
 
-
-@dataclass(slots=True)
-class _Search:
-    plan: Plan
-    wrong: Wrong
-    fault: Fault | None
-    left: int
-
-    def exhaust(self, reduction: Reduction) -> bool:
-        """Applies a reduction as long as a candidate shows the same; tells whether one did."""
-        accepted, more, position = False, True, 0
-        while more:
-            more = False
-            for number, candidate in enumerate(reduction(self.plan)):
-                if number < position:
-                    continue
-                if not self.left:
-                    return accepted
-                self.left -= 1
-                found = self._found(candidate)
-                if found and found[0].check is self.wrong.check:
-                    self.plan, self.wrong = _until(candidate, found[0].at), found[0]
-                    accepted, more, position = True, True, number
-                    break
-        return accepted
-
-    def _found(self, candidate: Plan) -> list[Wrong]:
+    def failing(candidate: Plan) -> Plan | None:
+        nonlocal wrong
         try:
-            return soak(candidate, self.fault, most=1).wrong
+            found = soak(candidate, fault, most=1).wrong
         except DynamicTablesError:
             # A command that made sense only after another one.
-            return []
+            return None
+        if not found or found[0].check is not first.check:
+            return None
+        wrong = found[0]
+        return _until(candidate, wrong.at)
+
+    small = smallest(_until(plan, wrong.at), REDUCTIONS, failing, attempts)
+    return ShrunkPlan(small.found, wrong, small.attempts, small.complete)
 
 
 def _until(plan: Plan, at: int) -> Plan:
@@ -149,7 +124,7 @@ def _with(plan: Plan, n: int, place: int, each: Happening) -> Plan:
     return replace(plan, ticks=(*plan.ticks[:n], tick, *plan.ticks[n + 1 :]))
 
 
-REDUCTIONS: tuple[Reduction, ...] = (
+REDUCTIONS: tuple[Candidates[Plan], ...] = (
     _fewer_tables,
     _fewer_happenings,
     _fewer_ticks,

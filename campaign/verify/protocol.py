@@ -10,7 +10,7 @@ brings everything up to date, and the laws are checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.verify.protocol_steps import Died
@@ -227,6 +227,33 @@ class Protocol:
         )
 
 
+def undisturbed(planted: Planted = SOUND) -> tuple[list[Broken], Mapping[str, int]]:
+    """Runs what the first process does with nothing beside it.
+
+    Returns the laws that this breaks alone, and how many steps the schedule and each command take.
+    """
+    broken, steps = list[Broken](), dict[str, int]()
+    for during in (SCHEDULE, *COMMANDS):
+        found, steps[during] = verified(None, planted, during)
+        broken += found
+    return broken, steps
+
+
+def every_interleaving(
+    depth: int | None = None, steps: Mapping[str, int] | None = None
+) -> Sequence[Interleaving]:
+    """Every interleaving. `depth`: at most so many steps of the second process are its death.
+
+    `steps`: of `undisturbed`, which is run where they are not given.
+    """
+    steps = undisturbed()[1] if steps is None else steps
+    inner = steps[SCHEDULE] if depth is None else min(depth, steps[SCHEDULE])
+    every = [*interleavings(steps[SCHEDULE], inner), *changes_at(steps[SCHEDULE])]
+    for command in COMMANDS:
+        every += changes_at(steps[command], command)
+    return every
+
+
 def verify_protocol(
     planted: Planted = SOUND,
     *,
@@ -234,16 +261,10 @@ def verify_protocol(
     progress: Callable[[int], None] = lambda done: None,
 ) -> Protocol:
     """Runs every interleaving; `depth`: at most so many steps of the second process are its death."""
-    undisturbed, steps = verified(None, planted)
-    inner = steps if depth is None else min(depth, steps)
-    every = [*interleavings(steps, inner), *changes_at(steps)]
-    for command in COMMANDS:
-        alone, length = verified(None, planted, command)
-        undisturbed += alone
-        every += changes_at(length, command)
-    broken, count = list(undisturbed), 1 + len(COMMANDS)
-    for each in every:
+    broken, steps = undisturbed(planted)
+    count = len(steps)
+    for each in every_interleaving(depth, steps):
         broken += verified(each, planted)[0]
         count += 1
         progress(count)
-    return Protocol(count, steps, tuple(broken))
+    return Protocol(count, steps[SCHEDULE], tuple(broken))

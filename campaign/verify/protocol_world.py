@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import cast
 
+from campaign.faults.fault import ModelFault
 from campaign.verify.protocol_steps import Died, Step, SteppingStore
 from dynamic_tables.account import Account
 from dynamic_tables.definition import DynamicTable
@@ -116,6 +117,26 @@ class Planted:
 
 
 SOUND = Planted()
+
+PROTOCOL_FAULTS: Mapping[str, ModelFault[Planted]] = {
+    "unfenced": ModelFault(
+        "A process whose lease has run out commits its refresh all the same.", Planted(unfenced=True)
+    ),
+    "claims-ignored": ModelFault(
+        "A process refreshes tables that another one has claimed.", Planted(claims_ignored=True)
+    ),
+    "published-one-by-one": ModelFault(
+        "Readers see the members of a group as they are refreshed.", Planted(published_one_by_one=True)
+    ),
+    "published-blindly": ModelFault(
+        "A group is published whatever it has become meanwhile.", Planted(published_blindly=True)
+    ),
+    "memberships-outlived": ModelFault(
+        "What a group has published of a table is believed of a table that is in no group.",
+        Planted(memberships_outlived=True),
+    ),
+}
+"""The mistakes by name."""
 
 
 @dataclass(slots=True)

@@ -9,13 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.errors import CampaignError
 from campaign.faults.histories import HISTORY_FAULTS
-from campaign.mutants.histories import Checker, first_difference, hunt_histories
+from campaign.mutants.cases import hunt_cases
+from campaign.mutants.histories import Checker, first_difference
+from campaign.mutants.kinds import KINDS
 from dvs_model.checking.check import check
 from dvs_model.histories.history import History
 from dvs_model.notation import parse
 from reference.histories import Reference
+
+HISTORIES = KINDS["histories"]
 
 EVENTS = 11
 """The longest of the shrunk reproductions."""
@@ -26,25 +29,20 @@ def disagrees(history: History, checker: Checker) -> bool:
 
 
 def test_every_fault_is_killed_and_its_history_shrunk() -> None:
-    verdicts = hunt_histories(tuple(HISTORY_FAULTS), seed=1, budget=300, attempts=300)
-    assert [verdict.fault for verdict in verdicts] == list(HISTORY_FAULTS)
-    for verdict in verdicts:
-        assert verdict.kill is not None, f"{verdict.fault} survives {verdict.histories} histories"
-        again = parse(verdict.kill.reproduction)
-        assert disagrees(again, HISTORY_FAULTS[verdict.fault].check)
+    results = hunt_cases(HISTORIES, tuple(HISTORY_FAULTS), seed=1, budget=7200, attempts=300)
+    assert [result.fault for result in results] == list(HISTORY_FAULTS)
+    for result in results:
+        assert result.reproduction is not None, f"{result.fault} survives {result.cases} histories"
+        again = parse(result.reproduction.text)
+        assert disagrees(again, HISTORY_FAULTS[result.fault].check)
         assert not disagrees(again, check)
-        assert len(again.shown_events()) == verdict.kill.events <= EVENTS, verdict.kill.reproduction
-
-
-def test_a_kill_means_nothing_where_the_right_checker_is_wrong() -> None:
-    wrong = HISTORY_FAULTS["derivation-edges-missing"].check
-    with pytest.raises(CampaignError, match="the checker without a fault disagrees with the definitions on"):
-        hunt_histories(("aborted-read-ignored",), seed=1, budget=60, attempts=0, checker=wrong)
+        assert len(again.shown_events()) == result.reproduction.size["events"]
+        assert len(again.shown_events()) <= EVENTS, result.reproduction.text
 
 
 def test_the_command_tells_killed_from_survived(tmp_path: Path) -> None:
     def mutants(fault: str, *arguments: str) -> tuple[int, dict[str, object]]:
-        options = ("mutants", "--tier", "model", "--fault", fault, "--json", *arguments)
+        options = ("mutants", "--kind", "histories", "--fault", fault, "--json", *arguments)
         result = CliRunner().invoke(main, options, catch_exceptions=False)
         (verdict,) = json.loads(result.stdout)["faults"]
         return result.exit_code, verdict
@@ -59,11 +57,11 @@ def test_the_command_tells_killed_from_survived(tmp_path: Path) -> None:
     assert (code, fault["verdict"], fault["reproduction"]) == (1, "survived", None)
 
 
-def test_names_of_the_other_tiers_are_refused_here() -> None:
-    result = CliRunner().invoke(main, ["mutants", "--tier", "model", "--fault", "join-both-at-t1"])
+def test_names_of_the_other_kinds_are_refused_here() -> None:
+    result = CliRunner().invoke(main, ["mutants", "--kind", "histories", "--fault", "join-both-at-t1"])
     assert result.exit_code == 2
-    assert "no fault of the analysis named 'join-both-at-t1'" in result.stderr
-    listed = CliRunner().invoke(main, ["mutants", "--tier", "model", "--list"]).stdout
+    assert "no planted fault named 'join-both-at-t1' in analysis of histories" in result.stderr
+    listed = CliRunner().invoke(main, ["mutants", "--kind", "histories", "--list"]).stdout
     assert [line.split(":")[0] for line in listed.splitlines()] == list(HISTORY_FAULTS)
 
 

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from campaign.cli import main
-from campaign.cli.verification.protocol import MISTAKES
+from campaign.cli.verification.protocol import FAULT_NAMES
 from campaign.verify.protocol import Broken, Interleaving, changes_at, interleavings, verified
-from campaign.verify.protocol_world import COMMANDS, SOUND, Planted
+from campaign.verify.protocol_world import COMMANDS, PROTOCOL_FAULTS, SOUND, Planted
 
 EVERY = 4
 """One interleaving of four is run here; `dvs verify protocol` runs all."""
@@ -59,7 +59,9 @@ def test_nor_does_it_while_a_command_runs(command: str) -> None:
 
 
 def test_the_command_names_every_planted_mistake() -> None:
-    assert [name.replace(" ", "_") for name in MISTAKES] == [each.name for each in fields(Planted)]
+    assert tuple(PROTOCOL_FAULTS) == FAULT_NAMES
+    planted = [fault.model for fault in PROTOCOL_FAULTS.values()]
+    assert planted == [Planted(**{each.name: True}) for each in fields(Planted)]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> 
     few = [Interleaving("it dies", at) for at in range(10, 26)]
     monkeypatch.setattr("campaign.verify.protocol.interleavings", lambda steps, inner: few)
     monkeypatch.setattr("campaign.verify.protocol.changes_at", lambda steps, during="": ())
-    result = CliRunner().invoke(main, ["verify", "protocol", "--mistake", "published one by one"])
+    result = CliRunner().invoke(main, ["verify", "protocol", "--fault", "published-one-by-one"])
     assert result.exit_code == 1
     assert "FALSE in" in result.output
     assert "a reader saw x at" in result.output

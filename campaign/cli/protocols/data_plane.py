@@ -71,7 +71,7 @@ def data_plane(
         return ExitCode.OK
     if fault is not None and fault not in INTENT_FAULTS:
         raise CampaignError(f"no fault {fault!r}; there are: {', '.join(INTENT_FAULTS)}")
-    clauses = INTENT_FAULTS[fault] if fault else CLAUSES
+    clauses = INTENT_FAULTS[fault].model if fault else CLAUSES
     if workload == "random" and file is None:
         return _search(seed, runs, fault, as_json)
     try:
@@ -173,7 +173,7 @@ def _search(seed: int, runs: int, fault: str | None, as_json: bool) -> ExitCode:
     from protocols.data_plane.resolve import CLAUSES
     from reports.history.text import headline
 
-    found = search_intents(seed, runs, INTENT_FAULTS[fault] if fault else CLAUSES)
+    found = search_intents(seed, runs, INTENT_FAULTS[fault].model if fault else CLAUSES)
     wrong = found.difference
     if as_json:
         smallest = None if wrong is None else render(wrong.checked.history)

@@ -58,7 +58,7 @@ def read_committed(
         raise CampaignError(f"no fault {fault!r}; there are: {', '.join(READ_COMMITTED_FAULTS)}")
     if fault is not None and postgres is not None:
         raise CampaignError("--fault changes the model; leave out --postgres")
-    rules = READ_COMMITTED_FAULTS[fault] if fault else RULES
+    rules = READ_COMMITTED_FAULTS[fault].model if fault else RULES
     try:
         with click.open_file(str(script), encoding="utf-8") as file:
             read = script_of(file.read())

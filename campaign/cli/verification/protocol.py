@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 QUICK = 3
 """Steps of the second process at which it dies, with `--quick`."""
 
-MISTAKES = (
+FAULT_NAMES = (
     "unfenced",
-    "claims ignored",
-    "published one by one",
-    "published blindly",
-    "memberships outlived",
+    "claims-ignored",
+    "published-one-by-one",
+    "published-blindly",
+    "memberships-outlived",
 )
-"""The fields of `Planted`, which is not imported here; a test compares the two."""
+"""The names of `PROTOCOL_FAULTS`, which is not imported here; a test compares the two."""
 
 
 @click.command()
 @click.option("--quick", is_flag=True, help=f"The second process dies at its first {QUICK} steps only.")
-@click.option("--mistake", type=click.Choice(MISTAKES), help="Plant a mistake, which must be found.")
+@click.option("--fault", type=click.Choice(FAULT_NAMES), help="Plant this mistake, which must be found.")
 @options.as_json
-def protocol(quick: bool, mistake: str | None, as_json: bool) -> ExitCode:
+def protocol(quick: bool, fault: str | None, as_json: bool) -> ExitCode:
     """Refreshes of a group and of a table above it, with something else at every step.
 
     A process dies, another writer commits, a table is suspended, a lease runs out and a second process works,
@@ -43,10 +43,10 @@ def protocol(quick: bool, mistake: str | None, as_json: bool) -> ExitCode:
     """
     # Imported here, so that `dvs verify --help` loads neither the engine nor DuckDB.
     from campaign.verify.protocol import verify_protocol
-    from campaign.verify.protocol_world import SOUND, Planted
+    from campaign.verify.protocol_world import PROTOCOL_FAULTS, SOUND
 
     start = time.perf_counter()
-    planted = SOUND if mistake is None else Planted(**{mistake.replace(" ", "_"): True})
+    planted = SOUND if fault is None else PROTOCOL_FAULTS[fault].model
 
     def progress(done: int) -> None:
         if not as_json and done % 200 == 0:

@@ -89,7 +89,7 @@ def command(
 
     if not math.isfinite(hours):
         raise CampaignError(f"--hours {hours:g}: write a number of hours, such as 8")
-    planted = next((each for each in FAULTS if each.name == fault), None)
+    planted = FAULTS[fault] if fault else None
     start = time.perf_counter()
     count = 1 if replay else runs
     done: list[Soaked] = []

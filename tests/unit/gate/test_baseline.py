@@ -16,6 +16,7 @@ from campaign.gate.document import gate_object
 from campaign.gate.profiles import GATES
 from campaign.gate.stage import GatePlan, Stage
 from campaign.gate.stages import baseline
+from campaign.mutants.kinds import KINDS
 from campaign.mutants.verdict import HuntVerdict
 from campaign.runs.result_files import stored_run
 from engines.registry import TIERS
@@ -194,4 +195,5 @@ def test_a_pull_request_is_judged_in_scenarios_and_the_night_by_every_check() ->
         "changed columns on delta",
         "protocol models",
         "analysis of histories",
+        *(f"faults in {kind.area}" for kind in KINDS.values()),
     }

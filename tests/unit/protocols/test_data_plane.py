@@ -72,13 +72,13 @@ def test_random_intents_are_as_one_after_the_other_and_serializable() -> None:
 
 @pytest.mark.parametrize("name", INTENT_FAULTS)
 def test_each_clause_is_needed(name: str) -> None:
-    difference = search_intents(1, 200, INTENT_FAULTS[name]).difference
+    difference = search_intents(1, 200, INTENT_FAULTS[name].model).difference
     assert difference is not None
     assert len(difference.intents) <= 3
 
 
 def test_a_read_of_a_rolled_back_write_is_an_aborted_read() -> None:
-    difference = search_intents(1, 200, INTENT_FAULTS["intents-one-pass"]).difference
+    difference = search_intents(1, 200, INTENT_FAULTS["intents-one-pass"].model).difference
     assert difference is not None
     assert not isinstance(difference.checked.levels[Level.PL_2], Holds)
 
@@ -180,7 +180,7 @@ def test_a_file_that_holds_no_intents(tmp_path: Path, text: str, message: str) -
 
 def test_a_task_that_drops_a_visible_write_is_found_though_the_tasks_after_it_hide_it() -> None:
     """A dead write is one that no later row reads. The end of all tasks is the same: the reads are gone."""
-    wrong = INTENT_FAULTS["read-writes-are-collected"]
+    wrong = INTENT_FAULTS["read-writes-are-collected"].model
     intents = intents_of(BANK)
     resolved = resolve(intents)
     assert retired(BANK, resolved.to_rollback, wrong) == retired(BANK, resolved.to_rollback)

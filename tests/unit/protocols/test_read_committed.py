@@ -366,7 +366,7 @@ def test_pl_2_holds_in_every_order_of_random_sessions(seed: int) -> None:
 @pytest.mark.parametrize("fault", [name for name in READ_COMMITTED_FAULTS if name not in DDL_FAULTS])
 def test_a_planted_mistake_is_found(fault: str) -> None:
     script = script_of(TABLE + BREAKS[fault])
-    right, wrong = explore(script), explore(script, READ_COMMITTED_FAULTS[fault])
+    right, wrong = explore(script), explore(script, READ_COMMITTED_FAULTS[fault].model)
     assert right.levels["PL-2"] == "holds"
     if fault == "dirty-statement-read":
         assert wrong.levels["PL-2"] == "violated"
@@ -383,7 +383,7 @@ def test_a_planted_mistake_is_found(fault: str) -> None:
                 for done in interleavings(script, DuckEvaluator(), rules)
                 for line in done.lines
             )
-            for rules in (RULES, READ_COMMITTED_FAULTS[fault])
+            for rules in (RULES, READ_COMMITTED_FAULTS[fault].model)
         ]
         assert waits == [True, False]
 
@@ -576,9 +576,9 @@ def test_a_dropped_table_is_gone() -> None:
 def test_a_mistake_of_ddl_is_found_in_a_script_without_any(fault: str) -> None:
     script = script_of(TABLE + COUNTED)
     assert explore_ddl(script, runs=40) == {}
-    assert explore(script, READ_COMMITTED_FAULTS[fault]).broken == {}, "no history shows it"
-    assert explore_ddl(script, READ_COMMITTED_FAULTS[fault], runs=40)
-    assert search_scripts(1, 6, READ_COMMITTED_FAULTS[fault], most=12).broken
+    assert explore(script, READ_COMMITTED_FAULTS[fault].model).broken == {}, "no history shows it"
+    assert explore_ddl(script, READ_COMMITTED_FAULTS[fault].model, runs=40)
+    assert search_scripts(1, 6, READ_COMMITTED_FAULTS[fault].model, most=12).broken
 
 
 def test_random_sessions_with_ddl_keep_every_law_of_steps() -> None:

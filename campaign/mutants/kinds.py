@@ -1,0 +1,191 @@
+"""The kinds of planted faults: what each is planted in, and what one case of a hunt for it shows.
+
+The engine is the first kind; its faults are hunted by whole campaigns (`campaign.mutants.hunt`). Every other
+kind is a model or an analysis that runs one case after another: a random history, an account, a set of
+intents, a script, an interleaving. `dvs mutants --kind` reads this registry, and so does the gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from random import Random
+from types import MappingProxyType
+
+from campaign.faults.histories import HISTORY_FAULTS
+from campaign.faults.intents import INTENT_FAULTS
+from campaign.faults.read_committed import READ_COMMITTED_FAULTS
+from campaign.mutants import histories
+from campaign.protocols.intents import intents_of_case, smallest_intents, what_is_wrong
+from campaign.protocols.read_committed import search_scripts
+from campaign.soak.faults import FAULTS as SCHEDULE_FAULTS
+from campaign.soak.file import plan_to_json
+from campaign.soak.plan import Plan, plan_of
+from campaign.soak.run import soak
+from campaign.soak.shrunk import shrink
+from campaign.verify.protocol import Interleaving, every_interleaving, verified
+from campaign.verify.protocol_world import PROTOCOL_FAULTS, SOUND
+from dvs_model.notation import render
+from protocols.data_plane.histories import history_of
+from protocols.data_plane.resolve import CLAUSES, resolve
+from protocols.read_committed.machine import RULES
+
+ENGINE = "engine"
+"""The kind of the faults in `campaign.faults.FAULTS`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """The smallest case that shows a fault. `size`: figures for a table; `suffix`: of a file with `text`."""
+
+    size: Mapping[str, int | str] = field(default_factory=lambda: MappingProxyType({}))
+    text: str = ""
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultKind:
+    """Faults that are hunted case by case.
+
+    `unit`: what a case is. `most`: the cases in which a fault must be found. `faults`: by name
+    what each fault does wrong. `wrong(fault, seed, number)`: what the case of a number shows to be wrong, in
+    a few words; empty where nothing is. Without a fault (None) it must be empty: a kill would prove nothing.
+    `smallest(fault, seed, number, attempts)`: the case made small, within so many runs.
+    """
+
+    name: str
+    area: str
+    unit: str
+    most: int
+    faults: Mapping[str, str]
+    wrong: Callable[[str | None, int, int], str]
+    smallest: Callable[[str, int, int, int], Reproduction]
+
+
+def _history_wrong(fault: str | None, seed: int, number: int) -> str:
+    return histories.wrong_in_case(None if fault is None else HISTORY_FAULTS[fault].check, seed, number)
+
+
+def _smallest_history(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+    history = histories.smallest(histories.history_of(seed, number), HISTORY_FAULTS[fault].check, attempts)
+    text = render(history)
+    return Reproduction(
+        size={"events": len(history.shown_events()), "history": text}, text=f"{text}\n", suffix=".adya"
+    )
+
+
+ACCOUNT_HOURS = 1.0
+"""The simulated hours of an account in a hunt: in most accounts each fault shows within them."""
+
+
+def _account(seed: int, number: int) -> Plan:
+    return plan_of(seed + number, ACCOUNT_HOURS)
+
+
+def _account_wrong(fault: str | None, seed: int, number: int) -> str:
+    planted = None if fault is None else SCHEDULE_FAULTS[fault]
+    return next((each.check.value for each in soak(_account(seed, number), planted, most=1).wrong), "")
+
+
+def _smallest_account(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+    planted, plan = SCHEDULE_FAULTS[fault], _account(seed, number)
+    first = soak(plan, planted, most=1).wrong[0]
+    small = shrink(plan, first, planted, attempts=attempts).plan
+    size = {"tables": len(small.tables), "happenings": sum(map(len, small.ticks))}
+    return Reproduction(size=size, text=plan_to_json(small), suffix=".json")
+
+
+def _intents_wrong(fault: str | None, seed: int, number: int) -> str:
+    clauses = CLAUSES if fault is None else INTENT_FAULTS[fault].model
+    return what_is_wrong(intents_of_case(seed, number), clauses) or ""
+
+
+def _smallest_intents(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+    clauses = INTENT_FAULTS[fault].model
+    intents = smallest_intents(intents_of_case(seed, number), clauses, attempts)
+    text = render(history_of(intents, resolve(intents, clauses=clauses).to_rollback))
+    return Reproduction(
+        size={"transactions": len(intents), "history": text}, text=f"{text}\n", suffix=".adya"
+    )
+
+
+ORDERS = 40
+"""The orders of a script that are run, and as many with DDL drawn into it."""
+
+
+def _script_wrong(fault: str | None, seed: int, number: int) -> str:
+    rules = RULES if fault is None else READ_COMMITTED_FAULTS[fault].model
+    return ", ".join(search_scripts(seed, 1, rules, ORDERS, first=number).broken[:1])
+
+
+@cache
+def _every_interleaving() -> Sequence[Interleaving]:
+    interleavings = list(every_interleaving(depth=None))
+    # In an order of their own, since neighbours in the list show the same.
+    Random(0).shuffle(interleavings)
+    return interleavings
+
+
+def _interleaving_wrong(fault: str | None, seed: int, number: int) -> str:
+    every = _every_interleaving()
+    planted = SOUND if fault is None else PROTOCOL_FAULTS[fault].model
+    broken, _ = verified(every[(seed + number) % len(every)], planted)
+    return broken[0].law if broken else ""
+
+
+def _as_it_is(fault: str, seed: int, number: int, attempts: int) -> Reproduction:
+    return Reproduction()
+
+
+KINDS: Mapping[str, FaultKind] = {
+    kind.name: kind
+    for kind in (
+        FaultKind(
+            name="histories",
+            area="analysis of histories",
+            unit="history",
+            most=20_000,
+            faults={name: fault.wrong for name, fault in HISTORY_FAULTS.items()},
+            wrong=_history_wrong,
+            smallest=_smallest_history,
+        ),
+        FaultKind(
+            name="schedule",
+            area="scheduler",
+            unit="account",
+            most=30,
+            faults={name: fault.wrong for name, fault in SCHEDULE_FAULTS.items()},
+            wrong=_account_wrong,
+            smallest=_smallest_account,
+        ),
+        FaultKind(
+            name="protocol",
+            area="refresh protocol",
+            unit="interleaving",
+            most=2000,
+            faults={name: fault.wrong for name, fault in PROTOCOL_FAULTS.items()},
+            wrong=_interleaving_wrong,
+            smallest=_as_it_is,
+        ),
+        FaultKind(
+            name="intents",
+            area="data-plane intents",
+            unit="set",
+            most=2000,
+            faults={name: fault.wrong for name, fault in INTENT_FAULTS.items()},
+            wrong=_intents_wrong,
+            smallest=_smallest_intents,
+        ),
+        FaultKind(
+            name="read-committed",
+            area="read committed",
+            unit="script",
+            most=200,
+            faults={name: fault.wrong for name, fault in READ_COMMITTED_FAULTS.items()},
+            wrong=_script_wrong,
+            smallest=_as_it_is,
+        ),
+    )
+}
+"""Every kind but the engine's, by the word of `--kind`."""
