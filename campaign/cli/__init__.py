@@ -50,6 +50,12 @@ Given by name, because importing them would import their packages.
 """
 
 
+OF_SPARK = frozenset({"delta", "delta-spark", "py4j", "pyspark"})
+"""The packages that everything but Spark and Delta works without."""
+
+INSTALL_SPARK = "pip install pyspark==4.2.0 delta-spark==4.4.0"
+
+
 class Misuse(click.ClickException):
     """A domain error as the user sees it: one line on stderr, no traceback."""
 
@@ -88,6 +94,12 @@ class LazyGroup(click.Group):
         """Runs the command and exits with the status that it returns. Raises Misuse for a domain error."""
         try:
             result = super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            # Also importlib.metadata.PackageNotFoundError, which Delta's own package raises.
+            package = (error.name or "").partition(".")[0]
+            if package not in OF_SPARK:
+                raise
+            raise Misuse(f"this needs Spark, and {package} is not installed; {INSTALL_SPARK}") from error
         except Exception as error:
             if is_domain_error(error):
                 raise Misuse(str(error)) from error

@@ -42,12 +42,19 @@ def open_session(
     JVM has died, the call starts another. `scratch` is the folder for Spark's own files and the JVM's log;
     the default is a temporary folder that is removed at the end of the process.
 
-    Raises SessionError: if there is no usable Java, Delta's jars cannot be downloaded, the JVM does not
-    start, or the process already runs a Spark without Delta or on another master.
+    Raises SessionError: if pyspark or a usable Java is missing, Delta's jars cannot be downloaded, the JVM
+    does not start, or the process already runs a Spark without Delta or on another master.
 
     Example: `spark = open_session(settings=Settings.TUNED)` for many refreshes of tiny tables.
     """
-    from pyspark import SparkContext
+    try:
+        from pyspark import SparkContext
+    except ModuleNotFoundError as error:
+        raise SessionError(
+            "This needs Spark, which is not installed",
+            observed=str(error),
+            remedy="Install it: pip install pyspark==4.2.0 delta-spark==4.4.0.",
+        ) from error
 
     with _OPENING:
         running = SparkContext._active_spark_context  # noqa: SLF001  (pyspark has no public way to ask)

@@ -1,7 +1,9 @@
 """Asking for help is instant: no heavy library is loaded before a command needs it."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +78,31 @@ def test_setup_needs_only_the_standard_library() -> None:
     loaded = loaded_by("import dynamic_tables.session.java, dynamic_tables.session.launch")
     before = loaded_by("pass")
     assert loaded - before - sys.stdlib_module_names == {"dynamic_tables"}
+
+
+WITHOUT_SPARK = """
+import sys
+sys.modules |= dict.fromkeys(("pyspark", "delta", "py4j"))
+from campaign.cli import main
+main(sys.argv[1:])
+"""
+"""Runs a command as where Spark is not installed: a module that is None cannot be imported."""
+
+
+@pytest.mark.parametrize(
+    "command", ["fuzz --tier spark --scenarios 1", "verify evolution --stories 1"], ids=lambda c: c.split()[0]
+)
+def test_without_spark_a_line_says_so(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK, *command.split()], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "pip install pyspark" in done.stderr
+
+
+def test_without_spark_campaigns_in_memory_run(tmp_path: Path) -> None:
+    command = ["fuzz", "--scenarios", "1", "--workers", "1", "--out", str(tmp_path), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK, *command], capture_output=True, text=True, check=False
+    )
+    assert json.loads(done.stdout)["outcomes"]["passed"] == 1, done.stderr
