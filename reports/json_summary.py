@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
+from reports.documents import (
+    CoverageDocument,
+    DifferenceDocument,
+    FailureDocument,
+    FindingDocument,
+    FingerprintDocument,
+    GroupDocument,
+    RunDocument,
+)
 from reports.figures import outcome_counts
 from workload.outcomes.results import Coverage, Failure, FailureGroup, Finding, Fingerprint, RunSummary
 
@@ -13,7 +22,7 @@ SUMMARY_FORMAT = "dvs-run"
 SUMMARY_VERSION = 1
 
 
-def summary_object(summary: RunSummary) -> dict[str, Any]:
+def summary_object(summary: RunSummary) -> RunDocument:
     """The run as JSON data. `outcomes` has every class and adds up to `scenarios`.
 
     Times are seconds, timestamps logical microseconds. Rows are only in the failure folders. Raises
@@ -21,7 +30,7 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
     """
     # Failures are encoded one by one below: their scenarios and rows are only in the failure folders.
     fields = asdict(replace(summary, failures=(), groups=()))
-    return {
+    document = {
         "format": SUMMARY_FORMAT,
         "version": SUMMARY_VERSION,
         "ignore_rules": fields.pop("rule_notes"),
@@ -31,13 +40,14 @@ def summary_object(summary: RunSummary) -> dict[str, Any]:
         "failures": [_failure(failure) for failure in summary.failures],
         "groups": [_group(group) for group in summary.groups],
     }
+    return cast("RunDocument", document)
 
 
-def _coverage(coverage: Coverage) -> dict[str, Any]:
-    return {**asdict(coverage), "floors_met": coverage.floors_met}
+def _coverage(coverage: Coverage) -> CoverageDocument:
+    return cast("CoverageDocument", {**asdict(coverage), "floors_met": coverage.floors_met})
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def _failure(failure: Failure) -> FailureDocument:
     outcome = failure.outcome
     return {
         "index": failure.index,
@@ -53,7 +63,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
     }
 
 
-def _group(group: FailureGroup) -> dict[str, Any]:
+def _group(group: FailureGroup) -> GroupDocument:
     return {
         "fingerprint": _fingerprint(group.fingerprint),
         "others": [_fingerprint(other) for other in group.others],
@@ -64,14 +74,16 @@ def _group(group: FailureGroup) -> dict[str, Any]:
     }
 
 
-def _fingerprint(fingerprint: Fingerprint) -> dict[str, Any]:
+def _fingerprint(fingerprint: Fingerprint) -> FingerprintDocument:
     fields = asdict(fingerprint, dict_factory=_plain)
-    return {"code": fingerprint.code, "difference": fields.pop("kind"), **fields}
+    document = {"code": fingerprint.code, "difference": fields.pop("kind"), **fields}
+    return cast("FingerprintDocument", document)
 
 
-def finding_object(finding: Finding) -> dict[str, Any]:
+def finding_object(finding: Finding) -> FindingDocument:
     """A failed check as JSON data, with the figures of its difference but no rows."""
-    difference, figures = finding.difference, None
+    difference = finding.difference
+    figures: DifferenceDocument | None = None
     if difference is not None:
         figures = {
             "kind": difference.kind.value,
@@ -80,7 +92,8 @@ def finding_object(finding: Finding) -> dict[str, Any]:
             "missing": sum(times for _, times in difference.missing),
             "extra": sum(times for _, times in difference.extra),
         }
-    return {**asdict(replace(finding, difference=None), dict_factory=_plain), "difference": figures}
+    document = {**asdict(replace(finding, difference=None), dict_factory=_plain), "difference": figures}
+    return cast("FindingDocument", document)
 
 
 def _plain(fields: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from campaign.cli.terminal import print_table
 from campaign.exit_codes import ExitCode
 from campaign.files import write_text
 from dynamic_tables.moment import moment
+from reports.documents import AuditDocument
 
 if TYPE_CHECKING:
     from campaign.audit.audit import Audit, AuditedTable
@@ -89,7 +90,7 @@ def _time(timestamp: int | None) -> str:
     return "-" if timestamp is None else moment(timestamp)
 
 
-def _document(found: Audit) -> dict[str, object]:
+def _document(found: Audit) -> AuditDocument:
     return {
         "folder": found.folder,
         "verdict": found.verdict.value,

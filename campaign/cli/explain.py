@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from typing import cast
 
 import click
 
@@ -13,6 +14,7 @@ from campaign.exit_codes import ExitCode
 from dynamic_tables.explain import Explanation, PlanTree, declare, explain
 from dynamic_tables.plan.dialects import DUCKDB, SPARK, Dialect
 from dynamic_tables.reading.values.refusals import NOT_REGISTERED
+from reports.documents import ExplanationDocument
 
 DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (SPARK, DUCKDB)}
 
@@ -45,10 +47,11 @@ def command(
     return ExitCode.OK
 
 
-def as_object(explanation: Explanation) -> dict[str, object]:
+def as_object(explanation: Explanation) -> ExplanationDocument:
     """The explanation as JSON data."""
     columns = [{"name": name, "type": str(type_)} for name, type_ in explanation.columns]
-    return {**asdict(explanation), "columns": columns, "operators": explanation.operators}
+    document = {**asdict(explanation), "columns": columns, "operators": explanation.operators}
+    return cast("ExplanationDocument", document)
 
 
 def as_lines(explanation: Explanation, dialect: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from campaign.failures.attribution import attributed_outcome
 from campaign.failures.folders import read_scenario
 from campaign.lanes.spec import LaneSpec
 from reports.difference import diff_block
+from reports.documents import OutcomeDocument
 from reports.findings import by_diagnosis, summary_text
 from reports.json_summary import finding_object
 from workload.outcomes.results import Outcome, OutcomeClass
@@ -50,7 +51,7 @@ def command(path: Path, tier: str, faults: tuple[str, ...], validations: bool, a
     return CODES.get(outcome.outcome, ExitCode.UNKNOWN)
 
 
-def as_object(outcome: Outcome) -> dict[str, object]:
+def as_object(outcome: Outcome) -> OutcomeDocument:
     """The outcome as JSON data; campaign.failures.attribution reads it too."""
     return {
         "scenario": outcome.scenario,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from campaign.exit_codes import EXIT_CODES
 from campaign.gate.baseline import GATE_FORMAT, GATE_VERSION
 from campaign.gate.stage import GatePlan, Stage, hunted_faults
+from reports.documents import GateDocument
 from reports.json_summary import summary_object
 from workload.outcomes.decision import Decision
 
 GATE_WORDS = {Decision.PASSED: "open", Decision.FAILED: "shut", Decision.UNDECIDED: "undecided"}
 
 
-def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, started: str) -> dict[str, Any]:
+def gate_object(plan: GatePlan, stages: Sequence[Stage], verdict: Decision, started: str) -> GateDocument:
     """The gate as JSON data. `started`: ISO 8601; times are seconds."""
     return {
         "format": GATE_FORMAT,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dvs_model.analysis.verdict import Absent, Evidence, PhenomenonVerdict, Present, Unknown
 from dvs_model.checking.anomalies import named
-from dvs_model.checking.check import Checked, Executing, Seen
+from dvs_model.checking.check import Checked, Executing
 from dvs_model.checking.explain import because, executing_name, lines, status
 from dvs_model.checking.mixing import Mixed
 from dvs_model.theory.names import Phenomenon
+from reports.documents import EvidenceDocument, HistoryDocument, PhenomenonDocument
 
 
-def as_object(checked: Checked) -> dict[str, object]:
+def as_object(checked: Checked) -> HistoryDocument:
     """Returns the reading, the phenomena with their evidence, the levels and the size of a history."""
     reading = checked.reading
-    return {
+    document: HistoryDocument = {
         "history": checked.original.name,
         "reading": {
             "derivations": reading.derivations.value,
@@ -30,12 +31,23 @@ def as_object(checked: Checked) -> dict[str, object]:
         },
         "strongest": [level.value for level in checked.strongest],
         "stats": checked.stats,
-        **({} if checked.part is None else {"part": checked.part}),
-        **({"executing": list(map(_executing, checked.executing))} if checked.executing else {}),
-        **({} if checked.mixed is None else {"mixed": _mixed(checked.mixed)}),
-        **({} if checked.seen is None else _seen(checked.seen)),
-        **_places(checked),
     }
+    if checked.part is not None:
+        document["part"] = checked.part
+    if checked.executing:
+        document["executing"] = list(map(_executing, checked.executing))
+    if checked.mixed is not None:
+        document["mixed"] = _mixed(checked.mixed)
+    if (seen := checked.seen) is not None:
+        document["client_levels"] = {
+            level: {"verdict": verdict, "because": reason} for level, (verdict, reason) in seen.client.items()
+        }
+        document["notes"] = list(seen.notes)
+        document["keys"] = dict(seen.names)
+        document["version_orders"] = dict(seen.rules)
+    if checked.in_file or seen is not None:
+        document["places"] = {f"T{txn}": place for txn, place in checked.in_file.items()}
+    return document
 
 
 def _executing(each: Executing) -> dict[str, object]:
@@ -63,30 +75,12 @@ def _mixed(mixed: Mixed) -> dict[str, object]:
     }
 
 
-def _places(checked: Checked) -> dict[str, object]:
-    """Returns where the transactions stand in the file, if clients recorded it."""
-    places = {f"T{txn}": place for txn, place in checked.in_file.items()}
-    return {"places": places} if places or checked.seen is not None else {}
-
-
-def _seen(seen: Seen) -> dict[str, object]:
-    """Returns what was found in a history of clients besides."""
-    return {
-        "client_levels": {
-            level: {"verdict": verdict, "because": reason} for level, (verdict, reason) in seen.client.items()
-        },
-        "notes": list(seen.notes),
-        "keys": dict(seen.names),
-        "version_orders": dict(seen.rules),
-    }
-
-
 def verdict_word(verdict: PhenomenonVerdict) -> str:
     """Returns `present`, `absent` or `unknown`."""
     return type(verdict).__name__.lower()
 
 
-def _verdict(checked: Checked, phenomenon: Phenomenon) -> dict[str, object]:
+def _verdict(checked: Checked, phenomenon: Phenomenon) -> PhenomenonDocument:
     verdict = checked.phenomena[phenomenon]
     return {
         "verdict": verdict_word(verdict),
@@ -98,7 +92,7 @@ def _verdict(checked: Checked, phenomenon: Phenomenon) -> dict[str, object]:
     }
 
 
-def _evidence(checked: Checked, evidence: Evidence) -> dict[str, object]:
+def _evidence(checked: Checked, evidence: Evidence) -> EvidenceDocument:
     sentences = lines(checked, evidence)
     return {
         "subject": evidence.subject,

@@ -18,6 +18,7 @@ from dynamic_tables.account import Account
 from dynamic_tables.errors import SlowCapture
 from dynamic_tables.schedule.clock import WallClock
 from dynamic_tables.store.port import Action
+from tests.schemas import unlike
 
 pytestmark = pytest.mark.spark
 
@@ -113,6 +114,7 @@ def test_rows_edited_by_hand_are_found(shop: Path, tmp_path: Path, spark: SparkS
     spark.sql(f"UPDATE delta.`{folder}/totals` SET total = 99 WHERE region = 'south'")
     done = CliRunner().invoke(main, ["audit", str(folder), "--json", "--html", str(tmp_path / "page.html")])
     assert done.exit_code == 1
+    assert unlike("audit", done.stdout) == ""
     [totals] = [table for table in json.loads(done.output)["tables"] if table["name"] == "totals"]
     assert totals["verdict"] == "violated"
     assert [row[:2] for row in totals["missing"]] == [["south", "10"]]

@@ -17,6 +17,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.mutants.hunt import hunt_all
 from generators.generate import scenario_at
 from generators.profiles import QUICK, SMOKE
+from tests.schemas import unlike
 from workload.codec import scenario_to_json
 from workload.outcomes.results import Failure, OutcomeClass
 
@@ -99,6 +100,8 @@ def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path)
     assert failing.exit_code == 1
     assert kill.killer.value in failing.stdout
     assert dvs("replay", folder).exit_code == 0
+    as_json = dvs("replay", folder, "--fault", "join-both-at-t1", "--no-validations", "--json")
+    assert unlike("replay", as_json.stdout) == ""
     page = (tmp_path / "failure" / "README.md").read_text(encoding="utf-8")
     assert "FAILS HERE" in page
     assert "CREATE DYNAMIC TABLE" in page

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.schemas import unlike
+
 DVS = Path(sys.executable).with_name("dvs")
 
 
@@ -31,6 +33,7 @@ def test_all_is_well_and_nothing_is_left_behind(tmp_path: Path) -> None:
     here.mkdir()
     temporary.mkdir()
     outcome = dvs_doctor(here, TMPDIR=str(temporary))
+    assert unlike("doctor", outcome.stdout) == ""
     answer = json.loads(outcome.stdout)
     amiss = [check for check in answer["checks"] if check["status"] != "ok"]
     assert [check["name"] for check in amiss if check["status"] != "absent"] == []

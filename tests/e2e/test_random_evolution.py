@@ -18,6 +18,7 @@ from campaign.verify.evolution import FLOOR, NAMES, Evolved, evolve
 from campaign.verify.story import Misread
 from dynamic_tables.account import Account
 from dynamic_tables.definition import View
+from tests.schemas import unlike
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::dynamic_tables.errors.SlowCapture")]
 
@@ -61,5 +62,7 @@ def test_floors_and_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("campaign.verify.evolution.evolve", lambda *_, **__: wrong)
     shown = CliRunner().invoke(main, ["verify", "evolution"])
     assert "WRONG at seed 4: star: FULL, and it is not its query\n    INSERT .." in shown.output
-    data = json.loads(CliRunner().invoke(main, ["verify", "evolution", "--json"]).stdout)
+    printed = CliRunner().invoke(main, ["verify", "evolution", "--json"]).stdout
+    assert unlike("verify-evolution", printed) == ""
+    data = json.loads(printed)
     assert data["wrong"][0]["story"] == ["INSERT .."]

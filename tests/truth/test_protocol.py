@@ -13,6 +13,7 @@ from campaign.cli import main
 from campaign.cli.verification.protocol import FAULT_NAMES
 from campaign.verify.protocol import Broken, Interleaving, changes_at, interleavings, verified
 from campaign.verify.protocol_world import COMMANDS, PROTOCOL_FAULTS, SOUND, Planted
+from tests.schemas import unlike
 
 EVERY = 4
 """One interleaving of four is run here; `dvs verify protocol` runs all."""
@@ -104,6 +105,8 @@ def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> 
     assert result.exit_code == 1
     assert "FALSE in" in result.output
     assert "a reader saw x at" in result.output
+    as_json = CliRunner().invoke(main, ["verify", "protocol", "--fault", "published-one-by-one", "--json"])
+    assert unlike("verify-protocol", as_json.stdout) == ""
     sound = CliRunner().invoke(main, ["verify", "protocol"])
     assert sound.exit_code == 0
     assert sound.output.startswith("21 interleavings of 26 steps: every law holds")

@@ -13,6 +13,7 @@ import click
 from campaign.cli import options
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from reports.documents import IntentsDocument
 
 if TYPE_CHECKING:
     from protocols.data_plane.intents import Intent, IntentRow
@@ -110,7 +111,7 @@ def _resolved(
     gone = retirable(rows, resolved.to_rollback, clauses)
     # A wrong result is told first: it makes every task look wrong.
     task = broken_task(rows, resolved, clauses) if agrees else ""
-    document = {
+    document: IntentsDocument = {
         "intents": len(intents),
         "rows": len(rows),
         "to_rollback": len(resolved.to_rollback),
@@ -134,7 +135,7 @@ def _resolved(
 
 
 def _print(
-    document: dict[str, object], intents: Sequence[Intent], to_rollback: frozenset[int], store: object
+    document: IntentsDocument, intents: Sequence[Intent], to_rollback: frozenset[int], store: object
 ) -> None:
     for intent in intents[:SHOWN]:
         fate = "rolled back" if intent.id in to_rollback else "commits"

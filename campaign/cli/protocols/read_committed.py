@@ -13,6 +13,7 @@ from campaign.cli import options
 from campaign.cli.protocols.shown import document_of, levels_of, show, transactions_of
 from campaign.errors import CampaignError
 from campaign.exit_codes import ExitCode
+from reports.documents import OrdersDocument
 
 if TYPE_CHECKING:
     from dvs_model.checking.check import Checked
@@ -117,7 +118,7 @@ def _explored(script: Script, rules: Rules, most: int, as_json: bool) -> ExitCod
     broken = {**drawn, **found.broken}
     if as_json:
         first = {name: document_of(*each) for name, each in found.first.items()}
-        document = {
+        document: OrdersDocument = {
             "orders": found.orders,
             "complete": found.complete,
             "levels": found.levels,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reports.documents import SessionsDocument
+
 if TYPE_CHECKING:
     from dvs_model.checking.check import Checked
     from protocols.read_committed.run import Run
@@ -35,7 +37,7 @@ def levels_of(checked: Checked) -> Mapping[str, str]:
     return {level.value: words.get(type(verdict), "unknown") for level, verdict in checked.levels.items()}
 
 
-def document_of(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]]) -> dict[str, object]:
+def document_of(done: Run, checked: Checked, named: Mapping[str, tuple[int, ...]]) -> SessionsDocument:
     """Returns a run for JSON. `named`: the transactions of each anomaly that it shows."""
     from dvs_model.notation import render
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ import click
 
 from campaign.cli import options
 from campaign.exit_codes import EXIT_CODES, ExitCode
+from reports.documents import EvolutionDocument
 
 if TYPE_CHECKING:
     from campaign.verify.evolution import Evolved
@@ -50,7 +50,7 @@ def evolution(stories: int, steps: int, seed: int, as_json: bool) -> ExitCode:
     return EXIT_CODES[result.decision]
 
 
-def document(result: Evolved, seconds: float) -> Mapping[str, object]:
+def document(result: Evolved, seconds: float) -> EvolutionDocument:
     """The result as JSON data."""
     return {
         "seconds": round(seconds, 1),

@@ -10,6 +10,7 @@ import click
 from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
+from reports.documents import ReadersDocument
 from workload.outcomes.decision import Decision
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def groups(runs: int, seed: int, as_json: bool) -> ExitCode:
     return EXIT_CODES[decision]
 
 
-def _document(each: Searched) -> dict[str, object]:
+def _document(each: Searched) -> ReadersDocument:
     return {
         "setting": each.setting.value,
         "runs": each.runs,

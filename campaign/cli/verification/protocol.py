@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from campaign.cli import options
 from campaign.exit_codes import EXIT_CODES, ExitCode
+from reports.documents import ProtocolDocument
 from workload.outcomes.decision import Decision
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def protocol(quick: bool, fault: str | None, as_json: bool) -> ExitCode:
     return EXIT_CODES[result.decision]
 
 
-def document(result: Protocol, seconds: float) -> dict[str, Any]:
+def document(result: Protocol, seconds: float) -> ProtocolDocument:
     """The result as JSON data."""
     return {
         "seconds": round(seconds, 1),

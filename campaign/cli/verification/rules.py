@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ import click
 from campaign.cli import options
 from campaign.cli.terminal import print_table
 from campaign.exit_codes import EXIT_CODES, ExitCode
+from reports.documents import FiguresDocument, RulesDocument
 from workload.outcomes.decision import Decision
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _progress(count: int, silent: bool) -> Callable[[Verified], None]:
     return progress
 
 
-def document(results: Sequence[Verified], seconds: float) -> dict[str, Any]:
+def document(results: Sequence[Verified], seconds: float) -> RulesDocument:
     """The results as JSON data."""
     return {
         "seconds": round(seconds, 1),
@@ -111,7 +112,7 @@ def document(results: Sequence[Verified], seconds: float) -> dict[str, Any]:
     }
 
 
-def figures(results: Sequence[Verified]) -> dict[str, Any]:
+def figures(results: Sequence[Verified]) -> FiguresDocument:
     """The sums over some definitions."""
     return {
         "definitions": len(results),
@@ -148,7 +149,7 @@ def rows(results: Sequence[Verified]) -> Iterator[Sequence[str]]:
     yield "all", *cells(figures(results))
 
 
-def cells(sums: dict[str, Any]) -> Iterator[str]:
+def cells(sums: Mapping[str, Any]) -> Iterator[str]:
     """The figures as text."""
     return (f"{sums[name]:,}" for name in FIGURES)
 

@@ -15,6 +15,7 @@ import click
 from campaign.cli import options
 from campaign.errors import CampaignError
 from campaign.exit_codes import EXIT_CODES, ExitCode
+from reports.documents import SoakDocument
 
 if TYPE_CHECKING:
     from campaign.soak.result import Fault, Soaked
@@ -128,7 +129,7 @@ def smaller(soaked: Soaked, fault: Fault | None, attempts: int) -> ShrunkPlan:
 
 def document(
     done: list[Soaked], seconds: float, smallest: ShrunkPlan | None, lacking: list[str]
-) -> dict[str, object]:
+) -> SoakDocument:
     """The results as JSON data."""
     return {
         "seconds": round(seconds, 1),

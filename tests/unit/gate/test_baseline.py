@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,8 +20,10 @@ from campaign.mutants.verdict import HuntVerdict
 from campaign.runs.result_files import stored_run
 from engines.registry import TIERS
 from generators.profiles import PROFILES
+from reports.documents import GateDocument
 from reports.json_summary import summary_object
 from reports.junit import CaseVerdict
+from tests.schemas import unlike
 from tests.unit.runs.sample import RUN
 from workload.outcomes.decision import Decision
 from workload.outcomes.results import RunSummary
@@ -129,13 +130,15 @@ def test_a_long_list_is_cut_in_the_table_and_whole_in_the_cases() -> None:
     assert len(compared.cases) == 9
 
 
-def gate_file(folder: Path) -> dict[str, Any]:
+def gate_file(folder: Path) -> GateDocument:
     plan = GatePlan(gate=GATES["pr"], seed=1, workers=1, corpus=folder, out=folder, faults=())
     stages = [
         Stage("campaign", Decision.PASSED, "", (), summary=RUN, look=str(folder / "rules-smoke/report.html")),
         Stage("faults", Decision.FAILED, "", (), hunted={"a": HuntVerdict.KILLED, "b": HuntVerdict.SURVIVED}),
     ]
-    return gate_object(plan, stages, Decision.FAILED, "now")
+    document = gate_object(plan, stages, Decision.FAILED, "now")
+    assert unlike("gate", json.dumps(document)) == ""
+    return document
 
 
 @pytest.mark.parametrize("name", ["gate.json", "summary.json"])

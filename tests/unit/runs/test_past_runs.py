@@ -16,6 +16,7 @@ from campaign.lanes.spec import LaneSpec
 from campaign.runs import journal
 from campaign.runs.plan import CampaignPlan, JudgedScenario
 from generators.profiles import QUICK
+from tests.schemas import unlike
 from tests.unit.runs.sample import RUN
 from workload.outcomes.results import Outcome, OutcomeClass, UnmetFloor
 
@@ -25,7 +26,9 @@ def runs(*arguments: str) -> Result:
 
 
 def listed(folder: Path) -> list[dict[str, Any]]:
-    listing: list[dict[str, Any]] = json.loads(runs(str(folder), "--json").stdout)["runs"]
+    printed = runs(str(folder), "--json").stdout
+    assert unlike("runs", printed) == ""
+    listing: list[dict[str, Any]] = json.loads(printed)["runs"]
     return listing
 
 

@@ -1,0 +1,515 @@
+"""What commands print with `--json`, as types: mypy holds the code to them, and the schemas are made of them.
+
+`python -m tests.schemas --write` writes docs/schemas; a test compares what commands print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+Counts = Mapping[str, int]
+"""How many, by name."""
+
+
+class FingerprintDocument(TypedDict):
+    """What failures of one cause have in common. `code`: for ignore rules."""
+
+    code: str
+    difference: str | None
+    outcome: str
+    check: str | None
+    operators: Sequence[str]
+    message: str
+
+
+class DifferenceDocument(TypedDict):
+    """How stored rows differ from those of the query: numbers of rows."""
+
+    kind: str
+    expected_rows: int
+    actual_rows: int
+    missing: int
+    extra: int
+
+
+class FindingDocument(TypedDict):
+    """A failed check. `timestamp`: the data timestamp; `votes`: what other evaluations of the query gave."""
+
+    check: str
+    table: str
+    step: int
+    timestamp: int
+    message: str
+    difference: DifferenceDocument | None
+    votes: Mapping[str, str]
+
+
+class FailureDocument(TypedDict):
+    """A scenario that did not pass. `minimal`: nothing can be left out; `ignored`: the issue of its rule."""
+
+    index: int
+    scenario: str
+    folder: str
+    outcome: str
+    reason: str
+    killer: str | None
+    fingerprint: FingerprintDocument | None
+    minimal: bool
+    ignored: str
+    findings: Sequence[FindingDocument]
+
+
+class GroupDocument(TypedDict):
+    """Failures of one cause. `scenarios`: their indices; `representative`: the smallest of them."""
+
+    fingerprint: FingerprintDocument
+    others: Sequence[FingerprintDocument]
+    scenarios: Sequence[int]
+    representative: int
+    unshrunk: Sequence[int]
+    ignored: str
+
+
+class FloorDocument(TypedDict):
+    """A coverage floor that was not met."""
+
+    wanted: int
+    reached: int
+
+
+class CoverageDocument(TypedDict):
+    """How often a run met each operator, pair of operators, intent, type, state and action."""
+
+    operators: Counts
+    pairs: Counts
+    intents: Counts
+    states: Counts
+    actions: Counts
+    unmet: Mapping[str, FloorDocument]
+    crossings: Counts
+    statements: Counts
+    types: Counts
+    branches: Counts
+    too_small: Sequence[str]
+    floors_met: bool
+
+
+class RunDocument(TypedDict):
+    """`dvs fuzz`: a run. With `--tier all` a list of them, one for each tier."""
+
+    format: str
+    version: int
+    seed: int
+    tier: str
+    profile: str
+    scenarios: int
+    definitions: int
+    refreshes: int
+    checks: int
+    outcomes: Counts
+    coverage: CoverageDocument
+    seconds: float
+    time_split: Mapping[str, float]
+    failures: Sequence[FailureDocument]
+    interrupted: bool
+    judgements: int
+    changes: int
+    amplification: int
+    started: str
+    groups: Sequence[GroupDocument]
+    ignore_rules: Sequence[str]
+    not_checked: Counts
+    wanted: int
+
+
+class OutcomeDocument(TypedDict):
+    """`dvs replay`: the judgement of one scenario; of an empty folder only `outcome` and `reason`."""
+
+    outcome: str
+    reason: str
+    scenario: NotRequired[str]
+    killer: NotRequired[str | None]
+    refreshes: NotRequired[int]
+    checks: NotRequired[int]
+    findings: NotRequired[Sequence[FindingDocument]]
+
+
+class HuntsDocument(TypedDict):
+    """`dvs mutants`: one object for each planted fault, with the number of cases under the name of the case.
+
+    `missing`: known bugs that are not planted, with the reason.
+    """
+
+    faults: Sequence[Mapping[str, Any]]
+    missing: Mapping[str, str]
+
+
+class CaseDocument(TypedDict):
+    """An entry of JUnit in a stage of the gate."""
+
+    name: str
+    verdict: str
+    message: str
+    details: str
+
+
+class StageDocument(TypedDict):
+    """A stage of the gate. `look`: where to look, or the command that does the same; `report`: its page."""
+
+    name: str
+    verdict: str
+    message: str
+    seconds: float
+    look: str
+    report: str | None
+    cases: Sequence[CaseDocument]
+
+
+class GateDocument(TypedDict):
+    """`dvs gate`: the file gate.json."""
+
+    format: str
+    version: int
+    started: str
+    profile: str
+    seed: int
+    verdict: str
+    exit_status: int
+    seconds: float
+    baseline: str | None
+    stages: Sequence[StageDocument]
+    campaigns: Sequence[RunDocument]
+    faults: Mapping[str, str]
+
+
+class VerdictDocument(TypedDict):
+    """The verdict on an isolation level: holds, violated or unknown, with the reason."""
+
+    verdict: str
+    because: str
+
+
+class AnomalyDocument(TypedDict):
+    """An anomaly by its name in the literature, in a sentence."""
+
+    name: str
+    transactions: Sequence[int]
+    text: str
+
+
+EdgeDocument = TypedDict(
+    "EdgeDocument",
+    {
+        "kind": str,
+        "from": int,
+        "to": int,
+        "object": str,
+        "predicate": str | None,
+        "because": str,
+    },
+)
+
+
+class EvidenceDocument(TypedDict):
+    """One piece of evidence for a phenomenon: the edges of a cycle, each with its reason."""
+
+    subject: str
+    edges: Sequence[EdgeDocument]
+    because: Sequence[str]
+
+
+class PhenomenonDocument(TypedDict):
+    """present, absent or unknown."""
+
+    verdict: str
+    reason: str
+    evidence: Sequence[EvidenceDocument]
+
+
+class HistoryDocument(TypedDict):
+    """`dvs check`: one history; a line each. The parts that not each history has are left out of it."""
+
+    history: str
+    reading: Mapping[str, str]
+    anomalies: Sequence[AnomalyDocument]
+    phenomena: Mapping[str, PhenomenonDocument]
+    levels: Mapping[str, VerdictDocument]
+    strongest: Sequence[str]
+    stats: Mapping[str, Any]
+    part: NotRequired[Any]
+    executing: NotRequired[Sequence[Mapping[str, Any]]]
+    mixed: NotRequired[Mapping[str, Any]]
+    client_levels: NotRequired[Mapping[str, VerdictDocument]]
+    notes: NotRequired[Sequence[str]]
+    keys: NotRequired[Mapping[str, str]]
+    version_orders: NotRequired[Mapping[str, str]]
+    places: NotRequired[Mapping[str, str]]
+
+
+class AuditedTableDocument(TypedDict):
+    """A dynamic table of an account. `missing`, `extra`: some rows; `timestamp`: microseconds."""
+
+    name: str
+    verdict: str
+    timestamp: int | None
+    time: str
+    rows: int
+    facts: Sequence[str]
+    columns: Sequence[str]
+    missing: Sequence[Sequence[str]]
+    extra: Sequence[Sequence[str]]
+    missing_count: int
+    extra_count: int
+
+
+class AuditDocument(TypedDict):
+    """`dvs audit`. `nothing`: why nothing was compared; `skipped`: tables that --sample left out."""
+
+    folder: str
+    verdict: str
+    nothing: str | None
+    skipped: int
+    tables: Sequence[AuditedTableDocument]
+
+
+class WrongInAccountDocument(TypedDict):
+    """Something wrong in a simulated account. `at`: simulated microseconds."""
+
+    seed: int
+    at: int
+    table: str
+    check: str
+    message: str
+
+
+class SoakDocument(TypedDict):
+    """`dvs soak`. `smallest`: the smallest account that shows what is wrong, as lines of text."""
+
+    seconds: float
+    accounts: int
+    looks: int
+    refreshes: int
+    failed_refreshes: int
+    actions: Counts
+    events: Counts
+    states: Counts
+    floors_unmet: Sequence[str]
+    wrong: Sequence[WrongInAccountDocument]
+    smallest: Sequence[str] | None
+
+
+class FiguresDocument(TypedDict):
+    """Sums over definitions that were verified in all small worlds."""
+
+    definitions: int
+    worlds: int
+    changes: int
+    checks: int
+    amplification: int
+    seconds: float
+
+
+class CounterexampleDocument(TypedDict):
+    """The smallest world in which a rule is wrong."""
+
+    road: str
+    check: str
+    message: str
+    worlds: int
+    world: Any
+
+
+class VerifiedDocument(FiguresDocument):
+    """A definition. `way`: how it is maintained; `roads`: by which roads its changes came."""
+
+    name: str
+    outer: str
+    inner: str | None
+    bound: str
+    tables: Sequence[int]
+    way: str
+    note: str
+    roads: Any
+    failures: Sequence[CounterexampleDocument]
+
+
+class RulesDocument(TypedDict):
+    """`dvs verify rules`."""
+
+    seconds: float
+    totals: FiguresDocument
+    definitions: Sequence[VerifiedDocument]
+
+
+class BrokenLawDocument(TypedDict):
+    """An interleaving that breaks a law, with the steps of all processes."""
+
+    interleaving: str
+    law: str
+    steps: Sequence[str]
+
+
+class ProtocolDocument(TypedDict):
+    """`dvs verify protocol`."""
+
+    seconds: float
+    interleavings: int
+    steps: int
+    broken: Sequence[BrokenLawDocument]
+
+
+class ReadersDocument(TypedDict):
+    """`dvs verify groups`: one setting of the readers; a list of them."""
+
+    setting: str
+    runs: int
+    skewed: int
+    shortest: str
+
+
+class WrongStoryDocument(TypedDict):
+    """A story of changes after which a table is wrong."""
+
+    seed: int
+    message: str
+    story: Sequence[str]
+
+
+class EvolutionDocument(TypedDict):
+    """`dvs verify evolution`. `met`, `unmet`: kinds of changes."""
+
+    seconds: float
+    stories: int
+    met: Counts
+    unmet: Sequence[str]
+    wrong: Sequence[WrongStoryDocument]
+
+
+class IntentsDocument(TypedDict):
+    """`dvs protocol data-plane`: intents that were resolved."""
+
+    intents: int
+    rows: int
+    to_rollback: int
+    store: int
+    rounds: int
+    failed_rows: int
+    committed_reads: int
+    dead_writes: int
+    equals_serial: bool
+    levels: Sequence[str]
+    broken_task: str | None
+    fault: str | None
+
+
+class RandomIntentsDocument(TypedDict):
+    """`dvs protocol data-plane --workload random`. `history`: the smallest that is wrong."""
+
+    runs: int
+    wrong: str | None
+    history: str | None
+    fault: str | None
+
+
+class PartDocument(TypedDict):
+    """A part of the set-up."""
+
+    name: str
+    status: str
+    message: str
+    remedy: str
+
+
+class DoctorDocument(TypedDict):
+    """`dvs doctor`."""
+
+    ok: bool
+    checks: Sequence[PartDocument]
+
+
+class ColumnDocument(TypedDict):
+    """A column."""
+
+    name: str
+    type: str
+
+
+class ExplanationDocument(TypedDict):
+    """`dvs explain`: how a query is maintained. `plan`: operators, each with the ids of its rows."""
+
+    incremental: bool
+    reason: str | None
+    sources: Sequence[str]
+    columns: Sequence[ColumnDocument]
+    plan: Mapping[str, Any] | None
+    change_query: str | None
+    row_id: str | None
+    hidden: Sequence[str]
+    operators: Sequence[str]
+
+
+class PastRunDocument(TypedDict):
+    """A run below a folder. `change`: of the speed, as a share: 0.1 for a tenth faster."""
+
+    folder: str
+    tier: str
+    profile: str
+    seed: int
+    started: str
+    scenarios: int
+    seconds: float
+    interrupted: bool
+    floors_unmet: int
+    definitions: int
+    definitions_per_second: float
+    change: float | None
+    failures: int
+
+
+class RunsDocument(TypedDict):
+    """`dvs runs`. `unreadable`: by folder why a run cannot be listed."""
+
+    runs: Sequence[Mapping[str, Any]]
+    unreadable: Mapping[str, str]
+
+
+class TraceLineDocument(TypedDict):
+    """A statement that a session ran at some time, and what came of it."""
+
+    time: int
+    session: str
+    statement: str
+    outcome: str
+    waits_for: Any
+
+
+class SessionsDocument(TypedDict):
+    """`dvs protocol read-committed`: one order of the statements, and its history."""
+
+    order: Any
+    trace: Sequence[TraceLineDocument]
+    contents: Mapping[str, Sequence[Sequence[str]]]
+    history: str
+    levels: Mapping[str, str]
+    broken: Sequence[str]
+    anomalies: Mapping[str, Sequence[int]]
+
+
+class ShownAnomalyDocument(SessionsDocument):
+    """An anomaly, in how many orders, and the shortest that shows it."""
+
+    name: str
+    orders: int
+    transactions: Sequence[int]
+
+
+class OrdersDocument(TypedDict):
+    """`dvs protocol read-committed --explore`: all orders of the statements."""
+
+    orders: int
+    complete: bool
+    levels: Mapping[str, str]
+    anomalies: Sequence[ShownAnomalyDocument]
+    with_ddl: int
+    broken: Sequence[str]
