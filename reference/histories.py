@@ -1,6 +1,6 @@
 """Verdicts on small histories straight from the definitions: every edge listed, every cycle enumerated.
 
-Slow, and meant to be read beside docs/phenomena.md.
+Slow, and meant to be read beside docs/histories.md.
 """
 
 from __future__ import annotations

@@ -37,13 +37,31 @@ def test_the_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", *(f"docs/{name}" for name in sorted(PAGES)), "ARCHITECTURE.md", "CHANGELOG.md"]
+    "name",
+    [
+        "README.md",
+        *(f"docs/{name}" for name in sorted(PAGES)),
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+    ],
 )
 def test_every_link_leads_to_a_file(name: str) -> None:
     page = ROOT / name
-    targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (page.parent / target).exists()] == []
+    targets = re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    local = [target.partition("#") for target in targets if "://" not in target]
+    assert [file for file, _, _ in local if not (page.parent / file).exists()] == []
+    assert [
+        f"{file}#{place}"
+        for file, _, place in local
+        if place and place not in places(page.parent / file if file else page)
+    ] == []
+
+
+def places(page: Path) -> set[str]:
+    """The places of a page that links can lead to: its headings, as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_support_matrix_is_the_registry() -> None:
@@ -55,7 +73,7 @@ def test_the_support_matrix_is_the_registry() -> None:
 @pytest.mark.parametrize("page", ["README.md", "commands.md"])
 def test_every_command_named_exists(page: str) -> None:
     named = set(re.findall(r"(?:bin/|`)dvs ([a-z]+)", PAGES.get(page, README)))
-    shown = {"fuzz", "replay", "mutants", "gate", "explain", "operators", "doctor", "check", "verify"}
+    shown = {"fuzz", "replay", "mutants", "gate", "doctor", "check"}
     assert shown <= named <= set(COMMANDS)
 
 

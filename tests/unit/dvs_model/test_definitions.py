@@ -93,7 +93,7 @@ def test_both_tables_are_closed_over_their_enums() -> None:
 
 
 def test_the_page_of_phenomena_says_what_the_code_says() -> None:
-    page = Path("docs/phenomena.md").read_text(encoding="utf-8")
+    page = Path("docs/histories.md").read_text(encoding="utf-8")
     for phenomenon, definition in DEFINITIONS.items():
         cells = definition.text, definition.source, f"`{definition.example}`".replace("|", "\\|")
         assert f"| {phenomenon.value} | {' | '.join(cells)} |" in page
