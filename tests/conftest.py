@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.depth import examples
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,8 +31,12 @@ def quiet_end() -> None:
 
 atexit.register(quiet_end)
 
-settings.register_profile("house", deadline=None)
-settings.load_profile("house")
+
+def pytest_configure() -> None:
+    """Gives Hypothesis the depth of this run. Not before: here pytest shows a bad value in one line."""
+    settings.register_profile("house", deadline=None, max_examples=examples(100))
+    settings.load_profile("house")
+
 
 LONGEST_FIRST = ("spark", "own JVM", "tests/e2e", "tests/truth", "tests/laws", "tests/conformance")
 """Beginnings of groups: a long file that begins last would keep one worker busy while the others wait."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -21,6 +20,7 @@ from protocols.read_committed.on_postgres.scripts import Isolation, Postgres
 from protocols.read_committed.on_postgres.server import PostgresMissing, programs, started
 from protocols.read_committed.run import Run
 from protocols.read_committed.script import ScriptError, script_of
+from tests.depth import examples
 
 TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 0), (2, 0)\n"
 
@@ -197,7 +197,7 @@ def test_select_for_update_reads_what_it_waited_for(postgres: Postgres) -> None:
     assert "leave out FOR UPDATE" in found.examples[Kind.FAILS_HERE].model
 
 
-SCRIPTS = int(os.environ.get("DVS_SCRIPTS", "25"))
+SCRIPTS = examples(25)
 
 
 def test_random_scripts_keep_what_postgresql_promises(postgres: Postgres) -> None:

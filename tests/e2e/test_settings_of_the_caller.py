@@ -1,13 +1,12 @@
 """Every setting of Spark and Delta, changed in the session that an account is given: nothing else changes.
 
-All settings are changed at once. `DVS_SETTINGS=40 python -m pytest tests/e2e/test_settings_of_the_caller.py`
+All settings are changed at once. `DVS_DEPTH=250 python -m pytest tests/e2e/test_settings_of_the_caller.py`
 changes 40 at a time, one account after the other, so that one setting cannot hide what another one does.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -24,10 +23,11 @@ from dynamic_tables.account import Account
 from dynamic_tables.schedule.clock import SimulatedClock
 from dynamic_tables.store.spark.commit_settings import VERSION
 from engines.callers import SETTINGS
+from tests.depth import examples
 
 pytestmark = pytest.mark.spark
 
-AT_ONCE = int(os.environ.get("DVS_SETTINGS", "10000"))
+AT_ONCE = max(1, 10_000 // examples(1))
 
 OF_DELTA = "org.apache.spark.sql.delta.sources.DeltaSQLConf"
 NUMBER = re.compile(r"(-?\d+)(\.\d+)?([A-Za-z]*)")

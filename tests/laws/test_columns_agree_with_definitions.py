@@ -1,11 +1,10 @@
 """Arrays give what the definitions give, one transaction after the other, for histories with every oddity.
 
-`DVS_HISTORIES=20000 python -m pytest tests/laws/test_columns_agree_with_definitions.py` compares more.
+`DVS_DEPTH=100 python -m pytest tests/laws/test_columns_agree_with_definitions.py` compares more.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,8 +32,9 @@ from dvs_model.observed.client import Client, decide, forced, problem
 from dvs_model.observed.recover import recover
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.theory.names import Phenomenon
+from tests.depth import examples
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "320"))
+COUNT = examples(320)
 
 
 def histories(seed: int, lists: str) -> Observed:
@@ -124,7 +124,7 @@ ALSO: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("name", MADE)
 def test_reads_are_matched_to_the_same_writes(name: str) -> None:
     met: Counter[str] = Counter()
-    for seed in range(COUNT):
+    for seed in range(COUNT // 2):
         observed = MADE[name](seed)
         due = recover(observed)
         found, orders = whole(match(observed))
@@ -174,7 +174,7 @@ def test_dependencies_and_forced_edges_are_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", MADE)
 def test_verdicts_are_the_same(name: str) -> None:
     met: Counter[str] = Counter()
-    for seed in range(COUNT // 3):
+    for seed in range(COUNT // 6):
         observed = MADE[name](seed)
         due, found = judged(Defined(observed)), judged(InColumns(observed))
         assert _verdicts(found) == _verdicts(due), observed
@@ -239,42 +239,47 @@ def in_shares(observed: Observed, count: int) -> Observed:
     return replace(observed, transactions=listed)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("name", [name for name in MADE if name != "named writers"])
-def test_verdicts_are_the_same_from_shares_of_keys(name: str, count: int) -> None:
-    for seed in range(COUNT // 5):
+def test_verdicts_are_the_same_from_shares_of_keys(name: str) -> None:
+    levels = (Client.READ_COMMITTED, Client.READ_ATOMIC, Client.CAUSAL)
+    for seed in range(COUNT // 10):
         observed = MADE[name](seed)
-        due, found = judged(Defined(observed)), judged(Apart(in_shares(observed, count)))
-        assert _verdicts(found) == _verdicts(due), observed
+        due = judged(Defined(observed))
         assert due.seen is not None
-        assert found.seen is not None
-        assert set(found.seen.anomalies) == set(due.seen.anomalies), observed
-        assert found.seen.notes == due.seen.notes
-        for level in (Client.READ_COMMITTED, Client.READ_ATOMIC, Client.CAUSAL):
-            one, other = Defined(observed), Apart(in_shares(observed, count))
-            assert one.decide(level).holds is other.decide(level).holds, f"{level.value}: {observed}"
+        hold = {level: Defined(observed).decide(level).holds for level in levels}
+        for count in (1, 2, 3):
+            found = judged(Apart(in_shares(observed, count)))
+            assert _verdicts(found) == _verdicts(due), observed
+            assert found.seen is not None
+            assert set(found.seen.anomalies) == set(due.seen.anomalies), observed
+            assert found.seen.notes == due.seen.notes
+            for level in levels:
+                other = Apart(in_shares(observed, count))
+                assert other.decide(level).holds is hold[level], f"{level.value}: {observed}"
 
 
-@pytest.mark.parametrize("most", [1, 3, 5])
 @pytest.mark.parametrize("name", ["lists", "registers"])
-def test_components_apart_show_what_all_together_show(name: str, most: int) -> None:
-    shown, left_open = Counter[Phenomenon](), Counter[Phenomenon]()
-    for seed in range(COUNT // 2):
+def test_components_apart_show_what_all_together_show(name: str) -> None:
+    shown = {most: Counter[Phenomenon]() for most in (1, 3, 5)}
+    left_open = {most: Counter[Phenomenon]() for most in shown}
+    for seed in range(COUNT // 4):
         observed = MADE[name](seed)
         due = judged(InColumns(observed))
-        found = judged(InColumns(observed), most=most)
-        for phenomenon, verdict in due.phenomena.items():
-            other = found.phenomena[phenomenon]
-            # What is there may be open; what is not there is never shown.
-            undecided = isinstance(other, Unknown) and phenomenon not in BY_KINDS
-            assert undecided or type(other) is type(verdict), f"{phenomenon.value}: {observed}"
-            shown[phenomenon] += isinstance(other, Present)
-            left_open[phenomenon] += isinstance(other, Unknown) and not isinstance(verdict, Unknown)
+        for most in shown:
+            found = judged(InColumns(observed), most=most)
+            for phenomenon, verdict in due.phenomena.items():
+                other = found.phenomena[phenomenon]
+                # What is there may be open; what is not there is never shown.
+                undecided = isinstance(other, Unknown) and phenomenon not in BY_KINDS
+                assert undecided or type(other) is type(verdict), f"{phenomenon.value}: {observed}"
+                shown[most][phenomenon] += isinstance(other, Present)
+                left_open[most][phenomenon] += isinstance(other, Unknown) and not isinstance(verdict, Unknown)
     # Longer runs meet all of `BY_KINDS` in lists.
     rare = (Phenomenon.G0, Phenomenon.G1C)
     expected = [phenomenon for phenomenon in BY_KINDS if phenomenon not in rare]
-    assert all(shown[phenomenon] for phenomenon in (*expected, Phenomenon.G_SINGLE_SESSION)), shown
-    assert left_open.total() > 3 or name == "registers"
+    for most, met in shown.items():
+        assert all(met[phenomenon] for phenomenon in (*expected, Phenomenon.G_SINGLE_SESSION)), shown
+        assert left_open[most].total() > 3 or name == "registers"
 
 
 BY_KINDS = (

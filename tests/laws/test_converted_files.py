@@ -1,12 +1,11 @@
 """`dvs check FILE` and `dvs convert FILE | dvs check -` say the same, in every format of clients.
 
-`DVS_FILES=10000 python -m pytest tests/laws/test_converted_files.py` compares that many random files.
+`DVS_DEPTH=30 python -m pytest tests/laws/test_converted_files.py` compares more random files.
 """
 
 from __future__ import annotations
 
 import io
-import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -26,8 +25,9 @@ from dvs_model.notation import parse, render
 from dvs_model.observed.seen import READS, Kind, Observed, Op, Records, Status, Transaction
 from dvs_model.observed.whole import whole
 from dvs_model.theory.names import Level, Phenomenon
+from tests.depth import examples
 
-FILES = int(os.environ.get("DVS_FILES", "300"))
+FILES = examples(300)
 
 READERS = {
     Form.EDN: "elle", Form.ELLE_JSON: "elle", Form.PLUME: "plume", Form.AWDIT: "awdit", Form.HIST: "dbcop",

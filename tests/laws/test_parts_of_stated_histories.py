@@ -1,12 +1,11 @@
 """The part of a history that arrays find has the verdicts of the whole; what is refused, arrays never take.
 
-`DVS_HISTORIES=50000 python -m pytest tests/laws/test_parts_of_stated_histories.py` compares more.
+`DVS_DEPTH=500 python -m pytest tests/laws/test_parts_of_stated_histories.py` compares more.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -25,8 +24,9 @@ from dvs_model.notation import parse, render
 from dvs_model.stated import core
 from dvs_model.stated.part import Part
 from generators.histories import HistoryShape, history_at
+from tests.depth import examples
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "150"))
+COUNT = examples(75)
 PLAIN = HistoryShape(
     transactions=(2, 9), derived=(0, 0), predicate_percent=0, precedes_percent=0, sessions_percent=35
 )

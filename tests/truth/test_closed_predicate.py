@@ -8,7 +8,6 @@ unknown.
 from __future__ import annotations
 
 import io
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -24,8 +23,9 @@ from dvs_model.graph.reading import Predicates, Reading
 from dvs_model.judging.options import CheckOptions
 from dvs_model.notation import parse
 from dvs_model.theory.names import Level, Phenomenon
+from tests.depth import examples
 
-COUNT = int(os.environ.get("DVS_PREDICATE_FILES", "900"))
+COUNT = examples(900)
 PARTS = 4
 COMPARED = (
     Phenomenon.G0,

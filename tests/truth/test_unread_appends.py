@@ -1,11 +1,10 @@
 """Appends that no read shows, in every order that they may have, against the verdicts on the file.
 
-`DVS_HISTORIES=20000 python -m pytest tests/truth/test_unread_appends.py` compares more.
+`DVS_DEPTH=100 python -m pytest tests/truth/test_unread_appends.py` compares more.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations, product
@@ -22,8 +21,9 @@ from dvs_model.observed.history import Part
 from dvs_model.observed.recover import INITIAL, Recovered, recover
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
 from dvs_model.theory.names import Level
+from tests.depth import examples
 
-COUNT = int(os.environ.get("DVS_HISTORIES", "120"))
+COUNT = examples(120)
 MOST = 40
 """Orders of one history that are written out."""
 
