@@ -7,12 +7,13 @@ from hypothesis import HealthCheck, given, settings
 from campaign.judging.lane import Lane
 from campaign.lanes.spec import LaneSpec
 from generators.strategies import scenarios
+from tests.depth import examples
 from tests.in_memory import in_memory
 from workload.outcomes.results import Check, OutcomeClass
 from workload.scenario import Scenario
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(scenarios())
 def test_dynamic_tables_are_delayed_views(scenario: Scenario) -> None:
     outcome = Lane(engine=in_memory(), fresh_percent=100).judge(scenario)

@@ -26,6 +26,7 @@ from protocols.fenced_delta.writers.on_delta_rs import (
     overwrite_if_unchanged,
     replace_where,
 )
+from tests.depth import examples
 
 
 def rows(*pairs: tuple[int, int]) -> pa.Table:
@@ -147,7 +148,7 @@ def judged(path: str) -> object:
 
 
 def test_no_fenced_schedule_loses_an_update(tmp_path: Path) -> None:
-    for seed in range(40):
+    for seed in range(examples(20)):
         path = str(tmp_path / str(seed))
         successes, value = counted(path, Random(seed), fenced=True)
         assert successes == value
@@ -156,7 +157,7 @@ def test_no_fenced_schedule_loses_an_update(tmp_path: Path) -> None:
 
 def test_unfenced_schedules_lose_updates_and_the_log_shows_it(tmp_path: Path) -> None:
     lost = 0
-    for seed in range(40):
+    for seed in range(examples(20)):
         path = str(tmp_path / str(seed))
         successes, value = counted(path, Random(seed), fenced=False)
         lost += value < successes
@@ -164,7 +165,7 @@ def test_unfenced_schedules_lose_updates_and_the_log_shows_it(tmp_path: Path) ->
     assert lost > 10
 
 
-SCHEDULES = 70
+SCHEDULES = examples(30)
 """Random schedules of two processes, fenced and unfenced each."""
 
 

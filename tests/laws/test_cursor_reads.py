@@ -15,6 +15,7 @@ from dvs_model.notation import parse, render
 from dvs_model.theory.names import Level, Phenomenon
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
+from tests.depth import examples
 
 TANGLED = HistoryShape(transactions=(2, 4), operations=(1, 4), base=(1, 2))
 LOST_UPDATE = "w2(x2) c2 w1(x1) c1 [x0 << x2 << x1]"
@@ -39,7 +40,7 @@ def test_a_lost_update_of_what_a_cursor_read(text: str, verdict: type) -> None:
 def test_random_histories_with_cursors_are_judged_as_the_definition_says() -> None:
     random, met = Random(79), {True: 0, False: 0}
     for shape in (SMALL, TANGLED):
-        for index in range(1500):
+        for index in range(examples(800)):
             history = history_at(17, shape, index)
             share = random.choice((0.2, 0.5, 0.9))
             events = tuple(

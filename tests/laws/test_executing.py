@@ -10,6 +10,7 @@ from dvs_model.histories.history import Abort, Commit
 from dvs_model.notation import parse, render
 from dvs_model.theory.names import Level
 from generators.histories import HistoryShape, history_at
+from tests.depth import examples
 
 TANGLED = HistoryShape(transactions=(2, 5), operations=(1, 4), base=(1, 2))
 
@@ -41,7 +42,7 @@ def test_what_an_aborted_transaction_has_read(text: str, level: Level, verdict: 
 def test_a_twin_of_a_history_is_the_history_in_which_it_commits() -> None:
     """Where an aborted transaction writes nothing, its abort becomes a commit, and nothing else changes."""
     met = 0
-    for index in range(1500):
+    for index in range(examples(1000)):
         history = history_at(13, TANGLED, index)
         for event in history.events:
             if not isinstance(event, Abort):

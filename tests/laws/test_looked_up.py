@@ -20,6 +20,7 @@ from dynamic_tables.store.port import Relation
 from engines.memory.duck_store import DuckRelation, DuckStore
 from generators.generate import scenario_at
 from generators.profiles import QUICK
+from tests.depth import examples
 from tests.in_memory import in_memory
 from workload.outcomes.results import OutcomeClass
 
@@ -63,7 +64,7 @@ def test_random_scenarios_pass_on_an_engine_that_filters_by_keys(monkeypatch: py
 
     monkeypatch.setattr(DuckStore, "materialized", keyed)
     lane = Lane(engine=in_memory())
-    for index in range(20):
+    for index in range(examples(20)):
         outcome = lane.judge(scenario_at(12, QUICK, index))
         assert outcome.outcome is OutcomeClass.PASSED, (index, outcome.findings)
     assert len(added) > 60

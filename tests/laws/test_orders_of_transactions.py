@@ -17,8 +17,9 @@ from dvs_model.observed.graph import orders
 from dvs_model.observed.recover import recover
 from dvs_model.observed.search import order_exists
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction
+from tests.depth import examples
 
-COUNT = 250
+COUNT = examples(150)
 SEARCHED = (Client.PREFIX, Client.SNAPSHOT, Client.SERIALIZABLE)
 
 

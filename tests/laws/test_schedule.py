@@ -21,6 +21,7 @@ from dynamic_tables.schedule.group import Isolation, RefreshGroup, checked_group
 from dynamic_tables.schedule.lag import SECOND
 from dynamic_tables.schedule.simulate import Ran, Simulation, World
 from dynamic_tables.schedule.timetable import PERIOD, Rhythm, Timetable, timetable
+from tests.depth import examples
 
 DAY = 86_400 * SECOND
 LAGS = (None, 60, 90, 300, 600, 3_600)
@@ -155,7 +156,7 @@ def groups_are_whole(table: Timetable, ran: Sequence[Ran]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(examples(100)))
 def test_the_scheduler_keeps_its_laws(seed: int) -> None:
     table, ran, _ = run(seed)
     assert broken_laws(table, ran) == []
@@ -196,7 +197,7 @@ def test_a_law_notices(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(law in laws for laws in found)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(examples(30)))
 def test_what_may_have_changed_is_enough_to_look_at(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking at every unit at every event finds the same refreshes at the same times."""
     quick = run(seed, crowded=False)[1]
@@ -207,7 +208,7 @@ def test_what_may_have_changed_is_enough_to_look_at(seed: int, monkeypatch: pyte
     }
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(examples(40)))
 def test_the_lag_is_met_where_period_wait_and_duration_are_less(seed: int) -> None:
     draw = random.Random(seed)
     graph = random_graph(draw)
@@ -230,7 +231,7 @@ def test_the_lag_is_met_where_period_wait_and_duration_are_less(seed: int) -> No
     assert met or not table.periods
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(examples(40)))
 def test_periods_grow_along_the_graph_and_are_canonical(seed: int) -> None:
     draw = random.Random(seed)
     graph = random_graph(draw, 20)

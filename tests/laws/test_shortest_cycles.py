@@ -17,6 +17,7 @@ from dvs_model.notation import parse, render
 from dvs_model.theory.names import Phenomenon
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
+from tests.depth import examples
 
 TIMED = HistoryShape(transactions=(3, 6), operations=(1, 3), base=(1, 3), newest_percent=50, again_percent=20)
 SEARCHED = {
@@ -43,7 +44,7 @@ def shortest(reference: Reference, phenomenon: Phenomenon) -> int:
 
 def test_no_cycle_is_shorter_than_the_one_shown() -> None:
     compared = dict.fromkeys(SEARCHED, 0)
-    for index in range(1_500):
+    for index in range(examples(1500)):
         history = history_at(23, TIMED, index)
         if history.precedes:
             continue
@@ -63,7 +64,7 @@ def test_nothing_can_be_left_out_of_the_smallest_history() -> None:
         "w1(x1) w1(y1) c1 d2(u2|x1) c2 d3(v3|u2) c3 d4(z4|v3) c4 w5(x5) w5(y5) c5 r6(z4) r6(y5) c6",
     )
     histories = [parse(text) for text in texts]
-    histories += [history_at(29, SMALL, index) for index in range(75)]
+    histories += [history_at(29, SMALL, index) for index in range(examples(50))]
     left = 0
     for history in histories:
         checked = check(history)

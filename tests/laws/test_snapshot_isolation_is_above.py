@@ -7,6 +7,7 @@ from dvs_model.notation import parse, render
 from dvs_model.theory.names import Level
 from generators.histories import SMALL, HistoryShape, history_at
 from reference.histories import Reference
+from tests.depth import examples
 
 SERIAL = HistoryShape(
     transactions=(2, 4), operations=(1, 3), base=(1, 2), newest_percent=60, again_percent=20
@@ -31,7 +32,7 @@ def test_a_snapshot_that_is_newer_by_what_was_read_is_kept() -> None:
 def test_no_random_history_is_snapshot_isolation_and_violates_monotonic_snapshot_reads() -> None:
     met = 0
     for shape in (SMALL, SERIAL):
-        for index in range(3_000):
+        for index in range(examples(1500)):
             history = history_at(3, shape, index)
             if history.precedes:
                 # PL-SI is judged by these, PL-MSR by the text.

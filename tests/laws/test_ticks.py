@@ -22,6 +22,7 @@ from dynamic_tables.store.log.numbered import WHOLE_EVERY
 from dynamic_tables.store.ticks.base_log import Stamp, at_ticks
 from dynamic_tables.store.ticks.data_time import DataTime
 from dynamic_tables.store.ticks.ledger import FOLDER, Ledger, Tick
+from tests.depth import examples
 
 TABLES = ("r", "s", "t")
 STEPS = ("begin", "step", "step", "step", "foreign", "refresh", "past", "write", "reopen")
@@ -118,7 +119,7 @@ class World:
             done.append((name, self.commit(name, stamp)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(examples(40)))
 def test_one_data_timestamp_is_one_vector(tmp_path: Path, seed: int) -> None:
     choices, world = random.Random(seed), World(tmp_path)
     processes = [Process(world, by) for by in (0, 300, -300)]

@@ -16,10 +16,11 @@ from dvs_model.checking.check import Violated
 from dvs_model.clients.judge import judge
 from dvs_model.observed.seen import Assumption, Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.theory.names import Level, Phenomenon
+from tests.depth import examples
 
 R, W = Kind.READ, Kind.WRITE
 ALL = tuple(each.value for each in Assumption)
-SEEDS = 300
+SEEDS = examples(300)
 
 
 Rows = Sequence[tuple[str, Sequence[tuple[Kind, str, int | None]]]]

@@ -25,7 +25,7 @@ from dvs_model.notation import parse
 from dvs_model.theory.names import Level, Phenomenon
 from tests.depth import examples
 
-COUNT = examples(900)
+COUNT = examples(600)
 PARTS = 4
 COMPARED = (
     Phenomenon.G0,
@@ -183,7 +183,7 @@ def test_what_is_found_in_a_file_is_so_in_the_execution(part: int) -> None:
 def test_the_smallest_part_of_a_file_shows_the_same() -> None:
     """What is written is read again, and violates the level by the same transactions."""
     options, met, smaller = CheckOptions((Level.PL_3,)), 0, 0
-    for seed in range(150):
+    for seed in range(examples(150)):
         execution = Execution(random.Random(seed))
         execution.run(3 + seed % 4)
         [item] = read_edn(io.BytesIO("\n".join(execution.file).encode()), "h.edn")

@@ -13,17 +13,18 @@ from campaign.verify.coherence import Setting, recorded, search, skewed
 from campaign.verify.protocol_world import one_by_one
 from dvs_model.notation import parse
 from dynamic_tables.operations.runner import Runner
+from tests.depth import examples
 
 
 @pytest.mark.parametrize("setting", [s for s in Setting if s is not Setting.REPEATABLE_READ])
 def test_weaker_settings_show_read_skew(setting: Setting) -> None:
-    found = search(setting, range(25))
+    found = search(setting, range(examples(12)))
     assert found.skewed >= 3
     assert skewed(parse(found.shortest))
 
 
 def test_repeatable_read_never_does() -> None:
-    found = search(Setting.REPEATABLE_READ, range(60))
+    found = search(Setting.REPEATABLE_READ, range(examples(30)))
     assert (found.skewed, found.shortest) == (0, "")
 
 
@@ -42,7 +43,7 @@ def test_a_group_that_is_published_one_by_one_is_noticed(monkeypatch: pytest.Mon
 
 
 def test_the_command_prints_what_was_found() -> None:
-    result = CliRunner().invoke(main, ["verify", "groups", "--runs", "12", "--json"])
+    result = CliRunner().invoke(main, ["verify", "groups", "--runs", "6", "--json"])
     assert result.exit_code == 0
     found = {each["setting"]: each["skewed"] for each in json.loads(result.output)}
     assert found["repeatable_read"] == 0

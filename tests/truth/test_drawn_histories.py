@@ -14,9 +14,10 @@ from dvs_model.histories.history import Abort, Commit, Derive, History, Predicat
 from dvs_model.theory.names import Phenomenon
 from generators.choices import SeededChoices
 from generators.histories import HISTORY_GENERATOR_VERSION, STORIES, history_at, random_history
+from tests.depth import examples
 
-DRAWN = 600
-NEAR = 250
+DRAWN = examples(600)
+NEAR = examples(250)
 """Histories that are judged with and without a read."""
 
 FLOORS = {

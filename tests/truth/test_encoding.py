@@ -14,6 +14,7 @@ from dvs_model.histories.history import History
 from dvs_model.notation import parse, render
 from generators.histories import SMALL, history_at
 from reference.histories import Reference
+from tests.depth import examples
 
 READINGS = {
     "changed": (DEFAULT, {}),
@@ -43,16 +44,16 @@ def test_every_history_of_three_operations(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", READINGS)
-def test_a_fiftieth_of_the_histories_of_four_operations(name: str) -> None:
+def test_one_in_a_hundred_of_the_histories_of_four_operations(name: str) -> None:
     reading, switches = READINGS[name]
-    for history in small_histories(4, every=53):
+    for history in small_histories(4, every=101):
         assert edges(history, reading) == defined(history, switches), render(history)
 
 
 @pytest.mark.parametrize("name", READINGS)
 def test_random_histories(name: str) -> None:
     reading, switches = READINGS[name]
-    for index in range(800):
+    for index in range(examples(400)):
         history = history_at(11, SMALL, index)
         assert edges(history, reading) == defined(history, switches), render(history)
 
@@ -65,7 +66,7 @@ def test_derived_versions_that_differ_in_much(few: int, least: int, monkeypatch:
     """
     monkeypatch.setattr(dsg, "FEW", few)
     passed = 0
-    for index in range(800):
+    for index in range(examples(800)):
         history = history_at(11, SMALL, index)
         assert edges(history, DEFAULT) == defined(history, {}), render(history)
         graph = Analysis(history).graph

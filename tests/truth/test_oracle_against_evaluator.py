@@ -9,6 +9,7 @@ from generators.profiles import QUICK, SMOKE
 from oracle.compare import compare
 from oracle.delayed_view import DelayedView
 from oracle.errors import OracleQueryError
+from tests.depth import examples
 from tests.truth.bag_evaluator import Relation, evaluate
 from tests.truth.statements import apply_statement
 from tests.truth.values import EvaluationError
@@ -17,7 +18,7 @@ from workload.scenario import Commit, Refresh, Scenario
 from workload.types import Row
 
 SCENARIOS_PER_CHUNK = 14
-CHUNKS = 10
+CHUNKS = examples(5)
 
 
 def base_tables_over_time(scenario: Scenario) -> list[tuple[int, dict[str, tuple[Row, ...]]]]:

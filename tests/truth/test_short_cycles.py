@@ -11,6 +11,7 @@ import pytest
 
 from dvs_model.columns.versions import Arcs
 from dvs_model.graph.cycles import Ways, short_cycle
+from tests.depth import examples
 
 
 def random_arcs(random: Random) -> Arcs:
@@ -28,7 +29,7 @@ def girth(graph: nx.DiGraph[int]) -> int:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_cycle_is_one_and_no_other_is_shorter(seed: int) -> None:
     random, met = Random(seed), set[int]()
-    for _ in range(250):
+    for _ in range(examples(250)):
         arcs = random_arcs(random)
         graph = nx.DiGraph(arcs.tolist())
         cycle = short_cycle(arcs, len(arcs) + 1)
@@ -41,7 +42,7 @@ def test_a_cycle_is_one_and_no_other_is_shorter(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_cycle_begins_with_one_of_the_arcs_that_it_must_have(seed: int) -> None:
     random, met = Random(seed), 0
-    for _ in range(250):
+    for _ in range(examples(250)):
         arcs = random_arcs(random)
         through = arcs[: random.randint(0, len(arcs))]
         graph = nx.DiGraph(arcs.tolist())

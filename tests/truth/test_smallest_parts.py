@@ -18,6 +18,7 @@ from dvs_model.formats.written.registry import WRITERS
 from dvs_model.observed.client import Client
 from dvs_model.observed.seen import Kind, Observed, Op, Records, Status, Transaction, Window
 from dvs_model.observed.smallest import smallest
+from tests.depth import examples
 from tests.truth.test_client_levels import lists, registers, timed
 
 READERS = {
@@ -71,7 +72,7 @@ def test_a_part_is_wrong_and_smallest_and_is_read_again(
     draw: Callable[[Random], Observed], level: Client, tmp_path: Path
 ) -> None:
     random, met, smaller = Random(83), 0, 0
-    for _ in range(200):
+    for _ in range(examples(100)):
         observed = draw(random)
         if not violates(observed, level):
             continue
@@ -96,7 +97,7 @@ UNSTAMPED = [form for form in WRITERS if form is not Form.TIMEKILLER]
 @pytest.mark.parametrize("form", UNSTAMPED)
 def test_what_is_written_is_read_again(form: Form, tmp_path: Path) -> None:
     random = Random(89)
-    for _ in range(50):
+    for _ in range(examples(50)):
         observed = timed(registers(random), random)
         for each in observed.transactions:
             keys = [NUMBERS[op.key] if form in NUMBERED else op.key for op in each.ops]
