@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from campaign.cli import main
+from dvs_model.formats import adya, jsonl
 from dvs_model.notation import parse
 from dvs_model.theory.names import Level, Phenomenon
 
@@ -356,38 +357,46 @@ def test_a_value_that_nobody_wrote_was_never_committed_in_a_complete_file(tmp_pa
 
 
 def large(tmp_path: Path, name: str, *, stale: bool) -> Path:
-    """A history of more than a megabyte; with `stale`, one transaction reads an old version."""
+    """A history that counts as large; with `stale`, one transaction reads an old version."""
     events: list[list[object]] = []
-    for txn in range(1, 26_000):
-        wrong = stale and txn == 20_000
+    for txn in range(1, 2600):
+        wrong = stale and txn == 2000
         events += [["r", txn, f"x{txn - (900 if wrong else 1)}"]] if txn > 1 else []
         events += [["w", txn, f"y{txn}"]] if wrong else [["w", txn, f"x{txn}"], ["w", txn, f"y{txn}"]]
         if not wrong:
             events += [["r", txn, f"y{txn}"]]
         events.append(["c", txn])
-    events = [event for event in events if event[:1] == ["c"] or event[2] != "x20000"]
-    events = [["r", 20_001, "x19999"] if event == ["r", 20_001, "x20000"] else event for event in events]
+    events = [event for event in events if event[:1] == ["c"] or event[2] != "x2000"]
+    events = [["r", 2001, "x1999"] if event == ["r", 2001, "x2000"] else event for event in events]
     file = tmp_path / name
     if name.endswith(".jsonl"):
         file.write_text(json.dumps({"name": "large", "events": events}))
     else:
         texts = (f"{each[0]}{each[1]}{f'({each[2]})' if len(each) > 2 else ''}" for each in events)
         file.write_text(" ".join(texts))
-    assert file.stat().st_size > 2**20
+    assert file.stat().st_size > FEWER_BYTES
     return file
 
 
+FEWER_BYTES = 2**16
+"""From how many bytes on a history counts as large here, instead of a megabyte."""
+
+
 @pytest.mark.parametrize("name", ["large.jsonl", "large.adya"])
-def test_a_large_history_is_judged_by_the_transactions_that_matter(name: str, tmp_path: Path) -> None:
+def test_a_large_history_is_judged_by_the_transactions_that_matter(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (adya, jsonl):
+        monkeypatch.setattr(module, "LARGE", FEWER_BYTES)
     clean = dvs(str(large(tmp_path, name, stale=False)), "--html", str(tmp_path / "clean.html"))
     assert clean.exit_code == 0
-    assert "25999 transactions, 25999 committed" in clean.stdout
+    assert "2599 transactions, 2599 committed" in clean.stdout
     assert "show what is wrong" not in clean.stdout
     assert "Serialization graph" not in (tmp_path / "clean.html").read_text()
     file = large(tmp_path, name, stale=True)
     result = dvs(str(file), "--html", str(tmp_path / "stale.html"))
     assert result.exit_code == 1
-    assert "T20000 read x at version 19100, which T19101's write replaced" in result.stdout
+    assert "T2000 read x at version 1100, which T1101's write replaced" in result.stdout
     assert "transactions show what is wrong; others may be wrong in the same ways" in result.stdout
     assert "others may be wrong" in (tmp_path / "stale.html").read_text()
     # All of it is read where the part does not tell.
@@ -395,7 +404,7 @@ def test_a_large_history_is_judged_by_the_transactions_that_matter(name: str, tm
     assert "part" not in other
     assert other["levels"] == json.loads(dvs(str(file), "--json").stdout)["levels"]
     converted = CliRunner().invoke(main, ["convert", str(file)], catch_exceptions=False)
-    assert "w25999(x25999)" in converted.stdout
+    assert "w2599(x2599)" in converted.stdout
 
 
 @pytest.mark.parametrize("name", ["small.json", "small.bincode", "small.parquet", "logs"])
