@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
 import pytest
@@ -13,13 +13,21 @@ from campaign.cli import main
 from campaign.cli.verification.protocol import FAULT_NAMES
 from campaign.verify.protocol import Broken, Interleaving, changes_at, interleavings, verified
 from campaign.verify.protocol_world import COMMANDS, PROTOCOL_FAULTS, SOUND, Planted
+from tests.depth import examples
 from tests.schemas import unlike
 
-EVERY = 4
-"""One interleaving of four is run here; `dvs verify protocol` runs all."""
+INTERLEAVINGS, CHANGES = examples(30), examples(12)
+"""How many are run here, and how many of what colleagues do; `dvs verify protocol` runs all."""
 
-CHANGES_EVERY = 9
-"""Of what colleagues do. No divisor of the number of things that they do, so that each comes at some step."""
+
+def some(cases: Iterable[Interleaving], count: int) -> Sequence[Interleaving]:
+    """Returns about some number of the cases, in steps of one size.
+
+    For the numbers above, that size and the number of things that may happen at one step have no common
+    divisor, so that each thing comes at some step.
+    """
+    every = list(cases)
+    return every[:: max(1, round(len(every) / count))]
 
 
 def broken_by(planted: Planted, kinds: Sequence[str]) -> list[Broken]:
@@ -41,13 +49,13 @@ def test_undisturbed_the_process_takes_many_steps_and_keeps_the_laws() -> None:
 
 def test_no_interleaving_breaks_a_law() -> None:
     steps = verified(None)[1]
-    for each in list(interleavings(steps, 2))[::EVERY]:
+    for each in some(interleavings(steps, 2), INTERLEAVINGS):
         assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
 
 
 def test_whatever_a_colleague_does_to_a_group_or_a_member_breaks_no_law() -> None:
     steps = verified(None)[1]
-    for each in list(changes_at(steps))[::CHANGES_EVERY]:
+    for each in some(changes_at(steps), CHANGES):
         assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
 
 
@@ -55,7 +63,7 @@ def test_whatever_a_colleague_does_to_a_group_or_a_member_breaks_no_law() -> Non
 def test_nor_does_it_while_a_command_runs(command: str) -> None:
     broken, steps = verified(None, SOUND, command)
     assert broken == []
-    for each in list(changes_at(steps, command))[:: CHANGES_EVERY if steps > 10 else 3]:
+    for each in some(changes_at(steps, command), CHANGES):
         assert [found.law for found in verified(each, SOUND)[0]] == [], str(each)
 
 
@@ -98,7 +106,7 @@ def test_a_mistake_is_noticed(planted: Planted, kind: str, law: str) -> None:
 
 
 def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = [Interleaving("it dies", at) for at in range(10, 26)]
+    few = [Interleaving("it dies", at) for at in range(16, 24)]
     monkeypatch.setattr("campaign.verify.protocol.interleavings", lambda steps, inner: few)
     monkeypatch.setattr("campaign.verify.protocol.changes_at", lambda steps, during="": ())
     result = CliRunner().invoke(main, ["verify", "protocol", "--fault", "published-one-by-one"])
@@ -109,4 +117,4 @@ def test_the_command_shows_the_shortest_one(monkeypatch: pytest.MonkeyPatch) -> 
     assert unlike("verify-protocol", as_json.stdout) == ""
     sound = CliRunner().invoke(main, ["verify", "protocol"])
     assert sound.exit_code == 0
-    assert sound.output.startswith("21 interleavings of 26 steps: every law holds")
+    assert sound.output.startswith("13 interleavings of 26 steps: every law holds")
