@@ -6,6 +6,7 @@ Over groups of no row, of one row, of NULLs, with NaN, in the texts of the harne
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -132,9 +133,16 @@ def test_the_oracle_gives_what_the_evaluator_gives(
     name: str, over: str, database: duckdb.DuckDBPyConnection
 ) -> None:
     tried = query(FORM[name], over)
-    of = output_columns(tried, column_lists())
-    expected = settled(evaluate(tried, RELATIONS), of)
+    of, expected = evaluated(name, over)
     assert on_duckdb(database, render_query(tried, Dialect.DUCKDB), of) == expected
+
+
+@cache
+def evaluated(name: str, over: str) -> tuple[tuple[Column, ...], list[Row]]:
+    """The columns of a form over some groups, and the rows that the evaluator gives."""
+    tried = query(FORM[name], over)
+    of = output_columns(tried, column_lists())
+    return of, settled(evaluate(tried, RELATIONS), of)
 
 
 @pytest.mark.parametrize("over", OVER)
@@ -143,13 +151,11 @@ def test_the_engine_gives_what_the_evaluator_gives(
     name: str, over: str, database: duckdb.DuckDBPyConnection
 ) -> None:
     tried = query(FORM[name], over)
-    of = output_columns(tried, column_lists())
+    of, expected = evaluated(name, over)
     styles = (written_query(tried, style, NAMES) for style in range(1, 4))
     texts = {render_query(tried, Dialect.SPARK), *styles}
     for text in texts:
-        assert on_duckdb(database, in_the_words_of_the_engine(text), of) == settled(
-            evaluate(tried, RELATIONS), of
-        )
+        assert on_duckdb(database, in_the_words_of_the_engine(text), of) == expected
 
 
 NAMES = {"specimen": [column.name for column in SPECIMEN.columns]}
