@@ -80,7 +80,7 @@ def test_floors_that_are_not_met_are_no_pass(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_failure_folder_is_replayed_with_and_without_its_fault(tmp_path: Path) -> None:
     (verdict,) = hunt_all(
-        ["join-both-at-t1"], tier="rules", seed=1, profile=SMOKE, budget=120, workers=1, attempts=60
+        ["join-both-at-t1"], tier="rules", seed=1, profile=QUICK, budget=120, workers=1, attempts=20
     )
     kill = verdict.kill
     assert kill is not None
@@ -173,7 +173,7 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
                 "--seed",
                 "8",
                 "--profile",
-                "smoke",
+                "quick",
                 "--workers",
                 str(n),
                 "--out",
@@ -192,13 +192,13 @@ def test_shrink_makes_a_failing_scenario_small(tmp_path: Path) -> None:
     lane = LaneSpec(tier="rules", faults=("filter-drops-old-half",), validations=False).build()
     failing = next(
         s
-        for s in (scenario_at(1, SMOKE, index) for index in range(40))
+        for s in (scenario_at(1, QUICK, index) for index in range(40))
         if lane.judge(s).outcome is OutcomeClass.PRODUCT_FAILURE
     )
     file = tmp_path / "found.json"
     file.write_text(scenario_to_json(failing), encoding="utf-8")
     options = ("--fault", "filter-drops-old-half", "--no-validations")
-    result = dvs("shrink", str(file), *options, "--attempts", "300")
+    result = dvs("shrink", str(file), *options, "--attempts", "60")
     assert result.exit_code == 0
     small = tmp_path / "shrunk.json"
     assert len(small.read_text(encoding="utf-8")) < len(file.read_text(encoding="utf-8"))
@@ -221,7 +221,18 @@ def test_the_list_of_faults_hides_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_score_names_its_area_and_what_is_missing() -> None:
-    result = dvs("mutants", "--fault", "update-becomes-insert", "--budget", "25s", "--workers", "1", "--json")
+    result = dvs(
+        "mutants",
+        "--fault",
+        "update-becomes-insert",
+        "--budget",
+        "25s",
+        "--attempts",
+        "20",
+        "--workers",
+        "1",
+        "--json",
+    )
     data = json.loads(result.stdout)
     (fault,) = data["faults"]
     assert (fault["verdict"], fault["area"]) == ("killed", "changes")

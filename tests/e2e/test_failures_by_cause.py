@@ -15,6 +15,7 @@ from campaign.runs.plan import CampaignPlan
 from dynamic_tables.refresh.execute import PROTOCOL
 from dynamic_tables.refresh.versions import resolve
 from dynamic_tables.versions import SourceHistory, SourceVersion
+from engines.registry import TIERS
 from engines.variant import Variant
 from generators.profiles import SMOKE
 from tests.failing import first_failing
@@ -33,7 +34,19 @@ SHRUNK = ShrinkBudget(failures=3, seconds=600)
 def groups(
     tmp_path: Path, faults: tuple[str, ...], seed: int, first: int, shrunk: ShrinkBudget = SHRUNK
 ) -> list[FailureGroup]:
-    """The groups of a run over a few scenarios with some faults planted."""
+    """The groups of a run over a few scenarios with some faults planted.
+
+    A smaller search does for the cause, though not for the smallest scenario.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(TIERS, "rules", replace(TIERS["rules"], attempts=150))
+        return groups_within(tmp_path, faults, seed, first, shrunk)
+
+
+def groups_within(
+    tmp_path: Path, faults: tuple[str, ...], seed: int, first: int, shrunk: ShrinkBudget
+) -> list[FailureGroup]:
+    """The groups of a run, each failure made smaller within the attempts of its tier."""
     plan = CampaignPlan(seed=seed, profile=SMOKE, first=first, scenarios=SCENARIOS, workers=2)
     summary = run_plan(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=shrunk)
     assert summary.outcomes["product_failure"] > 0

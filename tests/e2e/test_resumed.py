@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from campaign.lanes.spec import LaneSpec
 from campaign.runs.campaign import run_plan
 from campaign.runs.lock import locked
 from campaign.runs.plan import CampaignPlan
+from engines.registry import TIERS
 from generators.profiles import QUICK
 
 PROGRAM = "from campaign.cli import main; main()"
-ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "14", "--workers", "2")
+ARGUMENTS = ("--profile", "quick", "--seed", "3", "--scenarios", "10", "--workers", "2")
 
 
 def dvs(*arguments: str) -> Result:
@@ -75,21 +77,21 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @pytest.mark.parametrize("whole_group", [True, False], ids=["process group", "parent alone"])
 def test_after_sigkill(whole_group: bool, tmp_path: Path, uninterrupted: dict[str, Any]) -> None:
     run = start(tmp_path)
-    until(lambda: judged(tmp_path) >= 5)
+    until(lambda: judged(tmp_path) >= 3)
     workers = children(run.pid)
     (os.killpg if whole_group else os.kill)(run.pid, signal.SIGKILL)
     run.communicate(timeout=60)
     before = judged(tmp_path)
-    assert 5 <= before < 14
+    assert 3 <= before < 10
     assert not (tmp_path / "summary.json").exists()
     until(lambda: not any(alive(worker) for worker in workers))
     result = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
-    assert judged(tmp_path) == 14
+    assert judged(tmp_path) == 10
     assert summary(tmp_path) == uninterrupted
     again = dvs("fuzz", "--resume", "--out", str(tmp_path))
     assert again.exit_code == 0
-    assert judged(tmp_path) == 14
+    assert judged(tmp_path) == 10
     assert summary(tmp_path) == uninterrupted
 
 
@@ -126,7 +128,10 @@ def test_a_run_may_be_made_longer(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_its_faults_and_without_validations(tmp_path: Path) -> None:
+def test_a_run_goes_on_with_its_faults_and_without_validations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TIERS, "rules", replace(TIERS["rules"], attempts=5))
     planted = ("--fault", "update-becomes-insert", "--no-validations", "--shrink", "1", "--workers", "1")
     # Of these scenarios some of the first four and some of the others fail.
     options = ("--profile", "quick", "--seed", "2", "--out", str(tmp_path))
@@ -145,6 +150,14 @@ def test_two_campaigns_on_one_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "journal.jsonl").exists()
 
 
+@pytest.fixture(scope="module")
+def of_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of one scenario."""
+    out = tmp_path_factory.mktemp("one")
+    assert dvs("fuzz", "--profile", "quick", "--scenarios", "1", "--out", str(out)).exit_code == 0
+    return out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -153,12 +166,11 @@ def test_two_campaigns_on_one_folder(tmp_path: Path) -> None:
         (("--tier", "delta"), "its lane is"),
     ],
 )
-def test_another_plan_is_refused(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    assert dvs("fuzz", "--profile", "quick", "--scenarios", "1", "--out", str(tmp_path)).exit_code == 0
-    result = dvs("fuzz", "--resume", "--out", str(tmp_path), *arguments)
+def test_another_plan_is_refused(arguments: tuple[str, ...], message: str, of_one: Path) -> None:
+    result = dvs("fuzz", "--resume", "--out", str(of_one), *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
-    assert judged(tmp_path) == 1
+    assert judged(of_one) == 1
 
 
 def test_a_profile_of_ones_own_is_found_again_and_must_be_the_same(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from campaign.lanes.spec import LaneSpec
 from campaign.runs import campaign as campaigns
 from campaign.runs.plan import CampaignPlan
 from engines.registry import TIERS
-from generators.profiles import SMOKE
+from generators.profiles import QUICK
 from workload.outcomes.results import RunSummary
 
-PLAN = CampaignPlan(seed=9, profile=SMOKE, scenarios=8, workers=1)
+PLAN = CampaignPlan(seed=9, profile=QUICK, scenarios=6, workers=1)
 SPEC = LaneSpec(tier="rules", faults=("join-both-at-t1",), validations=False)
 
 
