@@ -29,12 +29,14 @@ from dynamic_tables.definition import View
 from dynamic_tables.journal.events import Dropped, Renamed, Undropped
 from dynamic_tables.journal.state import Operations, TableOperations
 from dynamic_tables.schedule.failing import FailureRule
+from tests.depth import examples
 
 
 def test_nothing_is_wrong_and_what_may_happen_does() -> None:
     results: list[Soaked] = []
-    for seed in range(4):
-        result = soak(plan_of(seed, 1))
+    # Two accounts that together meet everything.
+    for seed in range(1, 1 + examples(2)):
+        result = soak(plan_of(seed, 0.7))
         assert result.wrong == []
         results.append(result)
     assert unmet(results) == []
@@ -96,7 +98,7 @@ def test_a_dropped_base_table_that_is_read_on_is_noticed(monkeypatch: pytest.Mon
             rightly(self, name, even_if_read=even_if_read)
 
     monkeypatch.setattr(Account, "drop", late)
-    results = (soak(plan_of(seed, 0.7), most=1) for seed in range(8))
+    results = (soak(plan_of(seed, 0.7), most=1) for seed in range(1, 9))
     message = next(wrong.message for result in results for wrong in result.wrong)
     assert message.endswith("where its query fails")
 
@@ -118,7 +120,7 @@ def test_a_view_that_stays_as_it_was_is_noticed(monkeypatch: pytest.MonkeyPatch)
 )
 def test_an_account_that_shows_a_mistake_is_made_small(name: str, most: int) -> None:
     fault = FAULTS[name]
-    whole = soak(plan_of(1, 1), fault)
+    whole = soak(plan_of(1, 1, tables=5), fault, most=1)
     small = shrink(whole.plan, whole.wrong[0], fault, attempts=200)
     assert small.complete
     assert small.wrong.check is whole.wrong[0].check
@@ -129,7 +131,7 @@ def test_an_account_that_shows_a_mistake_is_made_small(name: str, most: int) -> 
 
 
 def test_no_attempts_are_no_search() -> None:
-    whole = soak(plan_of(1, 1), FAULTS["skipped-interval-lost"])
+    whole = soak(plan_of(1, 1), FAULTS["skipped-interval-lost"], most=1)
     small = shrink(whole.plan, whole.wrong[0], FAULTS["skipped-interval-lost"], attempts=0)
     assert (small.attempts, small.complete, small.plan.tables) == (0, False, whole.plan.tables)
 
@@ -160,12 +162,14 @@ def test_a_plan_follows_from_its_seed() -> None:
 def test_the_command(tmp_path: Path) -> None:
     assert tuple(FAULTS) == FAULT_NAMES
     runner = CliRunner()
-    well = runner.invoke(main, ["soak", "--hours", "0.3", "--runs", "2", "--json"])
+    well = runner.invoke(main, ["soak", "--hours", "0.1", "--runs", "2", "--json"])
     assert well.exit_code == 0
     assert json.loads(well.stdout)["accounts"] == 2
     file = tmp_path / "made" / "soak.json"
     planted = ["soak", "--fault", "skipped-interval-lost"]
-    bad = runner.invoke(main, [*planted, "--hours", "1", "--runs", "5", "--out", str(file)])
+    bad = runner.invoke(
+        main, [*planted, "--hours", "1", "--runs", "5", "--attempts", "15", "--out", str(file)]
+    )
     assert bad.exit_code == 1
     assert "WRONG at seed" in bad.output
     assert "smallest account, after" in bad.output
@@ -187,9 +191,10 @@ def plan_of_json(*tables: dict[str, object], ticks: Sequence[object] = ()) -> st
 
 
 def test_what_cannot_be_run_or_written(tmp_path: Path) -> None:
-    runner, planted = CliRunner(), ["soak", "--fault", "skipped-interval-lost", "--hours", "1"]
+    runner = CliRunner()
+    planted = ["soak", "--fault", "skipped-interval-lost", "--hours", "1", "--attempts", "1"]
     assert "write a number of hours" in runner.invoke(main, ["soak", "--hours", "nan"]).output
-    assert runner.invoke(main, ["soak", "--hours", "2", "--tables", "1"]).exit_code == 0
+    assert runner.invoke(main, ["soak", "--hours", "0.5", "--tables", "1"]).exit_code == 0
     (tmp_path / "file").write_text("")
     shown = runner.invoke(main, [*planted, "--out", str(tmp_path / "file" / "soak.json")])
     assert shown.exit_code == 1
@@ -237,6 +242,6 @@ def test_every_event_is_told_in_words() -> None:
 
 
 def test_many_tables_and_what_happens_to_all_of_them_between_two_looks() -> None:
-    result = soak(plan_of(5, 0.1, tables=80))
+    result = soak(plan_of(5, 0.1, tables=50))
     assert result.wrong == []
     assert result.events["Switch"] > 80
