@@ -16,6 +16,7 @@ from generators.profiles import NIGHTLY, SMOKE
 from generators.worlds import worlds_of
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
+from tests.depth import examples
 from tests.differential.test_rules_on_duckdb import CITIES, DEFINITIONS, HISTORY, ORDERS, STACKED
 from workload.failing import may_fail
 from workload.lift import Unliftable, interval_worlds, lift, queries, rows_of_world
@@ -64,7 +65,7 @@ NOT_LIFTED = frozenset({"limit"})
 
 @pytest.mark.parametrize("operator", sorted(EVERY_OPERATOR.keys() - NOT_LIFTED))
 def test_every_operator_lifted_is_the_operator_one_by_one(operator: str) -> None:
-    worlds = worlds_of(of_one_operator(EVERY_OPERATOR[operator]), 6)
+    worlds = worlds_of(of_one_operator(EVERY_OPERATOR[operator]), examples(3))
     assert compared(worlds) == []
 
 
@@ -77,7 +78,7 @@ def test_an_operator_that_is_not_lifted_says_so(operator: str) -> None:
 
 @pytest.mark.parametrize("seed", [1, 3])
 def test_databases_of_random_scenarios(seed: int) -> None:
-    for index in range(3):
+    for index in range(examples(2)):
         profile = NIGHTLY if seed == 3 else SMOKE
         scenario = scenario_at(seed, profile, index)
         # Where the query of one world fails, so does the lifted one: campaigns do not lift such scenarios.

@@ -19,6 +19,7 @@ from dvs_model.histories.redraft import redraft
 from dvs_model.notation import parse, render
 from dvs_model.theory.names import Phenomenon
 from generators.histories import HistoryShape, history_at
+from tests.depth import examples
 
 MISALIGNED = (
     "d3(u3|y0) c3 w1(y1) w1(v1) c1 w2(x2) w2(v2) c2 d4(z4|x2,u3) c4 d5(u5|y1) c5 w6(x6) c6 d7(z7|x6,u5) c7"
@@ -46,7 +47,7 @@ def serial(history: History) -> History | None:
 
 def test_random_serial_runs_have_no_g0() -> None:
     derived = by_letter = 0
-    for index in range(3_000):
+    for index in range(examples(2000)):
         history = serial(history_at(17, SHAPE, index))
         if history is None:
             continue

@@ -17,6 +17,7 @@ from dynamic_tables.store.port import Relation
 from engines.memory.duck_store import DuckRelation, DuckStore
 from generators.generate import scenario_at
 from generators.profiles import QUICK
+from tests.depth import examples
 from tests.in_memory import in_memory
 from workload.outcomes.results import OutcomeClass
 
@@ -48,7 +49,7 @@ def test_random_scenarios_pass_on_an_engine_that_runs_every_plan_in_stages(
 
     monkeypatch.setattr(DuckStore, "materialized", in_stages)
     lane = Lane(engine=in_memory())
-    for index in range(20):
+    for index in range(examples(16)):
         outcome = lane.judge(scenario_at(11, QUICK, index))
         assert outcome.outcome is OutcomeClass.PASSED, (index, outcome.findings)
     assert sum(len(each.steps) for each in made) > 50

@@ -24,6 +24,7 @@ from dvs_model.histories.history import History, Version
 from dvs_model.notation import parse, render
 from dvs_model.theory.names import Phenomenon
 from generators.histories import SMALL, history_at
+from tests.depth import examples
 
 
 def test_every_small_history() -> None:
@@ -36,14 +37,14 @@ def test_every_small_history() -> None:
 
 def test_random_histories() -> None:
     tally = Tally()
-    assert all(tally.check(history_at(5, SMALL, index)) for index in range(2500)), tally.failure
+    assert all(tally.check(history_at(5, SMALL, index)) for index in range(examples(2500))), tally.failure
     assert tally.moves > 500
     assert tally.removals > 10
 
 
 def test_theorem_1_covers_every_phenomenon_but_dirty_reads() -> None:
     compared = 0
-    for index in range(2500):
+    for index in range(examples(1250)):
         history = history_at(6, SMALL, index)
         index_of = facts(history)
         moves = [
