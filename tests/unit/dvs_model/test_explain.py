@@ -11,6 +11,7 @@ from dvs_model.checking.sentences import Sentences
 from dvs_model.notation import parse, render
 from dvs_model.theory.names import Phenomenon as Ph
 from generators.histories import SMALL, history_at
+from tests.depth import examples
 
 
 def sentences(text: str, phenomenon: Ph) -> tuple[str, ...]:
@@ -128,7 +129,7 @@ def test_a_reason_per_edge(phenomenon: Ph, text: str, parts: tuple[str, ...]) ->
 
 
 def test_every_minimised_history_shows_what_it_should() -> None:
-    for index in range(120):
+    for index in range(examples(120)):
         checked = check(history_at(21, SMALL, index))
         for phenomenon, finding in checked.phenomena.items():
             if isinstance(finding, Present):

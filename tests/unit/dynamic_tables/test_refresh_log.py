@@ -15,6 +15,7 @@ from dynamic_tables.store.log.log import TableLog, TableMetadata
 from dynamic_tables.store.port import Action, RefreshRecord
 from dynamic_tables.store.tables.refresh_log import last_number, refreshes, to_metadata, versions
 from dynamic_tables.versions import Frontier, SourceVersion
+from tests.depth import examples
 
 START = '{"metaData": {"id": "t", "configuration": {}, "schemaString": "{}"}}'
 FOREIGN = '{"add": {"path": "f", "dataChange": true}}'
@@ -63,7 +64,7 @@ def outcome(log: TableLog) -> tuple[object, ...]:
     return strict, refreshes(log, edited=True)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(examples(20)))
 def test_a_growing_log_reads_as_one_read_anew(seed: int, tmp_path: Path) -> None:
     choices, log, number = random.Random(seed), Log(tmp_path), 0
     growing = log.opened()

@@ -16,6 +16,7 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats import cobra
 from dvs_model.formats.reader import Item, Parsed, Refused
 from dvs_model.formats.registry import FORMATS
+from tests.depth import examples
 from tests.unit.formats.test_other_formats import SESSIONS, WRITER, bincode, event, record, timed, transaction
 
 EDN = b"""{:type :invoke, :f :txn, :value [[:append 1 1] [:r 2 nil]], :process 0, :index 0, :time 10}
@@ -91,7 +92,7 @@ def judged(items: list[Item]) -> str:
 def test_a_damaged_file(format_: str, name: str) -> None:
     random, data = Random(5), FILES[format_, name]
     ends = {"judged": 0, "refused": 0}
-    for _ in range(400):
+    for _ in range(examples(400)):
         file = io.BufferedReader(io.BytesIO(damaged(data, random)))
         ends[judged(list(FORMATS[format_].read(file, name, None)))] += 1
     assert min(ends.values()) > 0, ends
@@ -102,7 +103,7 @@ def test_damaged_logs_of_cobra(tmp_path: Path) -> None:
     reader = record("S", 6) + record("R", 5, 42, -7, 9) + record("W", 43, 8, 1) + record("C", 6)
     (tmp_path / "T1.log").write_bytes(WRITER)
     ends = {"judged": 0, "refused": 0}
-    for _ in range(300):
+    for _ in range(examples(300)):
         (tmp_path / "T2.log").write_bytes(damaged(reader, random))
         ends[judged(list(cobra.read(tmp_path, "logs")))] += 1
     assert min(ends.values()) > 0, ends

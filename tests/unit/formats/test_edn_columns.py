@@ -12,8 +12,9 @@ from dvs_model.columns.table import Rows
 from dvs_model.formats import elle
 from dvs_model.formats.edn_columns import quick
 from dvs_model.formats.reader import Refused, Viewed
+from tests.depth import examples
 
-COUNT = 500
+COUNT = examples(500)
 
 
 def text(random: Random) -> str:

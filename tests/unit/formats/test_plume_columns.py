@@ -14,8 +14,9 @@ from dvs_model.errors import HistoryError
 from dvs_model.formats.plume import LARGE, observed_in
 from dvs_model.formats.plume_columns import quick
 from dvs_model.theory.names import Level
+from tests.depth import examples
 
-COUNT = 400
+COUNT = examples(400)
 
 
 def text(random: Random) -> str:

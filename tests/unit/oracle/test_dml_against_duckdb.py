@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from oracle.bag import Bag
 from oracle.delayed_view import DelayedView
+from tests.depth import examples
 from tests.unit.oracle.words import call, col, holds, plus, scenario, table
 from workload.dml import Assignment, Delete, Dml, Insert, Merge, Overwrite, Truncate, Update
 from workload.query import Expr, Literal
@@ -97,7 +98,7 @@ def in_place(statement: Dml) -> list[str]:
             return ["TRUNCATE t"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.lists(statements, min_size=1, max_size=3).map(tuple), min_size=1, max_size=4))
 def test_both_ways_lead_to_one_bag(
     database: duckdb.DuckDBPyConnection, commits: list[tuple[Dml, ...]]

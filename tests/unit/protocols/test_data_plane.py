@@ -21,6 +21,7 @@ from protocols.data_plane.resolve import resolve
 from protocols.data_plane.retire import broken_task, retirable, retired
 from protocols.data_plane.serial import serial
 from protocols.data_plane.workloads import BANK, article, random_intents, seahash
+from tests.depth import examples
 
 
 def rows(text: str) -> list[IntentRow]:
@@ -84,7 +85,7 @@ def test_a_read_of_a_rolled_back_write_is_an_aborted_read() -> None:
 
 
 def test_epochs_one_after_the_other_are_one_epoch() -> None:
-    for seed in range(50):
+    for seed in range(examples(50)):
         intents = random_intents(Random(seed), 20, 3)
         first = resolve(intents[:11])
         second = resolve(intents[11:], first.store)
@@ -93,7 +94,7 @@ def test_epochs_one_after_the_other_are_one_epoch() -> None:
 
 
 def test_retired_rows_change_no_later_result() -> None:
-    for seed in range(50):
+    for seed in range(examples(50)):
         intents = random_intents(Random(seed), 20, 3)
         old = resolve(intents[:12])
         left = intents_of(retired(rows_of(intents[:12]), old.to_rollback))

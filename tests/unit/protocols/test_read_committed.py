@@ -21,6 +21,7 @@ from protocols.read_committed.machine import RULES, Machine
 from protocols.read_committed.run import Run, interleavings, run
 from protocols.read_committed.script import Script, ScriptError, script_of
 from protocols.read_committed.state import Transaction
+from tests.depth import examples
 
 TABLE = "SETUP: CREATE TABLE t (id INT, n INT)\nSETUP: INSERT INTO t VALUES (1, 0), (2, 0)\n"
 
@@ -354,7 +355,7 @@ COUNTED = """
 DDL_FAULTS = ("ddl-leaves-open", "ddl-rolls-back", "ddl-commits-others")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(examples(6)))
 def test_pl_2_holds_in_every_order_of_random_sessions(seed: int) -> None:
     """Two or three transactions of one to three statements over two tables."""
     script = random_script(Random(seed))

@@ -14,6 +14,7 @@ from generators.profiles import SMOKE
 from oracle.delayed_view import DelayedView
 from reports.describe import formatted_sql, lag_text, query_sql, statement_sql, timeline
 from reports.difference import cell
+from tests.depth import examples
 from tests.unit.reports import sample
 from tests.unit.workload.shop import SHOP
 from workload.dml import Dml, Insert, Merge, Overwrite, Replace, Restore
@@ -90,7 +91,7 @@ def test_a_cell_is_one_unambiguous_line(value: Value, text: str) -> None:
 
 
 def test_formatted_sql_is_the_same_statement() -> None:
-    queries = [d.query for index in range(60) for d in scenario_at(5, SMOKE, index).definitions]
+    queries = [d.query for index in range(examples(60)) for d in scenario_at(5, SMOKE, index).definitions]
     assert len(queries) > 150
     formatted = 0
     for dialect in Dialect:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from tests.depth import examples
 from tests.unit.workload.shop import SHOP
 from workload.codec import scenario_from_json, scenario_to_json
 from workload.errors import WorkloadError
@@ -96,7 +97,7 @@ anything: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(PLACES), anything)
 def test_any_value_at_any_place(path: Path, value: Any) -> None:
     read(replaced(path, value))
@@ -107,7 +108,7 @@ def test_any_place_missing(path: Path) -> None:
     read(removed(path))
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(200))
 @given(st.sampled_from(SCENARIO_PLACES), st.sampled_from(SCENARIO_PLACES))
 def test_any_place_moved_to_any_other(source: Path, target: Path) -> None:
     read(replaced(target, parent_of(DOCUMENT, source)[source[-1]]))
@@ -207,6 +208,6 @@ def test_what_is_no_scenario_at_all_says_so(text: str) -> None:
 def test_nesting_without_end_is_refused() -> None:
     assert "not a scenario" in refusal("[" * 100_000)
     condition: Any = {"is": "Literal", "value": True, "type": "BOOLEAN"}
-    for _ in range(200):
+    for _ in range(examples(200)):
         condition = {"is": "Call", "function": "not", "args": [condition], "type": "BOOLEAN"}
     assert "nested too deeply" in refusal(replaced(place("scenario.definitions[0].query.where"), condition))
