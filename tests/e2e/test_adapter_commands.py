@@ -51,7 +51,7 @@ def test_a_failure_is_kept_and_its_command_replays_it(tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = dvs(
         *("fuzz", "--tier", WRONG, "--profile", "quick", "--scenarios", "3", "--workers", "1"),
-        *("--shrink", "1", "--out", str(out)),
+        *("--shrink", "1", "--shrink-budget", "1s", "--out", str(out)),
     )
     assert result.exit_code == ExitCode.FAILED
     (command, *_) = [line.strip() for line in result.stdout.splitlines() if line.startswith("  dvs replay")]
