@@ -36,19 +36,12 @@ def groups(
 ) -> list[FailureGroup]:
     """The groups of a run over a few scenarios with some faults planted.
 
-    A smaller search does for the cause, though not for the smallest scenario.
+    A search of 150 attempts does for the cause, though not for the smallest scenario.
     """
+    plan = CampaignPlan(seed=seed, profile=SMOKE, first=first, scenarios=SCENARIOS, workers=2)
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(TIERS, "rules", replace(TIERS["rules"], attempts=150))
-        return groups_within(tmp_path, faults, seed, first, shrunk)
-
-
-def groups_within(
-    tmp_path: Path, faults: tuple[str, ...], seed: int, first: int, shrunk: ShrinkBudget
-) -> list[FailureGroup]:
-    """The groups of a run, each failure made smaller within the attempts of its tier."""
-    plan = CampaignPlan(seed=seed, profile=SMOKE, first=first, scenarios=SCENARIOS, workers=2)
-    summary = run_plan(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=shrunk)
+        summary = run_plan(plan, LaneSpec(tier="rules", faults=faults), tmp_path, shrinking=shrunk)
     assert summary.outcomes["product_failure"] > 0
     assert sum(len(group.indices) for group in summary.groups) == summary.outcomes["product_failure"]
     return list(summary.groups)
