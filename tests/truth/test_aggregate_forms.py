@@ -206,6 +206,7 @@ def test_spark_still_fails_on_listagg_beside_several_distinct(session: SparkSess
 CORR = agg("CORR", v["h"], v["d"])
 
 
+@pytest.mark.spark
 def test_corr_fails_where_one_side_is_the_same_in_all_pairs(
     database: duckdb.DuckDBPyConnection, session: SparkSession
 ) -> None:

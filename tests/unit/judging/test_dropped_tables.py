@@ -58,16 +58,20 @@ def test_versions_that_outlive_their_table(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_plan_that_outlives_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    read, plans = Account._read, {}
+    """A table that is created under the name of a dropped one is refreshed by the plan of that one."""
+    create = Account.create_dynamic_table
 
-    def once(account: Account, table: DynamicTable, definitions: object) -> object:
-        key = id(account), table.name
-        if key not in plans:
-            plans[key] = read(account, table, definitions)  # type: ignore[arg-type]
-        return plans[key]
+    def found_again(account: Account, name: str, query: str, **options: Any) -> DynamicTable:
+        before = account.bound.get(name)
+        table = create(account, name, query, **options)
+        if before is not None and not options.get("or_replace"):
+            below, _, _ = account.bound[name]
+            account.bound[name] = (below, *before[1:])
+        return table
 
-    monkeypatch.setattr(Account, "_read", once)
-    assert OutcomeClass.PRODUCT_FAILURE in judged(300)
+    monkeypatch.setattr(Account, "create_dynamic_table", found_again)
+    monkeypatch.setattr(Account, "forget", lambda account, name: None)
+    assert OutcomeClass.PRODUCT_FAILURE in judged(60)
 
 
 def test_a_drop_that_fails_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
