@@ -1,4 +1,8 @@
-"""The transactions on cycles of dependencies and time, by arrays."""
+"""Find the transactions on cycles of dependencies, session order and real time, with NumPy and SciPy.
+
+Every phenomenon of Adya's that is a cycle lies in a strongly connected component of the DSG. So all other
+transactions need not be looked at. Mostly no component has two transactions, and nothing is left to judge.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,11 @@ from dvs_model.observed.time import Windows
 
 
 def windows(transactions: Sequence[Transaction], taken: Bools, *, timed: bool) -> Windows:
-    """Returns the windows of the transactions that count as committed; `timed`: by the times of the file."""
+    """Returns when transactions began and ended: a row (begin, end) each, NaN where that is not known.
+
+    `taken`: only these transactions count as committed; others get NaN. `timed`: by the times of the file,
+    else by the order of its lines.
+    """
     if isinstance(transactions, Rows | Listed):
         given = transactions.timed if timed else transactions.windows
         found = np.full((len(transactions), 2), np.nan) if given is None else given.copy()
@@ -28,9 +36,9 @@ def windows(transactions: Sequence[Transaction], taken: Bools, *, timed: bool) -
 
 
 def on_cycles(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Bools:
-    """Returns which of `count` transactions lie on a cycle of some arcs.
+    """Returns one bool per transaction, of `count`: whether it lies on a cycle of some arcs.
 
-    `time`: adds "ended before the other one began" between transactions that have a window.
+    `time`: adds the arcs "ended before the other one began" between transactions that have a window.
     """
     labels = knots(count, arcs, time)
     sizes = np.bincount(labels, minlength=int(labels.max(initial=-1)) + 1)
@@ -38,7 +46,7 @@ def on_cycles(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> 
 
 
 def knots(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Ints:
-    """Returns for each of `count` transactions the number of its strongly connected component.
+    """Returns one int64 per transaction, of `count`: the number of its strongly connected component.
 
     `time`: as for `on_cycles`.
     """
@@ -50,21 +58,27 @@ def knots(count: int, arcs: Sequence[Arcs], time: Windows | None = None) -> Ints
 
 
 def _moments(count: int, time: Windows) -> tuple[Arcs, int]:
-    """Returns a chain of moments as arcs, and how many vertices there are with it.
+    """Returns arcs along which "ended before the other one began" is reachability, and the number of
+    vertices.
 
-    An end leads to the next moment, and a moment to the transactions that begin at it. Of two at the same
-    time, nobody came first.
+    All pairs in real time would be quadratically many. Instead moments become vertices on a chain: the end of
+    a transaction leads to a moment, the moment to the next one and to the transactions that begin after it.
+    That is at most three arcs per transaction. A transaction that begins exactly when another one ends does
+    not come after it.
     """
     known = np.flatnonzero(~np.isnan(time[:, 0]))
     ended = known[np.isfinite(time[known, 1])]
     at = np.concatenate((time[known, 0], time[ended, 1]))
     is_end = np.concatenate((np.zeros(len(known), np.bool_), np.ones(len(ended), np.bool_)))
     txn = np.concatenate((known, ended))
+    # At equal times beginnings (False) are sorted before ends (True): a beginning then belongs to an earlier
+    # moment than the end, so that no way leads from the end to it.
     order = np.lexsort((is_end, at))
     is_end, txn = is_end[order], txn[order]
-    # Ends that no beginning parts share a moment.
+    # Consecutive ends share one moment, because no transaction begins between them.
     new = is_end.copy()
     new[1:] &= ~is_end[:-1]
+    # Moments are numbered after the transactions. Vertex `count` is the one before the first end.
     moment = count + np.cumsum(new)
     ends = np.column_stack((txn[is_end], moment[is_end]))
     begins = np.column_stack((moment[~is_end], txn[~is_end]))

@@ -1,7 +1,9 @@
-"""What read committed, read atomic and causal consistency force, by arrays (Biswas and Enea 2019, section 4).
+"""Compute the edges that read committed, read atomic and causal consistency force, with NumPy.
 
-An edge (a, b) with a key says that a's version of the key came before b's, because b's was read by a
-transaction that had seen a. The rules, for one transaction after the other, are in `observed.client`.
+Biswas and Enea (2019, section 4) define these levels without version orders, and Plume and AWDIT check them
+too: if a transaction had seen a's version of a key and yet read b's, then a's version must be the older one.
+That is an edge from a to b. A level holds exactly if its edges close no cycle with session order and
+read-from. `observed.client` defines the same, one transaction after the other.
 """
 
 from __future__ import annotations
@@ -19,17 +21,22 @@ from dvs_model.columns.world import World, within_session
 from dvs_model.observed.client import Client
 
 MOST_CLOCKS = 400_000_000
-"""Transactions times sessions up to which causal consistency is decided: four bytes of memory each."""
+"""Limit of transactions times sessions for causal consistency: a clock has four bytes for each, so 1.6 GB."""
 
 AT_ONCE = 4_000_000
-"""Candidates of edges that are looked at in one step."""
+"""Candidates for edges that are looked at in one step; it bounds the memory of the temporary arrays."""
 
 LARGEST = 2**62
+"""Codes of (key, session, transaction) must be below this, so that they fit into an int64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """Edges, a row each, with the key of each and its rule: a place in `RULES`."""
+    """Forced edges. `arcs`: a row (older, newer) of transactions per edge. `key`, `rule`: one int64 per edge.
+
+    The newer one is INITIAL (-1) where a transaction read what was there before the run although it had seen
+    a writer of the key: such an edge alone violates the level. `rule`: a place in `RULES`.
+    """
 
     arcs: Arcs
     key: Ints
@@ -42,7 +49,8 @@ RULES = ("read committed", "read atomic", "session", "causal")
 def forced(world: World, reads: Reads, installed: Installed, level: Client) -> Forced | None:
     """Returns the edges that a level up to CAUSAL forces by the reads and versions of some keys.
 
-    None: there are too many to be computed.
+    `world`: all transactions, also what they did with other keys. `reads`, `installed`: those of the keys at
+    hand, all keys or a share of them. Returns None if there are too many edges to be computed.
     """
     of = _Forcing(world, reads, installed)
     match level:
@@ -56,12 +64,15 @@ def forced(world: World, reads: Reads, installed: Installed, level: Client) -> F
 
 
 class _Forcing:
+    """The computation of forced edges. `count`: of all transactions. `keys`: the number of keys at hand."""
+
     def __init__(self, world: World, reads: Reads, installed: Installed) -> None:
         self.world, self.reads, self.installed = world, reads, installed
         self.count, self.keys = world.count, len(installed.starts) - 1
 
     def installed_by(self, key: Ints, txn: Ints) -> Bools:
-        """Tells for keys and transactions whether one installed a version of the other."""
+        """Tells for each key and transaction whether the transaction installed a version of the key."""
+        # `Installed` is sorted by key and transaction, so the codes are sorted as well.
         codes = self.installed.key * self.count + self.installed.txn
         wanted = key * self.count + txn
         at = np.minimum(below(codes, wanted), max(len(codes) - 1, 0))
@@ -70,13 +81,19 @@ class _Forcing:
     # Read committed and read atomic
 
     def direct(self, rule: int) -> Forced:
-        """Returns what is forced by the transactions from which one has read, up to a read or at all."""
+        """Returns the edges from the sources of a transaction: the transactions from which it has read.
+
+        A source that also wrote the key of a read, and is not the one that was read, is older than the one
+        that was read. For read committed only sources count that were read before; for read atomic all do.
+        """
         reads, sources = self.reads, self.world.read_from().reads
         found = []
         for read, source, known in self.candidates():
             other = sources.writer[source]
             kept = other != reads.writer[read]
             if RULES[rule] == "read committed":
+                # Operations are numbered in the order of the file, so within one transaction a smaller number
+                # is earlier. `sources.op` is the first read from the source.
                 kept &= sources.op[source] <= reads.op[read]
             read, other = read[kept], other[kept]
             if not known:
@@ -86,9 +103,12 @@ class _Forcing:
         return joined(found)
 
     def candidates(self) -> Iterator[tuple[Ints, Ints, bool]]:
-        """Yields reads with sources of their transactions, and whether these are known to write their keys.
+        """Yields pairs of a read and a source of its transaction, in steps of about `AT_ONCE` pairs.
 
-        All pairs of both, or all that the sources wrote, whichever is less for a transaction.
+        The third part tells whether the source is known to write the key of the read. Either all reads of a
+        transaction are paired with all its sources, or all versions that the sources wrote are looked up
+        among the reads; for each transaction the way with fewer candidates is taken. A transaction that reads
+        a thousand keys from a thousand sources would give a million pairs in the first way.
         """
         reads, sources, of_reader = self.reads, self.world.read_from().reads, self.world.read_from().starts
         by_txn = np.argsort(self.installed.txn, kind="stable")
@@ -98,12 +118,16 @@ class _Forcing:
         many = of_reader[1:] - of_reader[:-1]
         by_reads = np.bincount(reads.reader, minlength=self.count) * many
         heavy = by_reads > by_writes
+        # First way: each read with each source. Heavy transactions have width 0, so they are passed over.
         width = np.where(heavy, 0, many)[reads.reader]
         for begin, end in _steps(np.cumsum(width)):
             at = np.arange(begin, end)
             start = of_reader[reads.reader[at]]
             source, of = spread(start, start + width[at])
             yield at[of], source, False
+        # Second way, for heavy transactions: each version that a source wrote, with the reads of its key. All
+        # reads of one key by one transaction have the same code, so they are the range from the wanted code
+        # up to the next one.
         codes = reads.key * self.count + reads.reader
         by_code = np.argsort(codes, kind="stable")
         codes = codes[by_code]
@@ -118,13 +142,19 @@ class _Forcing:
             yield by_code[place], at[of[which]], True
 
     def in_session(self) -> Forced | None:
-        """Returns what is forced by the writes of one session before its reads; None: no codes are left."""
+        """Returns the edges from earlier writers of the reader's session; None: codes would be too large.
+
+        Only the last writer of the key before the reader needs an edge: the earlier ones come before it by
+        the order of the session, which the search for cycles includes.
+        """
         reads, session, sessions = self.reads, self.world.session, self.world.sessions
         if self.keys * sessions * self.count >= LARGEST:
             return None
         key, txn = self.installed.key, self.installed.txn
         codes = np.sort((key * sessions + session[txn]) * self.count + txn)
         wanted = (reads.key * sessions + session[reads.reader]) * self.count + reads.reader
+        # Indexes of transactions ascend within a session. So the last code below that of the reader is the
+        # writer looked for, if it has the same key and session.
         at = below(codes, wanted) - 1
         there = (at >= 0) & (codes[at] // self.count == wanted // self.count) if len(codes) else at >= 0
         other = codes[at[there]] % self.count
@@ -135,12 +165,18 @@ class _Forcing:
     # Causal consistency
 
     def causal(self) -> Forced | None:
-        """Returns what is forced if a transaction has seen all that happened before it."""
+        """Returns the edges if a transaction has seen everything that happened before it; None: too many.
+
+        Happened before is the closure of session order and read-from. A vector clock holds it: `clocks[t, s]`
+        is how many transactions of session s happened before t. Of each session only the last writer of the
+        key that t has seen needs an edge, as in `in_session`.
+        """
         reads, session, sessions = self.reads, self.world.session, self.world.sessions
         if self.count * sessions > MOST_CLOCKS or self.keys * sessions * self.count >= LARGEST:
             return None
         within, clocks = within_session(session, self.world.taken), self.world.seen()
-        # The versions by key, session and place in it, and the sessions that wrote each key.
+        # Sort versions by key, then session, then place in the session. A group is a key with a session that
+        # wrote it; the groups of a key are neighbours, from `of_key[key]` up to `of_key[key + 1]`.
         key, txn = self.installed.key, self.installed.txn
         group = key * sessions + session[txn]
         order = np.lexsort((within[txn], group))
@@ -154,6 +190,8 @@ class _Forcing:
             which, of = spread(of_key[reads.key[at]], of_key[reads.key[at] + 1])
             read = at[of]
             seen = clocks[reads.reader[read], groups[which] % sessions].astype(np.int64)
+            # The last version of the group among the first `seen` transactions of its session. If there is
+            # none, the place found belongs to an earlier group.
             number = below(codes, groups[which] * self.count + seen) - 1
             there = number >= 0
             there[there] = group[number[there]] == groups[which[there]]
@@ -171,7 +209,10 @@ class _Forcing:
 
 
 def _steps(widths: Ints) -> list[tuple[int, int]]:
-    """Returns ranges of places of which each holds about `AT_ONCE`, given the sums of widths up to each."""
+    """Cuts places into ranges with about `AT_ONCE` candidates each; returns (begin, end) of each range.
+
+    `widths`: one int64 per place, the sum of candidates up to and with it.
+    """
     if not len(widths):
         return []
     goals = np.arange(AT_ONCE, int(widths[-1]) + AT_ONCE, AT_ONCE)
@@ -181,21 +222,22 @@ def _steps(widths: Ints) -> list[tuple[int, int]]:
 
 
 def _edges(tails: Ints, heads: Ints, key: Ints, rule: int) -> Forced:
+    """Returns edges of one rule, each pair of transactions once."""
     return _once(Forced(np.column_stack((tails, heads)), key, np.full(len(key), rule, np.int64)))
 
 
 def _once(found: Forced) -> Forced:
-    """Returns each edge once."""
+    """Returns each pair of transactions once, with its first key and rule: one reason is enough."""
     if not len(found.arcs):
         return found
-    # INITIAL is -1, so that codes begin at 0 with it.
+    # INITIAL is -1; one is added to both ends so that no code is negative.
     width = int(found.arcs.max()) + 2
     _, first = np.unique((found.arcs[:, 0] + 1) * width + found.arcs[:, 1] + 1, return_index=True)
     return Forced(found.arcs[first], found.key[first], found.rule[first])
 
 
 def joined(parts: list[Forced]) -> Forced:
-    """Returns all edges, each once."""
+    """Returns the edges of several parts, each pair of transactions once."""
     if not parts:
         nothing = np.empty(0, np.int64)
         return Forced(np.empty((0, 2), np.int64), nothing, nothing)

@@ -1,4 +1,8 @@
-"""Searches in arrays: where a pair of numbers stands among others."""
+"""Search in arrays without loops: find pairs of numbers, count smaller ones, write out ranges.
+
+NumPy searches arrays of single numbers. So a pair (a, b) is encoded as one int64, a * span + b, which keeps
+the order of pairs; a binary search in the sorted codes then finds millions of pairs in one call.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,17 @@ import numpy as np
 from dvs_model.columns.table import Ints
 
 LARGEST = 2**62
-"""The largest code of a pair."""
+"""Codes of pairs stay below this. It is half of what an int64 holds, so that sums of codes are safe, too."""
 
 
 @dataclass(slots=True)
 class Pairs:
-    """Pairs (a, b) that can be looked up, `a` from 0. `codes`: one number for each, sorted; `places`: of it.
+    """Pairs (a, b) of integers that can be looked up; `a` is never negative.
 
-    `least`, `span`: the least b, and how many there can be. `dense`: all b in order, where they lie too far
-    apart for a code.
+    `codes`: one int64 per pair, sorted. `places`: the place of the pair in the arrays that were given.
+    `least`, `span`: the smallest b, and the number of values that b may have from there on. `dense`: the
+    different b in ascending order, if these lie so far apart that codes of a and b - least do not fit into an
+    int64; the rank of b in `dense` takes its place in the code then.
     """
 
     codes: Ints
@@ -27,7 +33,7 @@ class Pairs:
     dense: Ints | None = None
 
     def find(self, a: Ints, b: Ints) -> Ints:
-        """Returns for each pair its place; -1: it is not there."""
+        """Returns for each pair its place in the arrays that were given; -1: it is not among them."""
         if not len(self.codes):
             return np.full(len(a), -1, np.int64)
         wanted, there = self.coded(a, b)
@@ -35,11 +41,14 @@ class Pairs:
         return np.where(there & (found >= 0), self.places[found], -1)
 
     def twice(self) -> bool:
-        """Tells whether a pair is there twice."""
+        """Tells whether some pair was given twice."""
         return bool((self.codes[1:] == self.codes[:-1]).any())
 
     def coded(self, a: Ints, b: Ints) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-        """Returns the code of each pair, and whether it has one."""
+        """Returns the code of each pair, and whether it has one.
+
+        A pair whose b was never given has none: its number means nothing, so the caller must mask it.
+        """
         if self.dense is not None:
             at = np.minimum(np.searchsorted(self.dense, b), len(self.dense) - 1)
             return a * self.span + at, self.dense[at] == b
@@ -48,7 +57,7 @@ class Pairs:
 
 
 def pairs(a: Ints, b: Ints) -> Pairs:
-    """Returns pairs to be looked up."""
+    """Returns the pairs (a[i], b[i]) in a form in which they can be looked up."""
     if not len(a):
         return Pairs(a, a, 0, 1)
     least, most = int(b.min()), int(b.max())
@@ -63,11 +72,14 @@ def pairs(a: Ints, b: Ints) -> Pairs:
 
 
 def _found(codes: Ints, wanted: Ints) -> Ints:
-    """Returns where each of some numbers first stands among sorted ones; -1: nowhere."""
-    # Looked for in their order: neighbours are found in memory that was just read.
+    """Returns where each wanted number first stands in `codes`, which are sorted; -1: it is not there."""
+    # Binary searches for sorted numbers touch memory in ascending order, so the processor's cache serves most
+    # of them. That saves more time than sorting costs.
     order = np.argsort(wanted)
     ordered = wanted[order]
     at = np.searchsorted(codes, ordered)
+    # A number above all codes would be found behind the end. Any valid place will do: the test of equality
+    # below rejects it.
     at[at == len(codes)] = 0
     found = np.empty(len(wanted), np.int64)
     found[order] = np.where(codes[at] == ordered, at, -1)
@@ -75,7 +87,10 @@ def _found(codes: Ints, wanted: Ints) -> Ints:
 
 
 def below(codes: Ints, wanted: Ints) -> Ints:
-    """Returns how many of some sorted numbers are less than each of others."""
+    """Returns for each wanted number how many of `codes`, which are sorted, are less than it.
+
+    That is `np.searchsorted(codes, wanted)`; the wanted numbers are sorted first, as in `_found`.
+    """
     order = np.argsort(wanted)
     found = np.empty(len(wanted), np.int64)
     found[order] = np.searchsorted(codes, wanted[order])
@@ -83,7 +98,14 @@ def below(codes: Ints, wanted: Ints) -> Ints:
 
 
 def spread(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
-    """Returns for ranges of places each place in one of them, and which range it is of."""
+    """Writes out ranges: returns each place in each range, and the number of its range.
+
+    It is a loop over ranges of different lengths, without a loop.
+
+    >>> place, of = spread(np.array([5, 9]), np.array([8, 10]))
+    >>> place.tolist(), of.tolist()
+    ([5, 6, 7, 9], [0, 0, 0, 1])
+    """
     counts = ends - starts
     of = np.repeat(np.arange(len(counts)), counts)
     begun = np.cumsum(counts) - counts
@@ -91,11 +113,17 @@ def spread(starts: Ints, ends: Ints) -> tuple[Ints, Ints]:
 
 
 def numbered(txn: Ints) -> tuple[Ints, Ints, Ints]:
-    """Returns different numbers in the order of their first places, these, and of each place its number."""
+    """Numbers the different values of an array from 0, in the order in which they first appear.
+
+    Returns the different values, the place where each first appears, and for each place its number.
+    """
+    # Equal values mostly stand together (the operations of a transaction do), so only the first of each run
+    # is sorted; the running sum of `change` leads back from places to runs.
     change = np.ones(len(txn), np.bool_)
     change[1:] = txn[1:] != txn[:-1]
     heads = np.flatnonzero(change)
     different, first, inverse = np.unique(txn[heads], return_index=True, return_inverse=True)
+    # np.unique numbers by value; `rank` translates that to the order of appearance.
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -103,8 +131,13 @@ def numbered(txn: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def coded(numbers: Ints) -> tuple[Ints, Ints]:
-    """Returns the places of numbers from 0 up among the different ones, and these."""
+    """Returns for each number its rank among the different ones, and these in ascending order.
+
+    `numbers`: none is negative.
+    """
     most = int(numbers.max(initial=0))
+    # A table with one entry for each number up to the largest needs no sorting, and is as small as the array
+    # where numbers are dense, as those of transactions are. Only where they are sparse they are sorted.
     if most > 4 * len(numbers) + 1000:
         different, code = np.unique(numbers, return_inverse=True)
         return code, different

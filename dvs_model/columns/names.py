@@ -1,4 +1,4 @@
-"""Names that are made when they are asked for."""
+"""Sequences of names that hold integers and build each name on access, so that millions fit in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dvs_model.columns.table import Ints
 
 @dataclass(frozen=True, slots=True)
 class Codes(Sequence[str], ABC):
-    """A name for each of some numbers."""
+    """A sequence of names, held as `codes`: one int64 per name."""
 
     codes: Ints
 
@@ -21,7 +21,7 @@ class Codes(Sequence[str], ABC):
 
     @abstractmethod
     def name(self, code: int) -> str:
-        """Returns the name of a number."""
+        """Returns the name that belongs to a code."""
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -37,7 +37,7 @@ class Codes(Sequence[str], ABC):
 
 @dataclass(frozen=True, slots=True)
 class Numbered(Codes):
-    """Numbers as texts."""
+    """Names that are the numbers themselves, as texts."""
 
     def name(self, code: int) -> str:
         return str(code)
@@ -45,7 +45,7 @@ class Numbered(Codes):
 
 @dataclass(frozen=True, slots=True)
 class Named(Codes):
-    """The names of keys at places."""
+    """Names of keys. A code is a place in `keys`."""
 
     keys: Sequence[str]
 

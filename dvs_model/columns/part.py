@@ -1,4 +1,8 @@
-"""The part of a history in columns that is about some transactions, as the readable definitions take it."""
+"""Turn a part of a history in columns back into the objects that the readable definitions take.
+
+Arrays find the few transactions that lie on cycles. What these read, and the versions of their keys, is then
+judged by the definitions in `observed` and by the detectors of phenomena.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,10 @@ from dvs_model.observed.recover import INITIAL, Recovered
 
 
 def part(matched: Matched, members: Bools) -> tuple[Recovered, Orders]:
-    """Returns what some transactions read, and all versions of the keys that they read or wrote."""
+    """Returns what some transactions read, and all versions of the keys that they read or wrote.
+
+    `members`: one bool per transaction.
+    """
     reads, installed = matched.reads, matched.installed
     chosen = members[reads.reader]
     keys = np.zeros(len(matched.columns.keys), np.bool_)
@@ -19,6 +26,8 @@ def part(matched: Matched, members: Bools) -> tuple[Recovered, Orders]:
     keys[installed.key[members[installed.txn]]] = True
     made = Recovered(matched.observed)
     made.reads = observations(matched, chosen)
+    # The writers of what the members read count as committed in the part as well, if they do in the history:
+    # otherwise these reads would give no dependency.
     writers = reads.writer[chosen]
     taken = members.copy()
     taken[writers[writers != INITIAL]] = True
@@ -26,13 +35,14 @@ def part(matched: Matched, members: Bools) -> tuple[Recovered, Orders]:
 
 
 def whole(matched: Matched) -> tuple[Recovered, Orders]:
-    """Returns a history as `recover` does."""
+    """Returns the whole history in the form that `observed.recover.recover` returns."""
     made = Recovered(matched.observed)
     made.reads = observations(matched, np.arange(len(matched.reads.reader)))
     return _filled(matched, made, np.ones(len(matched.columns.keys), np.bool_), matched.taken)
 
 
 def _filled(matched: Matched, made: Recovered, keys: Bools, taken: Bools) -> tuple[Recovered, Orders]:
+    """Adds the versions, places and lists of some keys to `made`. `keys`: by key. `taken`: by transaction."""
     columns, installed = matched.columns, matched.installed
     made.taken = set(np.flatnonzero(taken).tolist())
     made.findings, made.missing = matched.noted.findings, matched.noted.missing

@@ -1,4 +1,8 @@
-"""Whether the order of the file itself explains what was read, so that no other one must be searched for."""
+"""Test whether the order of the file is itself a serial order that explains all reads.
+
+To find a serial order of a history of registers is NP-complete (Papadimitriou 1979). But files are often
+written in the order of commits, and then one pass over the reads proves that every level holds.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +17,16 @@ from dvs_model.observed.recover import INITIAL
 def explained_in_order(matched: Matched, versions: Versions) -> bool:
     """Tells whether each read shows what was written last before its transaction, in the order of the file.
 
-    That order keeps sessions, and it must keep the version orders that are known. If it explains the reads,
-    the history is serializable, and every weaker level holds.
+    The order of the file keeps sessions. If it also keeps the known version orders and explains the reads,
+    the history is serializable, and every weaker level holds. False only means that this one order fails.
     """
     same = (versions.key[1:] == versions.key[:-1]) & ~versions.unknown[versions.key[1:]]
     if (versions.txn[1:] < versions.txn[:-1])[same].any():
-        # Another order of versions is known.
+        # A known version order puts a later transaction of the file before an earlier one.
         return False
     reads, installed, count = matched.reads, matched.installed, matched.columns.count
+    # The last version of the key from a transaction before the reader. Codes of (key, transaction) are
+    # sorted, so it has the last code below that of the reader, unless that one is of another key.
     codes = installed.key * count + installed.txn
     at = below(codes, reads.key * count + reads.reader) - 1
     if not len(codes):

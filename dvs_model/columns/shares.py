@@ -1,7 +1,8 @@
-"""A history that is larger than memory: its operations in shares of keys, looked at one after the other.
+"""A history that is larger than memory, split into shares of its keys that are looked at one by one.
 
-What is held of all is one row a transaction, and later one pair a dependency. Who wrote what was read,
-version orders and dependencies are a matter of one key each, so that a share tells them of its keys alone.
+Who wrote what was read, the version order and the dependencies are a matter of one key each. So a share,
+which holds all operations on some keys, tells them for its keys without the other shares. In memory at all
+times is only one row per transaction, and later one pair per dependency.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ T = TypeVar("T")
 class Share:
     """What transactions did with some keys.
 
-    `rows`: these transactions, with these operations alone. `txns`: by transaction its index among all.
-    `ops`: by operation its number among all.
+    `rows`: the transactions with an operation on these keys, with these operations alone. `txns`: one int64
+    per transaction of the share, its index in the whole history. `ops`: one int64 per operation of the share,
+    its number in the whole history, so that operations of one transaction can be ordered across shares.
     """
 
     rows: Rows
@@ -34,17 +36,22 @@ class Share:
 
 
 class Shares(Protocol):
-    """The operations of a history, by keys."""
+    """The shares of a history. They may be files in a folder, or lie on the machines of a cluster."""
 
     def each(self, task: Callable[[Share], T]) -> Iterable[T]:
-        """Yields what a task, which can be sent to other processes, returns of each share, in any order."""
+        """Runs a task on each share and yields its results, in any order.
+
+        A task can be pickled: it may run in another process.
+        """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed(LazyTransactions):
-    """The transactions of a history whose operations lie in shares; each is made without them.
+    """The transactions of a history whose operations lie in shares. A transaction is built without
+    operations.
 
-    `place`: where a transaction stands. `windows`, `timed`: begin and end by transaction; NaN: none.
+    `number`, `status`, `session`: by transaction. `place`: from an index to where the transaction stands in
+    the file. `windows`, `timed`: a row (begin, end) per transaction; NaN: not known.
     """
 
     number: Ints
@@ -60,7 +67,7 @@ class Listed(LazyTransactions):
         return len(self.number)
 
     def made(self, index: int) -> Transaction:
-        """Returns one, by its index from 0."""
+        """Builds and returns a transaction, without operations, by its index from 0."""
         return Transaction(
             int(self.number[index]),
             self.sessions[int(self.session[index])],
@@ -72,19 +79,22 @@ class Listed(LazyTransactions):
         )
 
     def number_of(self, index: int) -> int:
-        """Returns the number of one."""
+        """Returns the number of a transaction, without building it."""
         return int(self.number[index])
 
     def status_of(self, index: int) -> Status:
-        """Returns how one ended."""
+        """Returns how a transaction ended, without building it."""
         return STATUSES[int(self.status[index])]
 
     def session_of(self, index: int) -> str:
-        """Returns the session of one."""
+        """Returns the session of a transaction, without building it."""
         return self.sessions[int(self.session[index])]
 
     def in_real_time(self, *, by_time: bool) -> Listed:
-        """Returns them with the real time of one order alone, where there are two."""
+        """Returns the transactions with one source of real time, where the file has two.
+
+        `by_time`: the times of the file instead of its order.
+        """
         if self.timed is None:
             return self
         return replace(self, windows=self.timed if by_time else self.windows, timed=None)

@@ -1,4 +1,9 @@
-"""A history of clients as columns, one element an operation; transactions are made when asked for."""
+"""A history of clients as NumPy columns, one element per operation, instead of an object for each.
+
+Ten million operations fit into memory this way, and are matched and ordered without a loop in Python. Keys
+and sessions are numbered; values have codes (`Values`). `Rows` shows the columns as a sequence of
+transactions again, for the readable code, and makes each only when it is accessed.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +25,22 @@ KINDS = (Kind.WRITE, Kind.APPEND, Kind.READ, Kind.READ_LIST)
 STATUSES = (Status.COMMITTED, Status.ABORTED, Status.UNKNOWN)
 COMMITTED, ABORTED, UNKNOWN = range(3)
 CODES = {kind: code for code, kind in enumerate(KINDS)}
-"""The code of a kind."""
+"""The code of a kind. Comparisons rely on the order: writes are `<= APPEND`, reads are `>= READ`."""
 
 NOTHING = -(2**62)
-"""The code of no value: the version before the run, or an empty list."""
+"""The code of no value: the version before the run, or an empty list. No integer has it: see OTHERS."""
 
 OTHERS = 2**61
-"""The first code of values that are no integers, or too large ones."""
+"""The first code of values that are no integers, or too large ones. Integers from -OTHERS + 1 to OTHERS - 1
+are their own codes, so the three ranges do not meet."""
 
 
 @dataclass(slots=True)
 class Values:
-    """The codes of values: an integer is its own code, others are numbered."""
+    """Codes of values: an integer is its own code, all others are numbered as they come.
+
+    So most values need no table, and arrays compare values by comparing codes.
+    """
 
     codes: dict[object, int] = field(default_factory=dict)
     others: list[object] = field(default_factory=list)
@@ -43,12 +52,15 @@ class Values:
         if isinstance(value, int) and -OTHERS < value < OTHERS:
             return int(value)
         known = self.codes.setdefault(value, OTHERS + len(self.others))
+        # If the new number was taken, the value was not known.
         if known == OTHERS + len(self.others):
             self.others.append(value)
         return known
 
     def array(self, values: Sequence[object]) -> Ints:
         """Returns the codes of many values."""
+        # Fast way, for integers alone. One of more than 64 bits, or in the range of other codes, needs the
+        # slow way. (`type`, not `isinstance`: True is an int to Python.)
         if set(map(type, values)) <= {int}:
             try:
                 found = np.fromiter(values, np.int64, len(values))
@@ -68,16 +80,19 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What clients saw, by operation in the order of transactions, and by transaction.
+    """What clients saw, as arrays with one entry per operation, and arrays with one entry per transaction.
+
+    Operations stand in the order of transactions, and those of a transaction in its own order.
 
     By operation: `txn`: the index of its transaction. `kind`: WRITE, APPEND, READ or READ_LIST. `key`: a
-    place in `keys`. `value`: a code; of a list that was read, of its last element. `starts`, with one more
-    at the end: where the elements of the operation begin in `items`; None: no list was read. `writer`: the
-    number of the transaction that the file names as the writer of what was read, or NOTHING; None: it names
-    none.
+    place in `keys`. `value`: the code of the value; of a list that was read, that of its last element, which
+    names the version. `starts`: where the elements of the operation begin in `items`, with one more entry at
+    the end; None: no list was read. `writer`: the number of the transaction that the file names as the writer
+    of what was read, or NOTHING; None: the file names no writers.
 
-    By transaction: `first`, with one more at the end: its first operation. `number`, `status`. `session`: a
-    place in `sessions`.
+    By transaction: `first`: the place of its first operation, with one more entry at the end, so that the
+    operations of transaction t are at `first[t]` up to `first[t + 1]`. `number`: as the file calls it.
+    `status`: a place in STATUSES. `session`: a place in `sessions`.
     """
 
     txn: Ints
@@ -123,10 +138,11 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows(LazyTransactions):
-    """The transactions of columns that name no writers, each made when it is asked for.
+    """The transactions of columns as a sequence that builds each transaction on access.
 
-    `place`: where a transaction stands in the file. `windows`, `timed`: begin and end by transaction; NaN:
-    none.
+    The columns must name no writers: the transactions would lack these. `place`: from an index to where the
+    transaction stands in the file. `windows`, `timed`: a row (begin, end) per transaction, by the order of
+    the file and by its times; NaN: not known.
     """
 
     columns: Columns
@@ -143,7 +159,7 @@ class Rows(LazyTransactions):
     __hash__ = None  # type: ignore[assignment]
 
     def made(self, index: int) -> Transaction:
-        """Returns one, by its index from 0."""
+        """Builds and returns a transaction, by its index from 0."""
         columns = self.columns
         return Transaction(
             int(columns.number[index]),
@@ -156,19 +172,22 @@ class Rows(LazyTransactions):
         )
 
     def number_of(self, index: int) -> int:
-        """Returns the number of one."""
+        """Returns the number of a transaction, without building it."""
         return int(self.columns.number[index])
 
     def status_of(self, index: int) -> Status:
-        """Returns how one ended."""
+        """Returns how a transaction ended, without building it."""
         return STATUSES[int(self.columns.status[index])]
 
     def session_of(self, index: int) -> str:
-        """Returns the session of one."""
+        """Returns the session of a transaction, without building it."""
         return self.columns.sessions[int(self.columns.session[index])]
 
     def in_real_time(self, *, by_time: bool) -> Rows:
-        """Returns them with the real time of one order alone, where there are two."""
+        """Returns the transactions with one source of real time, where the file has two.
+
+        `by_time`: the times of the file instead of its order.
+        """
         if self.timed is None:
             return self
         return replace(self, windows=self.timed if by_time else self.windows, timed=None)
@@ -190,6 +209,7 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
         items = values.array(list(chain.from_iterable(lists)))
         single = [None if type(op[2]) is tuple else op[2] for op in ops]
         value = np.fromiter(map(values.code, single), np.int64, len(ops))
+        # An empty list keeps the code NOTHING, which `single` gave it.
         full = np.flatnonzero((kind == READ_LIST) & (starts[1:] > starts[:-1]))
         value[full] = items[starts[full + 1] - 1]
     else:
@@ -222,4 +242,5 @@ def columns_of(transactions: Sequence[Transaction]) -> Columns:
 
 
 def _starts(counts: Ints) -> Ints:
+    """Returns where groups of these sizes begin, one after the other, and last where they end."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

@@ -1,7 +1,9 @@
-"""Version orders as far as they are known, and the dependencies that they and the reads give, as arrays.
+"""Recover version orders as far as a file gives them, and the dependencies of Adya's DSG, with NumPy.
 
-The rules are those of `observed.graph`: lists give the order of what they show, a writer alone is an order,
-and of registers nothing more is known.
+The longest list that was read of a key shows the order of its versions (Elle's list-append); a key with one
+writer has one version, which is an order; of registers with several writers nothing is known but that the
+version before the run comes first. Orders and reads together give ww, wr and rw edges. `observed.graph`
+defines the same, one key after the other.
 """
 
 from __future__ import annotations
@@ -23,15 +25,22 @@ NO_ARCS: Arcs = np.empty((0, 2), np.int64)
 
 
 MOST_PAIRS = 20_000_000
-"""Reads of a key times versions that may come right after what they show, up to which all pairs are made."""
+"""Limit of anti-dependencies for one key: more pairs of a read and a next version are left out.
+
+Where ten thousand transactions read a key and ten thousand then append to it, unseen, each read may come
+before each append. A pair takes 16 bytes. A key whose pairs are left out is treated like one whose order is
+not known.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The installed versions, those of a key in their order as far as it is known, and then the others.
+    """The installed versions: of each key first those in known order, then its tail, in no known order.
 
-    `ordered`: by key how many at its beginning are in their order. `unknown`: of which keys the order is not
-    known. `tails`: how many keys end in several versions that no read shows.
+    `key`, `txn`: one int64 per version. `starts`: where the versions of each key begin, with one more at the
+    end. `ordered`: one int64 per key, how many versions at its beginning are in order. `unknown`: one bool
+    per key, whether nothing is known of its order (`ordered` is 0 then). `tails`: the number of keys with
+    several versions that no read shows.
     """
 
     key: Ints
@@ -44,9 +53,10 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Certain dependencies between transactions, and the order of sessions. `ww_key`: by ww its key.
+    """Dependencies between transactions that are certain, and the order of sessions: rows (tail, head).
 
-    `left_out`: the keys of which anti-dependencies are left out, because there are too many.
+    `ww_key`: one int64 per row of `ww`, its key. `left_out`: the keys whose anti-dependencies are left out
+    because there are more than MOST_PAIRS.
     """
 
     ww: Arcs
@@ -58,7 +68,7 @@ class Edges:
 
 
 def versions(matched: Matched) -> Versions:
-    """Returns the version orders that lists or single writers give."""
+    """Returns the version orders that follow from the lists that were read, and from single writers."""
     installed = matched.installed
     count = installed.starts[1:] - installed.starts[:-1]
     shown = matched.longest >= 0
@@ -67,23 +77,28 @@ def versions(matched: Matched) -> Versions:
     written = np.bincount(columns.key[columns.is_write()], minlength=len(count)) > 0
     unknown = (written & matched.broken) | ((count > 1) & ~lists)
     place = _places(matched)
-    # What a list does not show comes last.
+    # A list only grows, so an append that the longest list does not show comes after all that it shows. The
+    # last sort key counts most: by key, then visible before hidden, then by place in the list.
     hidden = (place < 0) & lists[installed.key]
     order = np.lexsort((installed.txn, place, hidden, installed.key))
     by_list = np.bincount(installed.key[~hidden], minlength=len(count))
     tails = count - by_list
+    # A single hidden append has only one possible place, so the order of its key is known in full.
     ordered = np.where(unknown, 0, np.where(tails == 1, count, by_list))
     several = int(np.count_nonzero((tails > 1) & ~unknown))
     return Versions(installed.key, installed.txn[order], installed.starts, ordered, unknown, several)
 
 
 def unordered_keys(known: Versions, made: Edges) -> Ints:
-    """Returns the keys of which nothing can be said to be absent: versions or dependencies are missing."""
+    """Returns the keys with unknown orders or left-out edges: due to them no phenomenon is surely absent."""
     return np.unique(np.concatenate((np.flatnonzero(known.unknown), made.left_out)))
 
 
 def _places(matched: Matched) -> Ints:
-    """Returns the place of each installed version in the longest list of its key; -1: it is not there."""
+    """Returns for each installed version its place in the longest list of its key; -1: it is not in it.
+
+    Places count over all lists together. Only versions of one key are compared, so that does no harm.
+    """
     columns, installed = matched.columns, matched.installed
     longest = matched.longest[matched.longest >= 0]
     if columns.starts is None or not len(longest):
@@ -94,15 +109,22 @@ def _places(matched: Matched) -> Ints:
 
 
 def edges(matched: Matched, known: Versions) -> Edges:
-    """Returns the dependencies that are certain whatever the file leaves open."""
+    """Returns the dependencies that exist whatever the file leaves open.
+
+    A version has no certain successor, or one (the next in order), or several: the last version in order
+    comes right before whichever append of the tail is first. Edges to all of the tail are right nevertheless,
+    as paths: each of the tail comes later.
+    """
     reads, installed = matched.reads, matched.installed
     place = np.arange(len(known.txn))
     rank = place - known.starts[known.key]
     ordered = known.ordered[known.key]
     end = known.starts[known.key + 1]
-    # The versions that come right after each one: a range.
+    # The versions that follow each version stand in the range from `after` up to `until`. It has one element
+    # inside the ordered part, the whole tail after its last version, and none in the tail itself.
     after = np.where(rank < ordered, place + 1, end)
     until = np.where(rank + 1 < ordered, place + 2, end)
+    # `of`: the earlier version of each pair. `before`: the later one, which the earlier one comes before.
     before, of = spread(after, np.maximum(after, until))
     ww = _arcs(known.txn[of], known.txn[before])
     first, last = _first(known, reads.key)
@@ -110,6 +132,7 @@ def edges(matched: Matched, known: Versions) -> Edges:
     written = reads.writer != INITIAL
     first[written], last[written] = after[at[written]], until[at[written]]
     many = np.bincount(reads.key, np.maximum(last - first, 0), len(known.starts) - 1) > MOST_PAIRS
+    # An end of 0 makes the range empty.
     last[many[reads.key]] = 0
     next_version, read = spread(first, np.maximum(first, last))
     rw = _arcs(reads.reader[read], known.txn[next_version])
@@ -127,18 +150,26 @@ def edges(matched: Matched, known: Versions) -> Edges:
 
 
 def _first(known: Versions, key: Ints) -> tuple[Ints, Ints]:
-    """Returns for reads of what was there before the run the versions that come right after it."""
+    """Returns for each key the range of versions that follow what was there before the run.
+
+    If nothing is known of the order, that is all versions of the key: each comes after the initial one.
+    """
     begin, end = known.starts[key], known.starts[key + 1]
     return begin, np.where(known.ordered[key] > 0, begin + 1, end)
 
 
 def _version(known: Versions, installed: Installed, reads: Reads) -> Ints:
-    """Returns for each read the version that it shows; of those before the run nothing that counts."""
+    """Returns for each read the place in `known` of the version that it shows.
+
+    For a read of what was there before the run the number means nothing; the caller masks it.
+    """
+    # `Installed` is sorted by key and transaction, so the codes are sorted as well.
     count = int(max(installed.txn.max(initial=0), reads.writer.max(initial=0))) + 1
     codes = installed.key * count + installed.txn
     at = below(codes, reads.key * count + np.maximum(reads.writer, 0))
     at = np.minimum(at, max(len(codes) - 1, 0))
-    # From the order of transactions to that of versions.
+    # `at` is a place in `installed`, which is sorted by transaction; `known` is sorted by version order. Both
+    # have the same versions of each key, so `moved` translates one place into the other.
     moved = np.lexsort((known.txn, known.key))
     return moved[at] if len(codes) else at
 

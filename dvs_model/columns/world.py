@@ -1,4 +1,8 @@
-"""All transactions of a history, and what happened before each: what some keys need to know of the others."""
+"""Who read from whom among all transactions, and vector clocks of what happened before each of them.
+
+Causal consistency and read atomic are about all keys at once. A history larger than memory is judged in
+shares of its keys, so this part, which all shares need, is computed once and handed to each of them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from dvs_model.observed.recover import INITIAL
 
 @dataclass(frozen=True, slots=True)
 class ReadFrom:
-    """Who read from whom, or INITIAL, and by which operation."""
+    """Reads as three arrays with one entry each: the reader, the writer or INITIAL, and the operation."""
 
     reader: Ints
     writer: Ints
@@ -25,10 +29,11 @@ class ReadFrom:
 
 @dataclass(slots=True)
 class World:
-    """All transactions, and who read from whom. `session`, `taken`: by transaction.
+    """All transactions of a history, and who read from whom.
 
-    `order`: the pairs of neighbours in sessions. `reads`: all reads from others.
-    `sources`, `clocks`: what was made of them, once it was needed.
+    `session`: one int64 per transaction. `taken`: one bool per transaction, whether it counts as committed.
+    `order`: the pairs of neighbours in sessions. `reads`: all reads of versions of other transactions.
+    `sources`, `clocks`: what `read_from` and `seen` computed, kept for the next call.
     """
 
     session: Ints
@@ -49,13 +54,16 @@ class World:
         return int(self.session.max(initial=0)) + 1
 
     def read_from(self) -> Sources:
-        """Returns from whom each transaction read."""
+        """Returns the transactions from which each transaction read."""
         if self.sources is None:
             self.sources = _sources(self.reads, self.count)
         return self.sources
 
     def seen(self) -> NDArray[np.int32]:
-        """Returns by transaction and session how many of the session's transactions happened before it."""
+        """Returns the vector clocks: a row per transaction, a column per session.
+
+        An entry is how many transactions of that session happened before this transaction.
+        """
         if self.clocks is None:
             self.clocks = _clocks(self)
         return self.clocks
@@ -63,9 +71,9 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The transactions from which others read, each once for a reader, with its first read.
+    """Pairs of a reader and a transaction from which it read, each once, with the first read of the pair.
 
-    `starts`, with one more at the end: where the ones of each reader begin.
+    Sorted by reader. `starts`: where the pairs of each transaction begin, with one more entry at the end.
     """
 
     reads: ReadFrom
@@ -80,21 +88,24 @@ def world_of(matched: Matched, order: Arcs) -> World:
 
 
 def _clocks(world: World) -> NDArray[np.int32]:
-    """Returns by transaction and session how many of the session's transactions happened before it.
+    """Computes the vector clocks along session order and read-from, from earlier transactions to later ones.
 
-    What lies on a cycle has seen nothing: the cycle itself decides.
+    A transaction on a cycle, or after one, is left with an empty clock. That is sound: a cycle of session
+    order and read-from violates causal consistency by itself, so no forced edge is needed.
     """
     reads, count, session = world.reads, world.count, world.session
     written = reads.writer != INITIAL
     tails = np.concatenate((world.order[:, 0], reads.writer[written]))
     heads = np.concatenate((world.order[:, 1], reads.reader[written]))
+    # Each pair once: a transaction may read many keys from one other.
     codes = np.unique(tails * count + heads)
     tails, heads = codes // count, codes % count
     by_head = np.argsort(heads, kind="stable")
     before = tails[by_head]
     first = np.searchsorted(heads[by_head], np.arange(count + 1)).tolist()
     clocks = np.zeros((count, world.sessions), np.int32)
-    # With itself: what a transaction gives to those after it.
+    # While clocks are passed on, each counts its own transaction, too, because successors have seen it. In
+    # the end 1 is taken off again.
     place, own = (within_session(session, world.taken) + 1).tolist(), session.tolist()
     for index in _order(world, tails, heads):
         begin, end = first[index], first[index + 1]
@@ -108,6 +119,7 @@ def _clocks(world: World) -> NDArray[np.int32]:
 def _order(world: World, tails: Ints, heads: Ints) -> list[int]:
     """Returns the transactions so that arcs lead forward; those on cycles and after them are left out."""
     taken: list[int] = np.flatnonzero(world.taken).tolist()
+    # Mostly a file lists transactions in an order in which nobody reads from a later one. That order will do.
     if (tails < heads).all():
         return taken
     by_tail = np.argsort(tails, kind="stable")
@@ -117,17 +129,21 @@ def _order(world: World, tails: Ints, heads: Ints) -> list[int]:
 
 
 def within_session(session: Ints, taken: Bools) -> Ints:
-    """Returns by transaction its place among those of its session that count as committed."""
+    """Returns for each transaction its place, from 0, among the committed ones of its session.
+
+    `session`, `taken`: by transaction. One that does not count as committed gets 0, which means nothing.
+    """
     there = np.flatnonzero(taken)
     there = there[np.argsort(session[there], kind="stable")]
     of = session[there]
     within = np.zeros(len(session), np.int64)
+    # `of` is sorted, so a search for its own elements finds where the session of each begins.
     within[there] = np.arange(len(there)) - np.searchsorted(of, of)
     return within
 
 
 def _sources(reads: ReadFrom, count: int) -> Sources:
-    """Returns for each transaction the first read from each one from which it read."""
+    """Returns the sources of each transaction: the first read of each pair of a reader and a writer."""
     written = np.flatnonzero(reads.writer != INITIAL)
     order = written[np.lexsort((reads.op[written], reads.writer[written], reads.reader[written]))]
     reader, writer = reads.reader[order], reads.writer[order]

@@ -1,4 +1,8 @@
-"""Who wrote the values of keys, looked up for the few transactions that the definitions match."""
+"""A mapping from (key, value) to its writer for the definitions, answered from the arrays.
+
+`observed.recover` wants a dictionary of all writes. That would cost objects for each write, and only the few
+odd transactions ask. So what these have read is looked up in advance in one call, and the rest on demand.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,18 @@ Wrote = Callable[[Ints, Ints], Ints]
 """From keys and the codes of values to the operations that wrote them, or -1."""
 
 LAST_ITEMS = 5
-"""Elements at the end of a list whose writers are looked up in advance."""
+"""Elements at the end of each list whose writers are looked up in advance.
+
+The definitions look up the last element that is not the reader's own append, so five elements are enough for
+readers with up to four own appends. Others are looked up one by one, which is slower and no less right.
+"""
 
 
 class Written(Mapping[tuple[str, object], tuple[int, int]]):
-    """By key and value the transaction that wrote it, and the place of the write."""
+    """By key and value the index of the transaction that wrote the value, and the place of the write in it.
+
+    `known`: the answers so far; None: nobody wrote the value. `odd`: the transactions that will ask.
+    """
 
     def __init__(self, columns: Columns, wrote: Wrote, odd: Ints) -> None:
         self.columns, self.wrote = columns, wrote
@@ -26,7 +37,7 @@ class Written(Mapping[tuple[str, object], tuple[int, int]]):
         self.known: dict[tuple[str, object], tuple[int, int] | None] = dict(self.of(odd))
 
     def of(self, odd: Ints) -> Iterator[tuple[tuple[str, object], tuple[int, int]]]:
-        """Yields what some transactions are likely to have read."""
+        """Yields what some transactions are likely to ask for: (key, value), with its writer and place."""
         columns = self.columns
         ops, _ = spread(columns.first[odd], columns.first[odd + 1])
         ops = ops[columns.kind[ops] >= READ]
@@ -50,9 +61,10 @@ class Written(Mapping[tuple[str, object], tuple[int, int]]):
             raise KeyError(wanted)
         return place
 
-    # Of lists that contradict each other every element of every read is looked up.
+    # `Mapping.get` would raise and catch KeyError for each value that nobody wrote. Where lists contradict
+    # each other, every element of every read is looked up, so that this way must be short.
     def get(self, wanted: tuple[str, object], default: Any = None) -> Any:
-        """Returns the transaction and the place; `default`: nobody wrote it."""
+        """Returns the transaction and the place of the write; `default` if nobody wrote the value."""
         try:
             place = self.known[wanted]
         except KeyError:
@@ -60,7 +72,7 @@ class Written(Mapping[tuple[str, object], tuple[int, int]]):
         return default if place is None else place
 
     def found(self, key: str, value: object) -> tuple[int, int] | None:
-        """Returns the transaction that wrote a value, and the place of the write; None: none did."""
+        """Returns the transaction that wrote a value, and the place of the write; None: nobody wrote it."""
         if key not in self.codes:
             return None
         columns = self.columns
